@@ -129,13 +129,14 @@ describe('the events page', () => {
     await page.getByRole('complementary', { name: 'Filters' }).getByText('1 matching event').waitFor();
     await row.getByText('Too large for Ann').click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
-    const conditions = panel.getByRole('region', { name: 'Conditions', exact: true });
-    await conditions.getByText('731').first().waitFor();
-    expect(await conditions.getByRole('listitem').allTextContents()).toEqual([
-      expect.stringMatching(/^args\.sum gt 500actual 731met$/),
-      expect.stringMatching(/^args\.note.*not reached$/),
+    const explain = panel.getByRole('region', { name: 'Explain', exact: true });
+    await explain.getByText('recorded', { exact: true }).waitFor();
+    await explain.getByText('731').first().waitFor();
+    expect(await explain.locator('.explain-condition').allTextContents()).toEqual([
+      expect.stringMatching(/^args\.sum gt 500 metactual 731$/),
+      expect.stringMatching(/^args\.note.*not reached/),
     ]);
-    const contract = panel.getByRole('region', { name: 'Contract', exact: true });
+    const contract = explain.getByRole('list', { name: 'Contract' });
     await contract.getByText('id: no-payout').waitFor();
     expect(await contract.textContent()).not.toContain('id: first');
     await accessible(page);

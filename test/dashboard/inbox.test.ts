@@ -103,12 +103,17 @@ it('opens one call on a phone without a tap, and denies it with one', async () =
   await seen.context.close();
 });
 
-it('snoozes a call for this browser', async () => {
+it('takes a call, and snoozes it for this browser', async () => {
   const [id = ''] = await askMany('later', 1, 900);
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/inbox');
   await card(page).getByText('later number 0').waitFor();
+  await page.keyboard.press('m');
+  await card(page).getByRole('button', { name: 'Give back' }).waitFor();
+  expect((await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.assignee.name).toContain(
+    'admin',
+  );
   await page.keyboard.press('s');
   await page.getByText('No pending approvals', { exact: true }).waitFor();
   await page.getByRole('tab', { name: 'Snoozed' }).click();

@@ -114,6 +114,20 @@ describe('the palette', () => {
     await seen.context.close();
   });
 
+  it('finds what the hub finds: an event by its id, a person, and calls by a query', async () => {
+    const { body } = await hub.call('GET', '/api/v1/events?limit=1', { cookie });
+    const seen = await opened('/');
+    const { page } = seen;
+    await choose(page, body[0].id, new RegExp(body[0].tool_name));
+    await page.waitForURL((url) => url.pathname.endsWith(`/events/${body[0].id}`));
+    await choose(page, 'admin@example', /^admin@example\.com/);
+    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
+    await choose(page, 'tool:refund', /^Search calls: tool:refund/);
+    await page.waitForURL((url) => url.searchParams.get('q') === 'tool:refund');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('does by a key what it lists, pauses the list and the tail, and decides the call that is looked at', async () => {
     const seen = await opened('/explore');
     const { page } = seen;

@@ -4,7 +4,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { linkTo, type ThingLink } from '../lib/address.ts';
-import { call } from '../lib/api.ts';
+import { call, type Reply } from '../lib/api.ts';
 import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
 import { useHosted } from '../lib/hosted-query.ts';
 import { refusalOf } from '../lib/may.ts';
@@ -30,10 +30,13 @@ export interface Entry {
   readonly keys: readonly string[];
   /** Why the entry is disabled. */
   readonly why: string | null;
+  /** Matches the text, whatever the label contains. */
+  readonly isMatch: boolean;
   readonly go: () => void;
 }
 
-type Thing = 'agent' | 'bundle' | 'composition' | 'contract' | 'ruleset' | 'run' | 'approval';
+type SearchResult = Reply<'searchThings'>['results'][number];
+type Thing = SearchResult['type'] | 'ruleset';
 
 type Go = (path: string, search?: { readonly [name: string]: string }) => void;
 type Open = (link: ThingLink) => void;
@@ -44,8 +47,8 @@ const entry = (
   label: string,
   icon: IconName,
   go: () => void,
-  more: { readonly keys?: readonly string[]; readonly why?: string | null } = {},
-): Entry => ({ id, kind, label, icon, go, keys: more.keys ?? [], why: more.why ?? null });
+  more: Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>> = {},
+): Entry => ({ id, kind, label, icon, go, keys: [], why: null, isMatch: false, ...more });
 
 export function useEntries(text: string): readonly Entry[] {
   const navigate = useNavigate();
@@ -72,9 +75,10 @@ export function useEntries(text: string): readonly Entry[] {
       ...environments(narrow),
       ...looks(current),
       ...always(cannot),
+      ...queries(text.trim(), go),
       ...things(open),
     ];
-  }, [navigate, me, current, here, cannot, things]);
+  }, [navigate, me, current, here, cannot, things, text]);
 }
 
 /** Commands of the current page. */
@@ -196,11 +200,57 @@ const all = { query: { limit: 1000 } };
 /** Maximum of the newest runs and rulesets. */
 const newest = 200;
 
+/** Icon of each kind of thing that the hub finds, and its page. */
+const places: {
+  readonly [T in SearchResult['type']]: readonly [icon: IconName, link: (result: SearchResult) => ThingLink];
+} = {
+  approval: ['approvals', ({ id }) => linkTo.approval(id)],
+  event: ['events', ({ id }) => linkTo.event(id)],
+  deployment: ['compositions', ({ id }) => linkTo.deployment(id)],
+  run: ['runs', ({ name, hint }) => linkTo.run(hint, name)],
+  agent: ['agents', ({ id }) => linkTo.agent(id)],
+  contract: ['contracts', ({ id }) => linkTo.contract(id)],
+  composition: ['compositions', ({ id }) => linkTo.composition(id)],
+  bundle: ['bundles', ({ id }) => linkTo.bundle(id)],
+  tool: ['tools', ({ id }) => linkTo.tool(id)],
+  channel: ['channels', ({ id }) => linkTo.channel(id)],
+  key: ['keys', () => page('/admin/keys')],
+  service_account: ['terminal', () => page('/admin/service-accounts')],
+  person: ['person', () => page('/admin/people')],
+};
+
+const page = (to: string): ThingLink => ({ to, params: {} as never });
+
+const entryOf = (result: SearchResult, open: Open): Entry => {
+  const { type, id, name, hint } = result;
+  const [icon, link] = places[type];
+  const label = hint === '' || name.includes(hint) ? name : `${name} · ${hint}`;
+  const key = type === 'run' ? `run ${hint} ${name}` : `${type} ${id}`;
+  return entry(key, type, label, icon, () => open(link(result)), { isMatch: true });
+};
+
+/** A text with a field is a query of Explore. */
+const queries = (text: string, go: Go): readonly Entry[] =>
+  /[\w*]:\S/.test(text)
+    ? [
+        entry(
+          'search calls',
+          'action',
+          `Search calls: ${text}`,
+          'search',
+          () => go('/explore', { q: text }),
+          {
+            isMatch: true,
+          },
+        ),
+      ]
+    : [];
+
 /** All named objects, for a typed text. Without a text, the list would have thousands of entries. */
 function useThings(text: string): (open: Open) => readonly Entry[] {
   const isSearch = text.length > 1;
   const enabled = isSearch;
-  const agents = useCall('listAgents', { query: { search: text, limit: 10 } }, { enabled, keep: true });
+  const results = useCall('searchThings', { query: { q: text } }, { enabled, keep: true }).data?.results;
   const bundles = useCall('listBundles', all).data;
   const compositions = useCall('listCompositions', all).data;
   const contracts = useCall('listContracts', all).data;
@@ -210,15 +260,17 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
   return useMemo(() => {
     if (!isSearch) return (): readonly Entry[] => [];
     return (open: Open): readonly Entry[] => {
-      const one = (kind: Exclude<Thing, 'run' | 'approval'>, icon: IconName, id: string): Entry =>
-        entry(`${kind} ${id}`, kind, id, icon, () => open(linkTo[kind](id)));
+      const one = (
+        kind: 'composition' | 'bundle' | 'contract' | 'ruleset',
+        icon: IconName,
+        id: string,
+      ): Entry => entry(`${kind} ${id}`, kind, id, icon, () => open(linkTo[kind](id)));
       const act = (name: CommandName, link: ThingLink, of: string, label: string, detail = ''): Entry =>
         entry(`${name} ${of} ${detail}`, 'action', label, commandOf(name).icon, () => {
           askFor(name, of, detail);
           open(link);
         });
-      return [
-        ...(agents.data ?? []).map(({ agent_id: id }) => one('agent', 'agents', id)),
+      const listed = [
         ...(compositions ?? []).flatMap(({ name }) => [
           one('composition', 'compositions', name),
           act('deploy', linkTo.composition(name), name, `Deploy ${name}`),
@@ -244,6 +296,9 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
           ),
         ),
       ];
+      const ids = new Set(listed.map(({ id }) => id));
+      const others = (results ?? []).map((result) => entryOf(result, open));
+      return [...listed, ...others.filter(({ id }) => !ids.has(id))];
     };
-  }, [isSearch, agents.data, bundles, compositions, contracts, waiting, rulesets, runs]);
+  }, [isSearch, results, bundles, compositions, contracts, waiting, rulesets, runs]);
 }

@@ -28,6 +28,10 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
+/** A result of the hub that the label does not explain, such as an id, comes last. */
+const fitOf = ({ label, kind, isMatch }: Entry, text: string): number =>
+  fitness(`${label} ${kind}`, text) || (isMatch ? 0.5 : 0);
+
 function groupsOf(entries: readonly Entry[], text: string, recent: readonly string[]): readonly Group[] {
   const placeOf = (id: string): number => {
     const at = recent.indexOf(id);
@@ -35,7 +39,7 @@ function groupsOf(entries: readonly Entry[], text: string, recent: readonly stri
   };
   if (text.trim() !== '') {
     const matches = entries
-      .map((entry, at) => ({ entry, at, fit: fitness(`${entry.label} ${entry.kind}`, text) }))
+      .map((entry, at) => ({ entry, at, fit: fitOf(entry, text) }))
       .filter((one) => one.fit > 0)
       .sort((a, b) => b.fit - a.fit || placeOf(a.entry.id) - placeOf(b.entry.id) || a.at - b.at)
       .slice(0, maxShown);

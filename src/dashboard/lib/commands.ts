@@ -99,6 +99,7 @@ export const commands = {
   approve: { label: 'Approve', icon: 'check', key: 'a' },
   deny: { label: 'Deny', icon: 'slash', key: 'd' },
   reviewGroup: { label: 'Review group', icon: 'approvals', key: 'A' },
+  take: { label: 'Take', icon: 'person', key: 'm' },
   snooze: { label: 'Snooze', icon: 'clock', key: 's' },
   undo: { label: 'Undo', icon: 'refresh', key: 'z' },
   deploy: { label: 'Deploy', icon: 'upload', key: 'D' },

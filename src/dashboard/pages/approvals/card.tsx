@@ -16,6 +16,7 @@ import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { Decide, type DecideProps, Outcome } from './decide.tsx';
 import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
 import { Snooze } from './snooze.tsx';
+import { Take } from './take.tsx';
 
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
@@ -81,10 +82,15 @@ export function ApprovalCard({ approval: listed, isArriving, reason, onReason }:
       <ReadToEnd coveredPx={isPhone ? decideBarPx : 0} onRead={() => markRead(approval.id)}>
         <CallArguments args={approval.tool_args} />
       </ReadToEnd>
-      <p className="approval-links">
+      <div className="approval-links">
         <Related approval={approval} />
-        {current.status === 'pending' && <Snooze approval={approval} />}
-      </p>
+        {current.status === 'pending' && (
+          <>
+            <Take approval={approval} />
+            <Snooze approval={approval} />
+          </>
+        )}
+      </div>
       {current.status === 'pending' ? (
         <Decide approval={approval} isArriving={isArriving} reason={reason} onReason={onReason} />
       ) : (

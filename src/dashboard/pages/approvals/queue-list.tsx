@@ -7,6 +7,7 @@ import type { AlikeCalls } from './alike.ts';
 import { Countdown } from './card.tsx';
 import type { Approval } from './model.ts';
 import { moneyIn, type Section } from './sections.ts';
+import { Taken } from './take.tsx';
 
 export interface QueueListProps {
   readonly sections: readonly Section[];
@@ -121,6 +122,7 @@ function Row({
               <Name text={row.agent_id} />
             </span>
           </span>
+          <Taken approval={row} />
           {status === 'pending' ? <Countdown approval={row} /> : <Verdict word={status} />}
         </button>
       </div>

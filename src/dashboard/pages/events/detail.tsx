@@ -10,7 +10,7 @@ import { copyText } from '../../ui/download.ts';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { Conditions, ContractText } from './conditions.tsx';
+import { type Condition, ConditionRow, Explain } from './explain.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
@@ -40,6 +40,12 @@ export function EventDetail({
     </QueryResult>
   );
 }
+
+/** The conditions of a contract that decided after the call. */
+const conditionsOf = (outcome: object): readonly Condition[] => {
+  const list = (outcome as { readonly conditions?: unknown }).conditions;
+  return Array.isArray(list) ? (list.slice(0, 100) as Condition[]) : [];
+};
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
@@ -80,6 +86,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
         <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
       </section>
+      <Explain id={event.id} verdict={event.verdict} />
       <dl className="facts">
         <Row name="Agent">
           <Link {...linkTo.agent(event.agent_id)}>
@@ -163,11 +170,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
           </Row>
         )}
       </dl>
-      <section className="form" aria-label="Explain">
-        <Conditions event={event} />
-        <ContractText event={event} />
-        <Contracts payload={payload} />
-      </section>
+      <Contracts payload={payload} />
       {event.outcomes.length > 0 && (
         <section>
           <h2>Outcome</h2>
@@ -182,6 +185,10 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
                   {(one.reason ?? one.error) && (
                     <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
                   )}
+                  {conditionsOf(one).map((condition, index) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
+                    <ConditionRow key={index} condition={condition} />
+                  ))}
                 </span>
                 <Time at={one.timestamp} />
               </li>

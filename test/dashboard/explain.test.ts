@@ -1,0 +1,48 @@
+// Denied two days ago, and why: three steps from the overview to the compared values, and the contract's text of now.
+import { expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+
+async function deploy(text: string): Promise<string> {
+  const { body } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+  const path = `/api/v1/bundles/shop/${body.version}/deploy`;
+  expect((await hub.call('POST', path, { cookie, body: { env: 'production' } })).status).toBe(201);
+  return body.revision_hash;
+}
+
+it('shows the compared values three steps from the overview, and what runs now', async () => {
+  const policy_version = await deploy(library);
+  const events = ['/srv/shop/.env', '/srv/app/.env'].map((path, n) => ({
+    call_id: `denied-${n}`,
+    agent_id: 'checkout-010',
+    tool_name: 'read_file',
+    verdict: 'call_denied',
+    mode: 'enforce',
+    timestamp: new Date(Date.now() - 2 * 24 * 3_600_000 - n * 60_000).toISOString(),
+    payload: { tool_args: { path }, decision_name: 'no-secrets', policy_version },
+  }));
+  expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+  await deploy(library.replace('".env", ', ''));
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/');
+  await page.getByRole('button', { name: /^Time range/ }).click();
+  await page.getByText('Last 7 days').click();
+  await page.getByRole('region', { name: 'Top contracts' }).getByRole('link', { name: 'no-secrets' }).click();
+  await page.getByRole('grid', { name: 'Events' }).getByText('/srv/shop/.env').click();
+  const explain = page.getByRole('region', { name: 'Explain', exact: true });
+  await explain.getByText('recomputed', { exact: true }).waitFor();
+  const condition = explain.locator('.explain-condition');
+  expect(await condition.textContent()).toMatch(
+    /^args\.path contains_any \["\.env","id_rsa"\] metactual "\/srv\/shop\/\.env"$/,
+  );
+  await explain.getByText(/^v2 runs now: /).waitFor();
+  await explain.getByText('1 line added, 1 line removed').waitFor();
+  await explain.getByRole('link', { name: '2 similar calls in this range' }).waitFor();
+  await accessible(page, 'twice');
+  noFaults(seen);
+  await seen.context.close();
+});
