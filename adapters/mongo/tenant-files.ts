@@ -101,7 +101,7 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
         { $set: { removedAt: null, suspendedAt } },
       );
       if (matchedCount === 0) return 'absent';
-      await imports.updateOne({ _id: id }, { $set: { isOpened: true } });
+      await imports.updateOne({ _id: id }, { $set: { isOpened: true, sealedKey: '' } });
       await parts.deleteMany(partsOf(id));
       return 'created';
     },

@@ -109,7 +109,7 @@ export function tenantFileStore(db: Database): Sync<TenantFileStore> {
       if (stored.isOpened) return 'exists';
       const { tenantId, suspendedAt } = stored;
       db.run('UPDATE tenants SET removed_at = NULL, suspended_at = ? WHERE id = ?', [suspendedAt, tenantId]);
-      db.run('UPDATE tenant_imports SET opened = 1 WHERE id = ?', [id]);
+      db.run(`UPDATE tenant_imports SET opened = 1, sealed_key = '' WHERE id = ?`, [id]);
       db.run('DELETE FROM tenant_import_parts WHERE tenant_id = ?', [tenantId]);
       return 'created';
     },

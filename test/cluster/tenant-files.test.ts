@@ -32,7 +32,7 @@ const fileOf = (store: DocumentStore) => exportOf(operatorOf(store as never, now
 
 beforeAll(async () => {
   embedded = await newEmbedded();
-  [tenant] = await fillStore(embedded, { now, sealed: 'sealed', events: 120 });
+  [tenant] = await fillStore(embedded, { now, sealed: 'sealed', events: 30 });
   const file = await fileOf(embedded);
   lastLink = (await embedded.audit.head(tenant.tenantId))?.seq ?? 0;
   cluster = await newCluster();
@@ -70,7 +70,7 @@ describe('a tenant file', () => {
     const [begun] = await fillStore({ ...native, values: nothing, jobs: nothing } as never, {
       now,
       sealed: 'sealed',
-      events: 40,
+      events: 5,
     });
     const { tenantId } = begun;
     const file = await exportOf(operatorOf(native as never, now), tenantId);
@@ -84,7 +84,7 @@ describe('a tenant file', () => {
     const chance = random('cluster-kills');
     const file = await fileOf(cluster);
     const expected = await content(cluster);
-    for (let run = 0; run < runsOf(40, 2); run++) {
+    for (let run = 0; run < runsOf(40, 1); run++) {
       const store = await newCluster();
       const dying = dyingAfter(store as never, chance.int(50), chance.int(2) === 0);
       await importInto(operatorOf(dying, now), file).catch((error) => expect(error.message).toBe('killed'));

@@ -13,7 +13,7 @@ export interface TenantImport {
   readonly name: string;
   readonly createdAt: number;
   readonly suspendedAt: number | null;
-  /** The key that opens the file, sealed. */
+  /** The key that opens the file, sealed; empty once the import is opened. */
   readonly sealedKey: string;
   readonly isOpened: boolean;
 }
@@ -51,6 +51,6 @@ export interface TenantFileStore {
   putPart(id: string, tenantId: string, part: ImportedPart): Promise<void>;
   /** In the order of their numbers. */
   parts(id: string): Promise<readonly ImportedPart[]>;
-  /** Opens the tenant to callers, and forgets the parts. `created` when it was not open. */
+  /** Opens the tenant to callers, and forgets the parts and the key. `created` when it was not open. */
   open(id: string): Promise<'created' | 'exists' | 'absent'>;
 }
