@@ -216,6 +216,15 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
   await store.serviceAccounts.addToken({ ...token, expiresAt: now + dayMs, lastUsedAt: null });
   const operator = { ...by, id: randomUUID(), role: 'viewer' as const, expiresAt: now + dayMs };
   await store.operatorTokens.insert({ ...operator, revokedAt: null });
+  const view = {
+    ...by,
+    id: randomUUID(),
+    ownerId: user.id,
+    page: 'explore',
+    name: 'denied',
+    query: 'verdict:denied',
+  };
+  await store.views.add({ ...view, isShared: true }, 100);
   await fillRules(store, tenantId, signingKey.id, now);
   const approvalId = await fillActivity(store, tenantId, now, events);
   await fillRest(store, tenantId, now);

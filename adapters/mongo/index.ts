@@ -54,6 +54,7 @@ import { finishFounding, mongoTenants, type TenantCollections } from './tenants.
 import { mongoTools } from './tools.ts';
 import { mongoUsage } from './usage.ts';
 import { risingIds } from './uuidv7.ts';
+import { mongoViews } from './views.ts';
 import { mongoWorkspaces } from './workspaces.ts';
 
 export interface MongoOptions {
@@ -193,6 +194,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
       mongoServiceAccounts(db.collection('serviceAccounts'), db.collection('serviceTokens')),
     ),
     operatorTokens: guard.guarded(mongoOperatorTokens(db.collection('operatorTokens'))),
+    views: guard.guarded(mongoViews(db.collection('views'))),
     signing: guard.guarded(
       mongoSigning(founding.signing, turn, (tenantId) => finishFounding(founding, tenantId)),
     ),

@@ -24,6 +24,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, accountId: 1, createdAt: -1 } },
     { key: { expiresAt: 1 } },
   ],
+  views: [{ key: { tenantId: 1, ownerId: 1 } }, { key: { tenantId: 1, isShared: 1 } }],
   operatorTokens: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { expiresAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [

@@ -1,5 +1,5 @@
-// Metrics over OTLP: the registry that a scrape reads is read at intervals and posted to a receiver as JSON over HTTP. A
-// slow receiver costs readings, and nothing else: one is under way at a time.
+// Metrics over OTLP: the registry of a scrape is read at intervals and posted to a receiver as JSON over HTTP. A slow
+// receiver costs readings, and nothing else: one is under way at a time.
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 

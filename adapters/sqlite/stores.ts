@@ -39,6 +39,7 @@ import { toolStore } from './tools.ts';
 import { usageStore } from './usage/read.ts';
 import type { UsageWriter } from './usage/write.ts';
 import { valueStore } from './values.ts';
+import { viewStore } from './views.ts';
 import { workspaceStore } from './workspaces.ts';
 
 /**
@@ -60,6 +61,7 @@ export function storesOf(
     identities: identityStore(db),
     keys: keyStore(db),
     operatorTokens: operatorTokenStore(db),
+    views: viewStore(db),
     serviceAccounts: serviceAccountStore(db),
     signing: signingStore(db),
     contracts: contractStore(db),
@@ -176,6 +178,14 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     byHash: 'read',
     used: 'write',
     sweep: 'write',
+  },
+  views: {
+    add: 'write',
+    get: 'read',
+    list: 'read',
+    update: 'write',
+    remove: 'write',
+    removeOwn: 'write',
   },
   operatorTokens: { insert: 'write', list: 'read', isRevoked: 'read', revoke: 'write', sweep: 'write' },
   signing: { active: 'read', add: 'write', successions: 'read', rotate: 'write' },

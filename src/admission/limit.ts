@@ -190,7 +190,7 @@ export const limits = {
     per: 'user',
     message: 'Too many wrong passwords. Please try again later.',
   },
-  /** Good ones count too. Counted where the token is looked at, as is the next one. */
+  /** Wrong ones alone count, where the token is looked at. The same holds for the next one. */
   operatorTokens: { ...guesses, name: 'operator' },
   /** Wrong credentials of the hosted API. */
   wrongCredentials: { name: 'failed-sign-ins', per: 'network', max: 20 },

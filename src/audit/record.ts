@@ -27,6 +27,7 @@ export const auditSubjects = [
   'service_account',
   'agent',
   'tenant',
+  'view',
 ] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 

@@ -47,6 +47,8 @@ export interface CallersOptions {
   readonly operatorToken: string | null;
   /** Counts one try of an operator token. @throws HubError rate_limited */
   readonly operatorGuess: (network: string) => Promise<void>;
+  /** Takes the count of a try back whose token was right: a file of many parts is sent with one request for each. */
+  readonly rightOperatorToken?: (network: string) => Promise<void>;
   /** Called for a wrong OPERATOR_TOKEN. */
   readonly wrongOperatorToken?: () => void;
   readonly operatorTokens: OperatorTokens;
@@ -217,7 +219,9 @@ export function createCallers(options: CallersOptions): Callers {
       async identify(headers, network) {
         // A token can be guessed at: guesses are counted before it is compared.
         await options.operatorGuess(network);
-        return { caller: byOperatorToken(headers), cookie: null };
+        const caller = byOperatorToken(headers);
+        await options.rightOperatorToken?.(network);
+        return { caller, cookie: null };
       },
     },
   };

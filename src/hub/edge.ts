@@ -75,6 +75,7 @@ export function createEdge(options: EdgeOptions): Edge {
     async operatorGuess(network) {
       await rateLimits.count(limits.operatorTokens, anyoneAt(network));
     },
+    rightOperatorToken: (network) => rateLimits.takeBack(limits.operatorTokens, anyoneAt(network)),
     wrongOperatorToken: () => meters.loginFailures.add(['operator_token']),
     operatorTokens: hub.app.operatorTokens,
     async failedSignIn(network) {

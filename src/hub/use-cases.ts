@@ -76,6 +76,7 @@ import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator
 import { createPeople, type People } from '../user/use-cases/people.ts';
 import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
 import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
+import { createViews, type Views } from '../view/use-cases.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -138,6 +139,7 @@ export interface App {
   readonly environments: Environments;
   readonly sessions: Sessions;
   readonly tenants: Tenants;
+  readonly views: Views;
   readonly thingSearches: ThingSearches;
   readonly tenantExports: TenantExports;
   readonly tenantImports: TenantImports;
@@ -175,17 +177,19 @@ export function createApp(ports: AppPorts): App {
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
   const eventSearches = createEventSearches(ports);
+  const vocabularies = createVocabularies(ports);
   const bundles = createBundles({ ...ports, inspector });
   const keys = createKeys(ports);
   return {
     environments,
     tenants: createTenants(ports),
+    views: createViews(ports),
     tenantExports: createTenantExports({ ...ports, auditLog }),
     tenantImports: createTenantImports(ports),
     coverage: createCoverage({ ...ports, rulings }),
     agentTimelines: createAgentTimelines({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    attention: createAttention({ ...ports, rulings }),
+    attention: createAttention({ ...ports, rulings, vocabularies }),
     series: createSeriesReader({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals,
@@ -231,7 +235,7 @@ export function createApp(ports: AppPorts): App {
     keys,
     thingSearches: createThingSearches({ ...ports, bundles, keys }),
     operatorTokens: createOperatorTokens({ ...ports, provider }),
-    vocabularies: createVocabularies(ports),
+    vocabularies,
     toolPins: createToolPins({ ...ports, environments }),
     observations: createObservations(ports),
     toolSettings: createToolSettings({ ...ports, recentToolSettings }),

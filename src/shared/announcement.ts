@@ -5,6 +5,7 @@ import type { FleetNumbers } from '../agent/record.ts';
 import type { Resolution } from '../agent/rules/assignment.ts';
 import type { Approval } from '../approval/record.ts';
 import type { BundleVersion, Deployment } from '../deployment/record.ts';
+import type { VerdictCounts } from '../event/record.ts';
 import type { KeySuccession } from '../tenant/record.ts';
 import type { Env } from './ids.ts';
 
@@ -107,6 +108,14 @@ export interface Announcements {
   };
   /** A batch of audit events was stored; `accepted` counts those that were new. */
   eventsAccepted: { readonly tenantId: string; readonly env: Env; readonly accepted: number };
+  /** Counts of events that a node received in a minute and stored since its announcement before. */
+  callsCounted: {
+    readonly tenantId: string;
+    readonly env: Env;
+    /** When the minute began, epoch milliseconds. */
+    readonly minute: number;
+    readonly counts: VerdictCounts;
+  };
   apiKeyCreated: {
     readonly tenantId: string;
     readonly keyId: string;

@@ -6,6 +6,7 @@ export const attentionKinds = [
   'approval_deadline',
   'deny_spike',
   'out_of_date',
+  'cannot_load',
   'delivery_failing',
   'key_expiring',
   'tool_waits',

@@ -244,3 +244,24 @@ describe('the status of an agent', () => {
     expect(await listed('all')).toMatchObject({ cannot_load: false });
   });
 });
+
+it('agents that cannot load what is deployed need attention, in the environments that the reader sees', async () => {
+  await connect('hosted', 'hosted-1', { bundle_name: 'shop' });
+  const attention = async (as = user) =>
+    (await t.call('attention', {}, as)).body.items.filter(({ kind }) => kind === 'cannot_load');
+  expect(await attention()).toEqual([]);
+  await t.call('uploadBundle', { body: { yaml_content: bundle('shop') } }, user);
+  const params = { name: 'shop', version: '1' };
+  await t.call('deployBundle', { params, body: { env: 'production' } }, user);
+  await t.clock.advance(6_000);
+  expect(await attention()).toMatchObject([
+    {
+      severity: 'medium',
+      env: 'production',
+      subject: { type: 'bundle', id: 'shop' },
+      count: 1,
+      facts: { agent_id: 'hosted-1', document: 'bundle' },
+    },
+  ]);
+  expect(await attention({ ...user, roles: [{ role: 'viewer', env: 'staging' }] })).toEqual([]);
+});

@@ -36,6 +36,7 @@ import { bootstrapContract, keysContract, loginsContract, tenantsContract } from
 import { toolsContract } from './tools.ts';
 import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
+import { viewsContract } from './views.ts';
 import { workspacesContract } from './workspaces.ts';
 
 type Suite = (name: string, open: Open) => void;
@@ -51,6 +52,7 @@ export const storeSuites = {
     usersContract,
     keysContract,
     operatorTokensContract,
+    viewsContract,
     serviceAccountsContract,
     signingContract,
     keyCheckContract,

@@ -40,6 +40,18 @@ describe('the queue of approvals', () => {
     await seen.context.close();
   });
 
+  it('shows a request that its agent withdraws', async () => {
+    const id = await ask(hub, key, { tool_name: 'withdrawn_tool' }, 'agent-w');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(`/dashboard/approvals/${id}`);
+    await page.getByRole('button', { name: /^Approve/ }).waitFor();
+    await hub.call('POST', `/api/v1/approvals/${id}/withdraw`, { key, agent: 'agent-w', body: {} });
+    await page.getByText(/^Withdrawn by agent-w/).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('says who was faster', async () => {
     const id = await ask(hub, key, { tool_name: 'contested' }, 'agent-c');
     const seen = await view(hub.url, { cookie });

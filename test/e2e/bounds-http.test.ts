@@ -255,6 +255,7 @@ describe('names in paths', () => {
     setSession: '{"value":"1"}',
     decideApproval: '{"approved":true}',
     assignApproval: '{"user_id":null}',
+    updateView: '{"name":"x"}',
     updateAssignmentRule: '{"priority":1}',
     updateContract: '{"name":"x"}',
     updateComposition: '{"description":"x"}',

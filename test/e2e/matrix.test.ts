@@ -101,6 +101,7 @@ async function furnish(cookie: string): Promise<Side> {
     },
   });
   const pins = await hub.call('GET', '/api/v1/tool-pins?env=production', { cookie });
+  const view = await post('/api/v1/views', { page: 'explore', name: 'theirs', query: '', shared: true });
   const email = 'further@example.com';
   const operatorToken = await post('/api/v1/operator-tokens', { role: 'viewer', ttl_seconds: 600 });
   const [session] = (await hub.call('GET', '/api/v1/auth/sessions', { cookie })).body;
@@ -130,6 +131,7 @@ async function furnish(cookie: string): Promise<Side> {
       user_id: user.user_id,
       deployment_id: deployment.id,
       pin_id: pins.body.tools[0].id,
+      view_id: view.id,
     },
   };
 }
@@ -183,6 +185,7 @@ const absent: { [param: string]: string } = {
   user_id: '00000000-0000-4000-8000-000000000000',
   deployment_id: '00000000-0000-4000-8000-000000000000',
   pin_id: '00000000-0000-4000-8000-000000000000',
+  view_id: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A body that fits, for routes whose ids are to be tried. */
@@ -195,6 +198,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
   assignApproval: { user_id: null },
+  updateView: { name: 'Renamed' },
   decideToolPin: { decision: 'accepted', envs: ['production'] },
   updateAssignmentRule: { priority: 5 },
   updateUser: { is_admin: false },

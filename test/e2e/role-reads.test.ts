@@ -84,7 +84,7 @@ it.each(reads)(
     const path = `/api/v1/${name}${isTimed ? `since=${since}&until=${until}` : ''}`;
     const named = `${path}${path.endsWith('?') ? '' : '&'}env=staging`;
     const [own, asAdmin]: [number[], number[]] = [[], []];
-    // In turns, so that other work on the machine slows both; each is as often the second, which finds all in memory.
+    // In turns, so that other work on the machine slows both. Each is as often second, and finds all in memory.
     for (let i = 0; i < (isNightly ? rounds : 1); i++) {
       const isFirst = i % 2 === 0;
       const first = isFirst ? await read(path, viewer) : await read(named, admin);

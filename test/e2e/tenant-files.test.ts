@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { memberHeadBytes, memberLength } from '../../adapters/node/tenant-file.ts';
 import { bundleYaml } from '../contract/library.ts';
-import { HubProcess, run } from './process.ts';
+import { HubProcess, lines, run } from './process.ts';
 
 const operatorToken = 'an-operator-token-of-the-installation';
 const settings = { RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn', OPERATOR_TOKEN: operatorToken };
 const from = new HubProcess(settings);
-const to = new HubProcess(settings);
+// As many requests as parts, under the usual limit of guesses.
+const to = new HubProcess({ ...settings, RATE_LIMIT_MAX_ATTEMPTS: '6' });
 const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
 const file = join(folder, 'acme.ndjson.gz');
 const passphraseFile = join(folder, 'passphrase');
@@ -25,6 +26,8 @@ const reeve = (hub: HubProcess, ...args: string[]) =>
     ...args,
     ...(args.includes('--passphrase-file') ? [] : ['--passphrase-file', passphraseFile]),
   ]);
+/** The last line: a slow machine prints the progress before it. */
+const answerOf = ({ text }: { readonly text: string }) => JSON.parse(lines(text).at(-1) ?? '');
 const operate = (hub: HubProcess, method: string, path: string, body?: unknown) =>
   hub.call(method, `/api/v1/operator/tenants${path}`, {
     headers: { Authorization: `Bearer ${operatorToken}` },
@@ -66,7 +69,7 @@ afterAll(async () => {
 it('writes a file that another hub takes though it is killed before the end', async () => {
   const exported = await reeve(from, 'export', tenantId, file, '--json');
   expect(exported.code, exported.text).toBe(0);
-  expect(JSON.parse(exported.text)).toMatchObject({ tenant_id: tenantId, file });
+  expect(answerOf(exported)).toMatchObject({ tenant_id: tenantId, file });
   const bytes = readFileSync(file);
   expect(bytes.includes(password)).toBe(false);
 
@@ -89,8 +92,8 @@ it('writes a file that another hub takes though it is killed before the end', as
 
   const imported = await reeve(to, 'import', file, '--json');
   expect(imported.code, imported.text).toBe(0);
-  expect(JSON.parse(imported.text)).toMatchObject({ tenant_id: tenantId, name: 'acme', imported: true });
-  expect(JSON.parse((await reeve(to, 'import', file, '--json')).text)).toMatchObject({ imported: false });
+  expect(answerOf(imported)).toMatchObject({ tenant_id: tenantId, name: 'acme', imported: true });
+  expect(answerOf(await reeve(to, 'import', file, '--json'))).toMatchObject({ imported: false });
 });
 
 it('lets people and agents in with what they had, under the same signing key', async () => {
@@ -113,7 +116,7 @@ it('lets people and agents in with what they had, under the same signing key', a
 it('refuses a changed file, another passphrase and a file that is there, in one line each', async () => {
   const refusals = async (...args: string[]) => {
     const { code, text } = await reeve(to, ...args);
-    return [code, text.trim().split('\n').length];
+    return [code, lines(text).filter((line) => !/^(Im|Ex)porting:/.test(line)).length];
   };
   const bytes = readFileSync(file);
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 30) ^ 1, bytes.length - 30);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
 import { HubProcess } from './process.ts';
+import { SocketClient } from './socket.ts';
 import { SseClient } from './sse.ts';
 
 interface SentMetric {
@@ -159,6 +160,29 @@ it('brings the trace of a deployment and of a decision to streams that ask for i
   plain.close();
   expect(bodies).not.toContain(secret);
   expect(bodies).not.toContain(email);
+});
+
+it('continues the trace of a message over a WebSocket', async () => {
+  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'talker' };
+  const socket = await SocketClient.open(hub.port, '/api/v1/stream?env=production', headers, 'reeve.v1.json');
+  const { traceId, headers: sent } = newTrace();
+  const event = {
+    call_id: 'over-a-socket',
+    agent_id: 'talker',
+    tool_name: 't',
+    verdict: 'call_allowed',
+    mode: 'enforce',
+  };
+  socket.send({
+    type: 'events',
+    ref: 1,
+    traceparent: sent.traceparent,
+    body: { events: [{ ...event, payload: {} }] },
+  });
+  expect((await socket.next('result')).data).toMatchObject({ ref: 1, status: 200 });
+  socket.send({ type: 'events', ref: 2, traceparent: 7, body: { events: [] } });
+  await within(traceId).toEqual(expect.arrayContaining(['message events', 'commit events', 'push']));
+  socket.close();
 });
 
 it('sends the metrics of a scrape by OTLP', async () => {

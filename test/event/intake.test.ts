@@ -33,7 +33,7 @@ async function stored(events: readonly EventInput[]): Promise<number[]> {
     },
     announcer: { announce: async () => {} },
     actors: { tell: async () => {} },
-    clock: { now: () => t0, monotonic: () => 0 },
+    clock: { now: () => t0, monotonic: () => 0, after: () => ({ cancel: () => {} }) },
     meters: createMeters(),
     lastSeen: { unregistered: () => [], touchLater: () => {} },
   } as unknown as AppPorts & Parameters<typeof createEventIntake>[0];

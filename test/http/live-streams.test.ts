@@ -130,6 +130,19 @@ it('of dashboards that ask for the fleet are told the numbers of every environme
   expect(stream.skips?.(fleet, null)).toBe(false);
 });
 
+it('of dashboards get counts in place of each batch if they ask for them', async () => {
+  const audience = `dashboards:${user.tenantId}` as const;
+  const skips = async (include?: string) => {
+    const stream = await streams.admitDashboard(user, include === undefined ? {} : { include }, 'c1');
+    return [
+      stream.skips?.({ audience, type: 'event_created' }, null),
+      stream.skips?.({ audience, type: 'stats_changed', part: 'stats' }, null),
+    ];
+  };
+  expect(await skips()).toEqual([false, true]);
+  expect(await skips('fleet,stats')).toEqual([true, false]);
+});
+
 it('of dashboards get assignments of approvals if they ask for them, in any order of the parts', async () => {
   const frame = {
     audience: `dashboards:${user.tenantId}`,

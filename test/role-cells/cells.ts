@@ -109,17 +109,16 @@ async function faultOf(
   url: string,
   requests: CellRequests,
   [name, route]: Route,
-  { role, env, requestEnv }: { role: OperatorRole; env: Env | '*'; requestEnv: Env },
+  { kind, role, env, requestEnv }: Case & { readonly requestEnv: Env },
   credentials: Headers,
 ): Promise<string | null> {
   const request = await requests.of(name, route)?.(requestEnv);
   if (!request) return `${name} has no request`;
   const { status, text } = await send(url, route, request, credentials);
   const roles = [{ role, env }];
-  const isAllowed = includesRole(
-    roleIn(roles, requests.isOfTenant(name) ? null : requestEnv),
-    route.role as OperatorRole,
-  );
+  const isAllowed =
+    (kind === 'person' || !route.peopleOnly) &&
+    includesRole(roleIn(roles, requests.isOfTenant(name) ? null : requestEnv), route.role as OperatorRole);
   const isRefused = request.lists
     ? status !== 200 || !request.lists(text)
     : [401, 403, 404].includes(status) || text.includes('"validation_failed"');
@@ -167,7 +166,7 @@ async function openStreams(
 
 /** Streams with records of all environments of a role; the others name one environment. */
 const wholeStreams: { readonly [name: string]: string } = {
-  dashboardStream: '/api/v1/stream/dashboard?include=fleet,tools',
+  dashboardStream: '/api/v1/stream/dashboard?include=fleet,tools,assignments,stats',
   hostedEventStream: '/v1/events/stream',
 };
 
@@ -254,7 +253,7 @@ export function testRoleCells(hubOf: () => HubProcess, isSlow = false): void {
       for (const route of scopedRoutes) {
         const envs = requests.isOfTenant(route[0]) ? environments.slice(0, 1) : environments;
         for (const requestEnv of envs) {
-          const cell = { role, env, requestEnv };
+          const cell = { kind, role, env, requestEnv };
           const fault = await faultOf(tenant.hub.url, requests, route, cell, credentials(route[1]));
           if (fault !== null) faults.push(fault);
         }

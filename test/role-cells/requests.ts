@@ -234,7 +234,10 @@ function reads(tenant: CellTenant): RequestTable {
     exportEventLines: listOf('/api/v1/exports/events'),
     exportApprovalLines: listOf('/api/v1/exports/approvals'),
     fleetMatrix: listOf('/api/v1/fleet/matrix'),
-    searchThings: listOf('/api/v1/search?q=in'),
+    searchThings: (env) => ({
+      path: `/api/v1/search?q=${agentIn(env)}`,
+      lists: (text) => text.includes(`"${agentIn(env)}"`),
+    }),
     listRules: listOf('/api/v1/assignment-rules'),
     listRegistrations: listOf('/api/v1/agent-registrations'),
     listEnvironments: listOf('/api/v1/environments'),

@@ -90,7 +90,7 @@ describe('an import', () => {
     const whole = await newStore();
     await importInto(operatorOf(whole, now), file);
     const expected = await contentOf(whole, tenant.tenantId, 5);
-    for (let run = 0; run < runsOf(100, 4); run++) {
+    for (let run = 0; run < runsOf(100, 2); run++) {
       const store = await newStore();
       const dying = dyingAfter(store, chance.int(60), chance.int(2) === 0);
       await importInto(operatorOf(dying, now), file).catch((error) => expect(error.message).toBe('killed'));

@@ -65,6 +65,7 @@ export const peopleForms: Forms<SingleKind> = {
   serviceAccounts: plain('serviceAccounts'),
   serviceTokens: plain('serviceTokens'),
   operatorTokens: plain('operatorTokens'),
+  views: plain('views'),
   rules: {
     collection: 'rules',
     toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),

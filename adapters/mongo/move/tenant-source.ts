@@ -18,10 +18,15 @@ const maxDocuments = 500;
 const ofCluster = ['first', 'founding', 'changed', 'fence'];
 
 /** Fields that documents of earlier versions lack. */
-const absent: { readonly [kind: string]: Document } = {
-  agents: { retiredAt: null, lastApi: null, loadsAny: null },
-  keys: { agentPattern: null, expiresAt: null },
-  approvalArgs: { keyId: null },
+const absentOf: { readonly [kind: string]: (document: Document) => Document } = {
+  agents: ({ lastEnv = null }) => ({
+    retiredAt: null,
+    lastApi: null,
+    loadsAny: null,
+    seenEnvs: lastEnv === null ? [] : [lastEnv],
+  }),
+  keys: () => ({ agentPattern: null, expiresAt: null }),
+  approvalArgs: () => ({ keyId: null }),
 };
 
 /** Kinds whose documents have the tenant's id. */
@@ -86,7 +91,7 @@ class TenantSource implements TenantReading {
 
   #record<K extends TenantFileKind>(kind: K, document: object): MovedRecords[K] {
     const bare = Object.fromEntries(Object.entries(document).filter(([name]) => !ofCluster.includes(name)));
-    return (forms[kind] as Form<K>).toRecord({ ...absent[kind], ...bare });
+    return (forms[kind] as Form<K>).toRecord({ ...absentOf[kind]?.(bare), ...bare });
   }
 
   async *#documents<K extends TenantFileKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {

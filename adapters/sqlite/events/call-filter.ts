@@ -1,5 +1,5 @@
-// Which ids may be in the table of calls: an id that the filter does not know is new, and nothing is read for it. Nearly
-// every id of an event is new, and a look into the table costs more than all else that is done with it.
+// Which ids may be in the table of calls: an id that the filter does not know is new, and nothing is read for it.
+// Nearly every id of an event is new, and a look into the table costs more than all else that is done with it.
 
 /** Ids of the first part; each next part holds twice as many. */
 const firstIds = 1 << 19;

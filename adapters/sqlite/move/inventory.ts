@@ -35,6 +35,10 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['serviceTokens'],
     columns: 'id tenant_id account_id label hash created_by created_at expires_at last_used_at',
   },
+  views: {
+    kinds: ['views'],
+    columns: 'id tenant_id owner_id page name query is_shared created_by created_at',
+  },
   operator_tokens: {
     kinds: ['operatorTokens'],
     columns: 'id tenant_id role created_by created_at expires_at revoked_at',

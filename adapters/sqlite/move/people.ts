@@ -19,6 +19,7 @@ import { settings } from '../settings.ts';
 import { json, number, table, text } from '../table.ts';
 import { records as tenants } from '../tenant-records.ts';
 import { users } from '../tenants.ts';
+import { views } from '../views.ts';
 import { workspaces } from '../workspaces.ts';
 import { pages, records } from './pages.ts';
 
@@ -113,6 +114,7 @@ export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   serviceAccounts: (db) => records(db, accounts, 'service_accounts'),
   serviceTokens: (db) => records(db, serviceTokens, 'service_tokens'),
   operatorTokens: (db) => records(db, operatorTokens, 'operator_tokens'),
+  views: (db) => records(db, views, 'views'),
   rules: (db) => records(db, rules, 'rules'),
   settings: (db) => records(db, settings, 'settings', { key: ['tenant_id', 'name'] }),
   channels: (db) => records(db, channels, 'channels'),

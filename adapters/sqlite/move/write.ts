@@ -24,6 +24,7 @@ import { keySuccessions, signingKeys } from '../signing.ts';
 import type { Table } from '../table.ts';
 import { users } from '../tenants.ts';
 import { definitions, servers } from '../tools.ts';
+import { views } from '../views.ts';
 import { workspaces } from '../workspaces.ts';
 
 type Write<K extends WrittenKind> = (
@@ -271,6 +272,7 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   keys: rowsOf('keys', keys),
   serviceAccounts: rowsOf('service_accounts', accounts),
   serviceTokens: rowsOf('service_tokens', tokens),
+  views: rowsOf('views', views),
   signing: writeSigning,
   bundles: writeBundles,
   deployments: writeDeployments,

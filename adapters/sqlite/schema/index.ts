@@ -7,6 +7,7 @@ import { operatorTokenTable } from '../operator-tokens.ts';
 import { retentionTables } from '../retention.ts';
 import { serviceAccountTables } from '../service-accounts.ts';
 import { tenantImportTables } from '../tenant-files.ts';
+import { viewTable } from '../views.ts';
 import { workspaceTable } from '../workspaces.ts';
 import { aiUsage } from './ai.ts';
 import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisions } from './approvals.ts';
@@ -313,6 +314,7 @@ const migrations: readonly string[] = [
   approvalAssignees,
   undeployments,
   tenantImportTables,
+  viewTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

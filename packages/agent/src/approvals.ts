@@ -162,6 +162,8 @@ function approvalOf(body: unknown, status: number): HubApproval {
   };
 }
 
+/** Approvals that are looked at within one interval. */
+const waitsPerLook = 50;
 /** A hub that refuses is not asked again. */
 const isRefusal = (failure: unknown): boolean =>
   failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
@@ -265,6 +267,11 @@ export class HubApprovals implements ApprovalBackend {
     for (const wake of [...this.#asking]) wake();
   }
 
+  /** Many that wait share the requests that a hub lets an agent make. */
+  get #pause(): number {
+    return this.#pollInterval * Math.max(1, Math.ceil(this.#waiting.size / waitsPerLook));
+  }
+
   async #wait(
     id: string,
     deadline: number,
@@ -322,7 +329,7 @@ export class HubApprovals implements ApprovalBackend {
       const stop = AbortSignal.any([signal, woken.signal]);
       this.#asking.add(wake);
       try {
-        if (seen === this.#looks) await sleep(clock, Math.min(this.#pollInterval, left), stop);
+        if (seen === this.#looks) await sleep(clock, Math.min(this.#pause, left), stop);
         seen = this.#looks;
         const { status, decidedBy, reason } = await this.get(id, stop);
         const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;

@@ -17,6 +17,7 @@ import type { EventBatch, IngestResult } from '../port.ts';
 import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
+import { createCountAnnouncements } from './count-announcements.ts';
 
 /** Events that can be stored. */
 export interface IngestBatch {
@@ -76,6 +77,7 @@ type Place = Pick<KeyPrincipal, 'tenantId' | 'env'>;
 
 export function createEventIntake(ports: Ports): EventIntake {
   const { store, actors, announcer, clock, meters, lastSeen } = ports;
+  const announceCounts = createCountAnnouncements(ports);
   /**
    * By environment, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so
    * memory will do.
@@ -90,6 +92,7 @@ export function createEventIntake(ports: Ports): EventIntake {
   function countStored({ tenantId, env }: Place, { accepted, verdicts }: IngestResult): void {
     for (const verdict of countedVerdicts) meters.decisions.add([env, verdict], verdicts[verdict]);
     meters.tenantEvents.add(tenantId, accepted);
+    announceCounts(tenantId, env, verdicts);
   }
 
   async function announce(place: Place, accepted: number): Promise<void> {

@@ -197,6 +197,12 @@ export const consoleDashboardFrames = {
     'Only with `include=tools`: tool definitions, decisions or modes of an environment have changed.',
     { ...pinFields, env },
   ),
+  stats_changed: event(
+    'stats_changed',
+    'Only with `include=stats`, in place of `event_created`: how many events of a minute (by their receipt) were stored ' +
+      'since the frame before, by their first verdict. Add them up. At most one a second for each environment and node.',
+    { env, minute: instant, allowed: agents, denied: agents, would_deny: agents, asked: agents },
+  ),
   signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),
   resync,
 } satisfies FrameTable;

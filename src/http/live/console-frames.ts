@@ -235,6 +235,16 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       ),
     eventsAccepted: ({ tenantId, env, accepted }) =>
       toDashboards(tenantId, forDashboards('event_created', { accepted }), { envs: [env] }),
+    callsCounted: ({ tenantId, env, minute, counts: { allowed, denied, observed, pending } }) => [
+      frame(
+        { audience: dashboardsOf(tenantId), envs: [env], part: 'stats' },
+        forDashboards('stats_changed', {
+          env,
+          minute: iso(minute),
+          ...{ allowed, denied, would_deny: observed, asked: pending },
+        }),
+      ),
+    ],
     apiKeyCreated: ({ tenantId, keyId, env, label }) =>
       toDashboards(
         tenantId,

@@ -88,6 +88,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
     approvalDecided: none,
     approvalTimedOut: none,
     approvalAssigned: none,
+    callsCounted: none,
     bundleUndeployed: none,
     fleetChanged: none,
     toolPinsChanged: none,

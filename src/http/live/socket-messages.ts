@@ -8,6 +8,7 @@ import { HubError } from '../../shared/error.ts';
 import { measureJson, readLooseJson } from '../../shared/json/json.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
+import { continued } from '../../shared/tracing.ts';
 import type { AgentMessage, StreamHandlers } from '../contract/stream.ts';
 import { problemOf } from '../problem.ts';
 import { SocketPiece } from './encoded.ts';
@@ -25,6 +26,7 @@ const maxWaiting = 1_000;
 const maxWaitingBytes = 4 * 1024 * 1024;
 /** Bytes that the smallest message counts in a turn of the event loop. */
 const minTurnBytes = 2 * 1024;
+const maxTraceLength = 512;
 
 export interface SocketMessages {
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many mistakes */
@@ -98,7 +100,11 @@ export function createSocketMessages({
       // A large message is parsed in one turn and dealt with in another.
       const { length } = message.bytes;
       if (length > bytesPerTurn) await turns.next(length);
-      const body = await handlers.message(stream.caller, checked(given, ref, rounded));
+      const caller = stream.caller;
+      const checkedMessage = checked(given, ref, rounded);
+      const body = await continued(`message ${checkedMessage.type}`, 'server', traceOf(given), () =>
+        handlers.message(caller, checkedMessage),
+      );
       stream.send(new SocketPiece({ type: 'result', ref, status: 200, body }));
     } catch (error) {
       if (!(error instanceof HubError)) log.error({ err: error }, 'a stream message failed');
@@ -185,6 +191,12 @@ function read(
 function refOf(given: object): Ref {
   const ref = 'ref' in given ? given.ref : null;
   return typeof ref === 'number' || (typeof ref === 'string' && ref.length <= 128) ? ref : null;
+}
+
+/** The `traceparent` of a message: the span of its work continues the sender's. */
+function traceOf(given: object): string | null {
+  const trace = 'traceparent' in given ? given.traceparent : null;
+  return typeof trace === 'string' && trace.length <= maxTraceLength ? trace : null;
 }
 
 const types: ReadonlySet<unknown> = new Set(['events', 'report', 'approval']);

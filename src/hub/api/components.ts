@@ -75,6 +75,7 @@ import { serviceAccount } from '../../user/console/service-routes.ts';
 import { sessionList } from '../../user/console/session-routes.ts';
 import { givenToken } from '../../user/console/token-routes.ts';
 import { envRole, operatorRole, roleEnvironment } from '../../user/wire.ts';
+import { savedView } from '../../view/console/routes.ts';
 import { link, minimalHealth, storageState } from './health-routes.ts';
 import { hostedComponents } from './hosted-components.ts';
 
@@ -142,6 +143,7 @@ export const components: {
   ApprovalAssignee: assignee,
   CallCounts: callCounts,
   CallVerdict: callVerdict,
+  SavedView: savedView,
   AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   TimeoutWord: timeoutWord,

@@ -37,6 +37,7 @@ import { oidc } from '../../user/console/oidc-handlers.ts';
 import { serviceAccounts } from '../../user/console/service-handlers.ts';
 import { loginSessions } from '../../user/console/session-handlers.ts';
 import { operatorTokens } from '../../user/console/token-handlers.ts';
+import { views } from '../../view/console/handlers.ts';
 import type { api } from './console-routes.ts';
 import { health } from './health-handlers.ts';
 
@@ -61,6 +62,7 @@ export const handlers: Handlers<typeof api> = {
   ...events,
   ...exports,
   ...searches,
+  ...views,
   ...sampleRun,
   ...approvals,
   ...sessions,

@@ -37,6 +37,7 @@ import { userRoutes } from '../../user/console/routes.ts';
 import { serviceAccountRoutes } from '../../user/console/service-routes.ts';
 import { loginSessionRoutes } from '../../user/console/session-routes.ts';
 import { operatorTokenRoutes } from '../../user/console/token-routes.ts';
+import { viewRoutes } from '../../view/console/routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { streamRoutes } from './stream-routes.ts';
 
@@ -61,6 +62,7 @@ export const api = routes({
   ...eventRoutes,
   ...exportRoutes,
   ...searchRoutes,
+  ...viewRoutes,
   ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,

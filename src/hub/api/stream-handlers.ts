@@ -103,6 +103,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
           (frame.fleet !== undefined && !fleet) ||
           (frame.tools === true && !tools) ||
           (frame.part !== undefined && !parts.has(frame.part)) ||
+          (frame.type === 'event_created' && parts.has('stats')) ||
           (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
         catchUp: async () => (fleet ? streams.fleetNow(tenantId, seen) : []),
         keepalive,

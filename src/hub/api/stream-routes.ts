@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
 
-const includedParts = ['fleet', 'tools', 'assignments'];
+const includedParts = ['fleet', 'tools', 'assignments', 'stats'];
 
 /** What a dashboard may ask for beside the events that every dashboard gets: one or several, with commas. */
 export const includeField = z
@@ -57,7 +57,7 @@ export const streamRoutes = routes({
     query: z.object({
       /**
        * `fleet` adds `fleet_changed`: the numbers of connected agents, live. `tools` adds `tool_pins_changed`,
-       * `assignments` adds `approval_assigned`.
+       * `assignments` adds `approval_assigned`; `stats` sends `stats_changed` in place of `event_created`.
        */
       include: includeField.optional(),
     }),

@@ -20,6 +20,7 @@ import type { ToolEntry, ToolServer } from '../../tool/record.ts';
 import type { LinkedAccount } from '../../user/port/identities.ts';
 import type { OperatorTokenRecord } from '../../user/port/operator-tokens.ts';
 import type { ServiceAccount, ServiceToken } from '../../user/port/service-accounts.ts';
+import type { SavedView } from '../../view/record.ts';
 import type { Env } from '../ids.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import type { JobState } from './jobs.ts';
@@ -193,6 +194,7 @@ export interface MovedRecords {
   readonly serviceAccounts: ServiceAccount;
   readonly serviceTokens: ServiceToken;
   readonly operatorTokens: OperatorTokenRecord;
+  readonly views: SavedView;
   readonly signing: MovedSigning;
   readonly bundles: MovedBundle;
   readonly deployments: MovedDeployment;
@@ -248,6 +250,7 @@ export type SingleKind =
   | 'serviceAccounts'
   | 'serviceTokens'
   | 'operatorTokens'
+  | 'views'
   | 'rules'
   | 'settings'
   | 'channels'
@@ -285,6 +288,7 @@ export const recordKinds: readonly RecordKind[] = [
   'serviceAccounts',
   'serviceTokens',
   'operatorTokens',
+  'views',
   'signing',
   'bundles',
   'deployments',

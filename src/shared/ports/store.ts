@@ -22,6 +22,7 @@ import type { UsageStore } from '../../usage/port.ts';
 import type { IdentityStore } from '../../user/port/identities.ts';
 import type { OperatorTokenStore } from '../../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../../user/port/service-accounts.ts';
+import type { ViewStore } from '../../view/port.ts';
 import type { Storage } from '../storage.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import type { InstallationStore } from './installation.ts';
@@ -59,6 +60,7 @@ export interface Store {
   readonly identities: IdentityStore;
   readonly keys: KeyStore;
   readonly operatorTokens: OperatorTokenStore;
+  readonly views: ViewStore;
   readonly serviceAccounts: ServiceAccountStore;
   readonly signing: SigningStore;
   readonly contracts: ContractStore;

@@ -15,6 +15,7 @@ export const tenantFileKinds = [
   'keys',
   'serviceAccounts',
   'serviceTokens',
+  'views',
   'bundles',
   'deployments',
   'signing',

@@ -176,7 +176,9 @@ export function createTenantImports(ports: Ports): TenantImports {
         if ('end' in read) end = read.end;
         else {
           lines.push(read);
-          hashes.set(read.kind, [...(hashes.get(read.kind) ?? []), secrets.sha256(line)]);
+          const ofKind = hashes.get(read.kind) ?? [];
+          ofKind.push(secrets.sha256(line));
+          hashes.set(read.kind, ofKind);
         }
       }
       await write(started.tenantId, lines, key);

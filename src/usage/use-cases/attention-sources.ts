@@ -2,6 +2,7 @@
 // decided later.
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
+import type { Vocabularies } from '../../agent/use-cases/vocabularies.ts';
 import { dayMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -10,6 +11,7 @@ import type { AttentionItem } from '../record.ts';
 
 export type AttentionPorts = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'health'> & {
   readonly rulings: Pick<Rulings, 'entryNames'>;
+  readonly vocabularies: Pick<Vocabularies, 'ofDeployment'>;
 };
 
 /** Items of one source, at most. */
@@ -118,6 +120,32 @@ export async function outOfDate(
       deadline: null,
       count: behind.reduce((sum, { agents }) => sum + agents, 0),
       facts: { wanted_version: wanted },
+      role: 'viewer' as const,
+    };
+  });
+}
+
+/** Agents that keep another document, because they do not load the vocabulary of the deployed one. */
+export async function unableAgents(
+  { store, vocabularies }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const current = await store.deployments.current(tenantId, env);
+  const written = current.filter(({ documentKind }) => documentKind !== null).slice(0, maxItems);
+  const unable = await Promise.all(written.map((deployment) => vocabularies.ofDeployment(deployment)));
+  return written.flatMap(({ bundleName, createdAt }, i) => {
+    const agents = unable[i] ?? null;
+    if (agents === null) return [];
+    return {
+      kind: 'cannot_load' as const,
+      severity: 'medium' as const,
+      env,
+      subject: { type: 'bundle' as const, id: bundleName, name: bundleName },
+      since: createdAt,
+      deadline: null,
+      count: agents.count,
+      facts: { agent_id: agents.agentIds[0] ?? null, document: agents.kind },
       role: 'viewer' as const,
     };
   });

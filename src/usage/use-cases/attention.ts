@@ -13,6 +13,7 @@ import {
   failingDeliveries,
   outOfDate,
   storeTrouble,
+  unableAgents,
   waitingTools,
 } from './attention-sources.ts';
 
@@ -25,7 +26,7 @@ const rememberedMs = 5_000;
 const maxRemembered = 2_000;
 const maxItems = 50;
 
-const environmentSources = [approvalDeadlines, denySpikes, outOfDate, waitingTools];
+const environmentSources = [approvalDeadlines, denySpikes, outOfDate, unableAgents, waitingTools];
 const tenantSources = [failingDeliveries, expiringKeys, storeTrouble];
 
 const orderOf = ({ severity, deadline, since }: AttentionItem): readonly number[] => [

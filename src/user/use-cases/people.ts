@@ -172,6 +172,7 @@ export function createPeople(ports: Ports): People {
         await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
       );
       await store.identities.unlink(user.id);
+      await store.views.removeOwn(principal.tenantId, user.id);
       await endLogins(user.id);
     },
 

@@ -41,6 +41,8 @@ ${connectionHelp}  --upstream URL       a server with streamable HTTP
   --server NAME        label of the server for its tool pins; default: its address, or the words of the command
   --pin-mode MODE      observe, hold or deny: whether changed tools are refused while no pins of a hub say so; default: observe
   --pins FILE          accepted tools, without a hub; reeve-agent pins accept writes the file
+  --session-meta KEY   member of a request's _meta that names the session whose limits count the call; default: clients cannot
+                       choose: one session for each connection, or for all clients of revision 2026-07-28 that share --listen
   --input-timeout S    seconds that a server's question may wait for the answer of the client's user; default: 600
   --hide               hide tools that contracts refuse for all arguments
   --spool FILE         file for unsent events; one proxy per file
@@ -58,6 +60,7 @@ const options = {
   listen: { type: 'string' },
   hide: { type: 'boolean' },
   'input-timeout': { type: 'string' },
+  'session-meta': { type: 'string' },
   server: { type: 'string' },
   'pin-mode': { type: 'string' },
   pins: { type: 'string' },
@@ -102,6 +105,8 @@ export const mcpCommand: Command = {
       connect,
       eras: { legacy: null, modern: null },
       inputTimeout,
+      sessionMeta: values['session-meta'],
+      isRemote: values.upstream !== undefined,
       pins,
       rounds: await proxyRounds(plan.state, label),
       tasks: proxyTasks({ plan, label, listen, approvals: guard.approvals, told }),

@@ -15,6 +15,7 @@ import {
   channelWord,
   deadlineOf,
   decide,
+  decisionChannel,
   decisions,
   outcomeOf,
   readApprovals,
@@ -141,6 +142,7 @@ export function Outcome({
     const isLost = document.activeElement === null || document.activeElement === document.body;
     if (mine && isLost) place.current?.focus({ preventScroll: true });
   }, [mine]);
+  const channel = decisionChannel(approval);
   const tone = approval.status === 'approved' ? 'allow' : approval.status === 'denied' ? 'deny' : 'ask';
   return (
     <div ref={place} tabIndex={-1} className={`notice notice-${tone}`} role={lost ? 'alert' : undefined}>
@@ -154,7 +156,7 @@ export function Outcome({
               <Time at={approval.decided_at} />
             </>
           )}
-          {approval.decided_by && approval.decided_via && <> via {channelWord(approval.decided_via)}</>}.
+          {channel !== null && <> via {channelWord(channel)}</>}.
         </p>
         {typeof approval.decision_reason === 'string' && (
           <p>

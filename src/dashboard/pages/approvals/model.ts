@@ -120,6 +120,10 @@ export function outcomeOf({ status, decided_by, decided_via, timeout_effect }: A
   return decided_by === null ? word : `${word} by ${decided_by}`;
 }
 
+/** The place of a person's decision; null if no person decided. */
+export const decisionChannel = ({ decided_by, decided_via }: Approval): string | null =>
+  decided_by === null || decided_via === 'withdrawn' ? null : decided_via;
+
 /** Display name of the place of a decision. */
 export const channelWord = (decidedVia: string): string =>
   decidedVia === 'dashboard' ? 'console' : visible(decidedVia);

@@ -106,6 +106,20 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     }),
     act: 'Fleet',
   },
+  cannot_load: {
+    icon: 'triangle',
+    tone: 'drift',
+    text: ({ count: agents }, name) => (
+      <>
+        {counted(agents, 'agent')} cannot load {name} and {agents === 1 ? 'keeps' : 'keep'} another document
+      </>
+    ),
+    link: ({ subject, env }) => ({
+      to: '/fleet',
+      ...search({ view: 'agents', bundle: subject.id, env: env ?? undefined }),
+    }),
+    act: 'Fleet',
+  },
   tool_waits: {
     icon: 'tools',
     tone: 'ask',

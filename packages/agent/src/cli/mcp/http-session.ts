@@ -28,7 +28,7 @@ export class HttpSession {
 
   constructor(
     id: string,
-    { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told }: ProxyParts,
+    { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, sessionMeta, told }: ProxyParts,
     failed: () => void,
   ) {
     this.id = id;
@@ -41,6 +41,7 @@ export class HttpSession {
       tasks: null,
       place: `session ${id}`,
       sessionId: id,
+      sessionMeta,
       told,
       toClient: (message, related) => this.#send(message, related),
     });

@@ -7,6 +7,7 @@ import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/roun
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
+import { sessionOf } from './counting-session.ts';
 import { clientCapabilitiesKey, type Era } from './era.ts';
 import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
@@ -36,6 +37,8 @@ export interface CallPorts {
   readonly place: string;
   /** Over the guard's own session. */
   readonly sessionId: string | undefined;
+  /** The member of `_meta` that names another session; absent: none does. */
+  readonly sessionMeta: string | undefined;
   /** Null: calls become no tasks. */
   readonly tasks: CallTasks | null;
   wait(ms: number, signal: AbortSignal): Promise<void>;
@@ -104,9 +107,9 @@ export class JudgedCall {
   /** A retry that may not go on is recorded as a refused call, and nothing runs. */
   async #begin(): Promise<ProxyRound | Response> {
     const { name, args } = this.#call;
-    const { guard, rounds, place } = this.#ports;
+    const { guard, rounds } = this.#ports;
     try {
-      return await rounds.begin({ tool: name, args, session: place }, this.#sent.request);
+      return await rounds.begin({ tool: name, args, session: this.#place }, this.#sent.request);
     } catch (failure) {
       if (!(failure instanceof RoundStateError)) throw failure;
       const options = { ...this.#baseOptions, ...recordedAs(failure) };
@@ -120,7 +123,8 @@ export class JudgedCall {
    * @param serverTask the server has made the call a task
    */
   async #createTask(serverTask: ServerTask | null = null): Promise<Fields | null> {
-    const { guard, tasks, sessionId = guard.sessionId } = this.#ports;
+    const { guard, tasks } = this.#ports;
+    const sessionId = this.#sessionId ?? guard.sessionId;
     const draft = serverTask ? this.#round?.interimTask : this.#round?.handedOver;
     if (!draft || !tasks) return null;
     const { name: tool, args, request } = this.#call;
@@ -154,7 +158,8 @@ export class JudgedCall {
   }
 
   get #baseOptions(): RunOptions<McpResult> {
-    const { asking, sessionId } = this.#ports;
+    const { asking } = this.#ports;
+    const sessionId = this.#sessionId;
     const { signal, request } = this.#sent;
     const { progressToken, name } = this.#call;
     const { server, client } = this.#ports.names();
@@ -182,6 +187,21 @@ export class JudgedCall {
       ...{ signal, rounds, sessionId: record.sessionId, approvals: () => null },
       metadata: { mcp: { server, client } },
     };
+  }
+
+  get #chosenSession(): string | null {
+    return sessionOf(this.#sent.request, this.#ports.sessionMeta);
+  }
+
+  /** The session that counts the call; undefined: the guard's own. */
+  get #sessionId(): string | undefined {
+    return this.#chosenSession ?? this.#ports.sessionId;
+  }
+
+  get #place(): string {
+    const { place } = this.#ports;
+    const chosen = this.#chosenSession;
+    return chosen === null ? place : `${place} ${chosen}`;
   }
 
   get #capabilities() {

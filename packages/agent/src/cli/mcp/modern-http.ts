@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Timer } from '../../clock.ts';
 import { Refusal, readerOf } from './admission.ts';
 import { EraBridge } from './bridge.ts';
+import { sessionOf } from './counting-session.ts';
 import { subscriptionKey } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { paramMismatch } from './headers.ts';
@@ -24,8 +25,21 @@ const statuses: ReadonlyMap<number, number> = new Map([
   [codes.unsupportedVersion, 400],
 ]);
 
+/** Milliseconds without a request after which a session at a server over HTTP ends; the next request begins another. */
+const idleLimit = 600_000;
+const sweepInterval = 60_000;
+const maxServers = 100;
+
+/** A server, and the session that all of its clients share. */
+interface Parts {
+  readonly session: McpSession;
+  readonly server: EraBridge;
+  lastUse: number;
+}
+
 /** A request and its response. */
 interface Exchange {
+  readonly parts: Parts;
   /** As the client sent them. */
   readonly id: Id;
   readonly progressToken: unknown;
@@ -37,8 +51,9 @@ interface Exchange {
 export class ModernHttp {
   readonly #proxy: ProxyParts;
   readonly #exchanges = new Map<Id, Exchange>();
-  /** Begun with the first request, and again after the server failed. */
-  #parts: { readonly session: McpSession; readonly server: EraBridge } | null = null;
+  /** By the session that clients choose; one for all where they choose none. */
+  readonly #parts = new Map<string, Parts>();
+  #sweep: Timer | null = null;
   #count = 0;
 
   constructor(proxy: ProxyParts) {
@@ -47,12 +62,14 @@ export class ModernHttp {
 
   /** Goes on with the tasks of a proxy that ended. */
   start(): void {
-    void this.#proxy.tasks?.start(() => this.#begun().session);
+    void this.#proxy.tasks?.start(() => this.#begun('').session);
+    if (this.#proxy.isRemote) this.#sweepLater();
   }
 
   /** @throws Refusal */
   async post(request: Request, headers: IncomingHttpHeaders, response: ServerResponse): Promise<void> {
-    const { session, server } = this.#begun();
+    const parts = this.#begun(this.#sessionOf(request));
+    const { session, server } = parts;
     if (request.method === 'tools/call') {
       await session.listTools(request).catch(() => {});
       const mismatch = paramMismatch(request, server.declarationsOf(request.params.name), readerOf(headers));
@@ -65,7 +82,7 @@ export class ModernHttp {
       readonly progressToken?: unknown;
     };
     const timer = this.#proxy.clock.after(quietLimit, () => this.#keepAlive(exchange));
-    const exchange: Exchange = { id: request.id, progressToken, response, isStream: false, timer };
+    const exchange: Exchange = { parts, id: request.id, progressToken, response, isStream: false, timer };
     this.#exchanges.set(id, exchange);
     response.once('close', () => this.#left(id));
     const _meta = progressToken === undefined ? meta : { ...meta, progressToken: id };
@@ -73,15 +90,15 @@ export class ModernHttp {
   }
 
   toolsChanged(): void {
-    this.#parts?.session.toolsChanged();
+    for (const { session } of this.#parts.values()) session.toolsChanged();
   }
 
   async close(): Promise<void> {
     await this.#proxy.tasks?.close();
-    const parts = this.#parts;
-    this.#parts = null;
-    parts?.session.close();
-    await parts?.server.close();
+    this.#sweep?.cancel();
+    const all = [...this.#parts.values()];
+    this.#parts.clear();
+    await Promise.all(all.map((parts) => end(parts)));
     for (const [id, { response, timer }] of this.#exchanges) {
       this.#exchanges.delete(id);
       timer.cancel();
@@ -89,15 +106,28 @@ export class ModernHttp {
     }
   }
 
-  #begun(): { readonly session: McpSession; readonly server: EraBridge } {
-    if (this.#parts) return this.#parts;
+  /** A server that has sessions has one for each counting session. One that runs here is one process. */
+  #sessionOf(request: Request): string {
+    const { isRemote, eras, sessionMeta } = this.#proxy;
+    return isRemote && eras.modern !== true ? (sessionOf(request, sessionMeta) ?? '') : '';
+  }
+
+  /** @throws Refusal */
+  #begun(key: string): Parts {
+    const existing = this.#parts.get(key);
+    if (existing) {
+      existing.lastUse = this.#proxy.clock.monotonic();
+      return existing;
+    }
+    if (this.#parts.size >= maxServers)
+      throw new Refusal(503, codes.server, `${maxServers} sessions are open at the server; try again later`);
     const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = this.#proxy;
     const session: McpSession = new McpSession({
-      ...{ guard, clock, hide, told },
+      ...{ guard, clock, hide, told, sessionMeta: this.#proxy.sessionMeta },
       pins: pins?.session() ?? null,
       rounds,
       place: 'listener',
-      tasks: tasks && { tasks, runner: () => this.#begun().session },
+      tasks: tasks && { tasks, runner: () => this.#begun(key).session },
       toClient: (message, related) => this.#send(message, related),
     });
     const server = new EraBridge(
@@ -105,21 +135,36 @@ export class ModernHttp {
       {
         message: (message, related) => session.fromServer(message, related),
         restarted: () => session.restarted(),
-        failed: (reason) => this.#failed(reason),
+        failed: (reason) => this.#failed(key, reason),
         told,
       },
     );
     session.attach(server);
-    this.#parts = { session, server };
-    return this.#parts;
+    const parts = { session, server, lastUse: clock.monotonic() };
+    this.#parts.set(key, parts);
+    return parts;
   }
 
-  #failed(reason: string): void {
+  #failed(key: string, reason: string): void {
     this.#proxy.told(`the MCP server ${reason}`);
-    this.#parts?.session.close();
-    this.#parts = null;
-    for (const id of [...this.#exchanges.keys()])
-      this.#send(failureOf(id, codes.server, `the MCP server ${reason}`), id);
+    const failed = this.#parts.get(key);
+    this.#parts.delete(key);
+    failed?.session.close();
+    for (const [id, { parts }] of [...this.#exchanges])
+      if (parts === failed) this.#send(failureOf(id, codes.server, `the MCP server ${reason}`), id);
+  }
+
+  #sweepLater(): void {
+    this.#sweep = this.#proxy.clock.after(sweepInterval, () => {
+      const before = this.#proxy.clock.monotonic() - idleLimit;
+      const inUse = new Set([...this.#exchanges.values()].map(({ parts }) => parts));
+      for (const [key, parts] of this.#parts) {
+        if (parts.lastUse > before || inUse.has(parts) || parts.session.size > 0) continue;
+        this.#parts.delete(key);
+        void end(parts);
+      }
+      this.#sweepLater();
+    });
   }
 
   /** The client closed the response, which cancels its request. */
@@ -129,7 +174,7 @@ export class ModernHttp {
     this.#exchanges.delete(id);
     exchange.timer.cancel();
     const params = { requestId: id, reason: 'the client closed its stream' };
-    this.#parts?.session.fromClient({ kind: 'notification', method: 'notifications/cancelled', params });
+    exchange.parts.session.fromClient({ kind: 'notification', method: 'notifications/cancelled', params });
   }
 
   #send(message: Message, related: Id | null): void {
@@ -154,6 +199,7 @@ export class ModernHttp {
   #end(id: Id, exchange: Exchange, { result, error }: Response): void {
     this.#exchanges.delete(id);
     exchange.timer.cancel();
+    exchange.parts.lastUse = this.#proxy.clock.monotonic();
     const answer: Response = { kind: 'response', id: exchange.id, ...(error ? { error } : { result }) };
     const { response } = exchange;
     if (exchange.isStream) {
@@ -189,4 +235,9 @@ export class ModernHttp {
     exchange.response.write(`event: message\ndata: ${data}\n\n`);
     if (exchange.response.writableLength > maxUnread) exchange.response.destroy();
   }
+}
+
+async function end({ session, server }: Parts): Promise<void> {
+  session.close();
+  await server.close();
 }

@@ -34,8 +34,9 @@ export interface SessionOptions {
   readonly hide: boolean;
   /** Judges the definitions of tools; null: none. */
   readonly pins: ToolPinSession | null;
-  /** Over the guard's own session. */
+  /** Over the guard's own session; `sessionMeta` is the member of `_meta` that names another one. */
   readonly sessionId?: string;
+  readonly sessionMeta?: string | undefined;
   /** Of all clients of the proxy. */
   readonly rounds: ProxyRounds;
   /** The client's place: a retry from another one is refused. */
@@ -325,9 +326,9 @@ export class McpSession {
   }
 
   get #callPorts(): CallPorts {
-    const { guard, sessionId, pins, rounds, place, tasks } = this.#options;
+    const { guard, sessionId, sessionMeta, pins, rounds, place, tasks } = this.#options;
     return {
-      ...{ guard, sessionId, pins, rounds, place, asking: this.#asking },
+      ...{ guard, sessionId, sessionMeta, pins, rounds, place, asking: this.#asking },
       tasks: tasks && {
         canAsk: tasks.tasks.canAsk,
         isFor: (request) => tasks.tasks.isFor(request),

@@ -21,7 +21,7 @@ export async function serveStdio(
   output: Writable,
   onChange: (task: () => void) => void,
 ): Promise<number> {
-  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = proxy;
+  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, sessionMeta, told } = proxy;
   const write = lineWriter(output, () => server.output);
   let inputEnded = false;
   const session: McpSession = new McpSession({
@@ -31,6 +31,7 @@ export async function serveStdio(
     pins: pins?.session() ?? null,
     rounds,
     place: `process ${guard.sessionId}`,
+    sessionMeta,
     tasks: tasks && { tasks, runner: () => session },
     told,
     toClient: (message) => write(textOf(message)),

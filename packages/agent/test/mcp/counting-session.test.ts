@@ -1,0 +1,103 @@
+// Which session counts the calls of clients that share a listener, and how long their sessions at a legacy server last.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { McpListener } from '../../src/cli/mcp/listener.ts';
+import { remoteServer } from '../../src/cli/mcp/remote.ts';
+import { Guard } from '../../src/index.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { legacyHttp, legacyServer, type RunningServer, ServerLog } from './pair-servers.ts';
+import { type Json, memoryRounds, rules } from './setting.ts';
+
+const twice =
+  '{ id: twice, type: session, limits: { max_calls_per_tool: { read: 2 } }, then: { effect: deny, message: "twice" } }';
+const log = new ServerLog();
+/** Sessions at the server, and the one that only learnt the revision. */
+let begun = 0;
+let server: RunningServer & { readonly connect: { readonly url: string } };
+let listener: McpListener;
+let clock: ManualClock;
+let url = '';
+let guard: Guard;
+beforeAll(async () => {
+  server = await legacyHttp(() => {
+    begun += 1;
+    return legacyServer(log);
+  });
+});
+afterEach(async () => {
+  await listener.close();
+  await guard.close();
+});
+afterAll(() => server.close());
+
+async function listen(sessionMeta?: string): Promise<void> {
+  begun = 0;
+  clock = new ManualClock();
+  guard = Guard.fromYaml(rules(twice), { openTelemetry: null, onFindings: null });
+  listener = new McpListener(
+    {
+      ...{ guard, clock, hide: false, pins: null, tasks: null, told: () => {}, inputTimeout: 60_000 },
+      ...{ rounds: memoryRounds(clock), eras: { legacy: null, modern: null }, isRemote: true, sessionMeta },
+      connect: remoteServer({ url: server.connect.url, headers: {}, clock }),
+    },
+    { host: '127.0.0.1', port: 0, token: null },
+  );
+  url = `http://127.0.0.1:${await listener.start()}/mcp`;
+}
+
+/** True if the call ran. */
+async function read(session?: string): Promise<boolean> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...(session === undefined ? {} : { 'example.com/session': session }),
+  };
+  const params = { name: 'read', arguments: { path: 'notes' }, _meta };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      'MCP-Protocol-Version': '2026-07-28',
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': 'read',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  });
+  const { result } = (await response.json()) as { result: Json };
+  expect(result).toHaveProperty('content');
+  return result.isError !== true;
+}
+
+describe('clients that share a listener', () => {
+  it('are one session, whatever they say', async () => {
+    await listen();
+    expect([await read('a'), await read('b'), await read('c')]).toEqual([true, true, false]);
+    expect(begun).toBe(2);
+  });
+
+  it('are the sessions that they name, where the operator names the member', async () => {
+    await listen('example.com/session');
+    expect([await read('a'), await read('a'), await read('a')]).toEqual([true, true, false]);
+    expect([await read('b'), await read(), await read('two\nlines'), await read()]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(guard.events.events.map(({ run_id }) => run_id)).toEqual(
+      expect.arrayContaining(['a', 'b', guard.sessionId]),
+    );
+    // Each has its own at the server.
+    expect(begun).toBe(4);
+  });
+
+  it('get a new session at the server after ten minutes without a request', async () => {
+    await listen();
+    await read();
+    for (let i = 0; i < 9; i++) clock.advance(60_000);
+    await read();
+    expect(begun).toBe(2);
+    for (let i = 0; i < 12; i++) clock.advance(60_000);
+    await read();
+    expect(begun).toBe(3);
+  });
+});

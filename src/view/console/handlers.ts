@@ -1,0 +1,37 @@
+// Saved views in the console API's words.
+import type { Handlers } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { SavedView } from '../record.ts';
+import type { viewRoutes } from './routes.ts';
+
+const render = ({ id, page, name, query, isShared, createdBy, ownerId }: SavedView, callerId: string) => ({
+  id,
+  page,
+  name,
+  query,
+  shared: isShared,
+  by: createdBy,
+  own: ownerId === callerId,
+});
+
+export const views: Handlers<typeof viewRoutes> = {
+  listViews: async ({ app }, _input, caller) =>
+    (await app.views.list(principalOf(caller))).map((view) => render(view, caller.userId)),
+
+  async createView({ app }, { body }, caller) {
+    const { shared: isShared, ...view } = body;
+    return render(await app.views.create(principalOf(caller), { ...view, isShared }), caller.userId);
+  },
+
+  async updateView({ app }, { params, body }, caller) {
+    const { shared: isShared, page, name, query } = body;
+    const patch = omitUndefined({ page, name, query, isShared });
+    return render(await app.views.update(principalOf(caller), params.view_id, patch), caller.userId);
+  },
+
+  async deleteView({ app }, { params }, caller) {
+    await app.views.remove(principalOf(caller), params.view_id);
+    return null;
+  },
+};
