@@ -283,7 +283,7 @@ const refuse = ({ sends }: Act, status: number, retryAfter?: number): void => {
 
 /** Pages on which nothing is done, or where a choice needs no button; what is changed has its plan on another page. */
 const withoutAct = new Set(
-  ['/tools', '/changes', '/evidence', '/me', '/admin/system', '/admin/environments'].concat([
+  ['/', '/tools', '/changes', '/evidence', '/me', '/admin/system', '/admin/environments'].concat([
     '/admin/retention',
     '/admin/service-accounts',
   ]),
