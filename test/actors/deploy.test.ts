@@ -145,7 +145,8 @@ describe('deploying', () => {
     expect(await hub.actors.ask('environment', key, 'undeploy', body)).toBeNull();
     const { entries } = await hub.actors.ask('environment', key, 'status', allStreams);
     expect(entries).toMatchObject([{ agentId: 'a', status: 'unknown' }]);
-    expect(await hub.deploy('base', 1, 'production', id)).toEqual(deployment);
+    const ended = { ...deployment, undeployedAt: expect.any(Number), undeployedBy: 'ann@example.org' };
+    expect(await hub.deploy('base', 1, 'production', id)).toEqual(ended);
     expect((await hub.join({ agentId: 'b', bundleName: 'base' })).catchUp).toEqual([]);
     expect(headersOf(await hub.announced())).toEqual([]);
     expect((await hub.deploy('base', 1)).sequence).toBe(deployment.sequence + 1);
