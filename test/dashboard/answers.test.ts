@@ -95,8 +95,8 @@ describe('a deploy', () => {
     const { page } = seen;
     await page.goto('/dashboard/rulesets/rules');
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Undeploy ruleset' });
-    await dialog.getByText('2 connected agents run it until they restart').waitFor();
+    const plan = page.getByRole('region', { name: /^Undeploy rules from production/ });
+    await plan.getByText('2 connected agents run it until they restart').waitFor();
     await accessible(page);
     agents.close();
     noFaults(seen);

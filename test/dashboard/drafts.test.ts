@@ -50,9 +50,8 @@ describe('documents that are typed', () => {
     const { page } = seen;
     await page.goto('/dashboard/rulesets/rails');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
-    const plan = page.getByRole('dialog', { name: 'Deploy ruleset' });
-    await plan.getByRole('button', { name: 'Replay v2 against v1' }).click();
-    await plan.getByText('No agent reported a call in this period.').waitFor();
+    const plan = page.getByRole('region', { name: /^Change rails/ });
+    await plan.getByText('No agent reported a call in this environment in the last 7 days.').waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();

@@ -53,14 +53,6 @@ const decideFirst = async (tool: string): Promise<unknown> => {
 };
 
 const acts: { readonly [name: string]: Act } = {
-  'Home: a decision': {
-    path: () => '/',
-    in: ['article', 'Approval of home_one'],
-    fields: { Reason: 'typed on Home' },
-    press: 'Approve',
-    sends: /^PUT .*\/approvals\//,
-    other: [() => decideFirst('home_one'), 'Another user decided first.'],
-  },
   'Approvals: a decision': {
     path: () => `/approvals/${approval}`,
     in: ['article', 'Approval of queue_one'],
@@ -266,7 +258,6 @@ beforeAll(async () => {
   const events = [{ call_id: 'c', agent_id: 'shop-agent', tool_name: 'refund', verdict: 'call_allowed' }];
   await post('/api/v1/events', { events }, 'POST', { key, agent: 'shop-agent' });
   [{ id: event }] = (await hub.call('GET', '/api/v1/events?limit=1', { cookie })).body;
-  await ask(hub, key, { tool_name: 'home_one', timeout: 3_000 }, 'shop-agent');
   approval = await ask(hub, key, { tool_name: 'queue_one', timeout: 3_600 }, 'shop-agent');
   seen = await view(proxy.url, { cookie });
   ({ page } = seen);
@@ -292,7 +283,7 @@ const refuse = ({ sends }: Act, status: number, retryAfter?: number): void => {
 
 /** Pages on which nothing is done, or where a choice needs no button; what is changed has its plan on another page. */
 const withoutAct = new Set(
-  ['/tools', '/changes', '/evidence', '/me', '/admin/system', '/admin/environments'].concat([
+  ['/', '/tools', '/changes', '/evidence', '/me', '/admin/system', '/admin/environments'].concat([
     '/admin/retention',
     '/admin/service-accounts',
   ]),

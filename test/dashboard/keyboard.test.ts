@@ -73,6 +73,9 @@ describe('keys alone', () => {
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await goTo(page, 'f', 'Fleet');
+    await tabTo(page, page.getByRole('tab', { name: 'Matrix' }));
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
     await tabTo(page, page.getByRole('grid', { name: 'Agents' }).getByRole('link', { name: 'shop-agent-0' }));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Agent shop-agent-0', level: 1 }).waitFor();

@@ -40,28 +40,36 @@ describe('rulesets and audit', () => {
     await page.keyboard.press('Control+Home');
     await page.keyboard.type('# the second\n');
     await edit.getByRole('button', { name: 'Save ruleset' }).click();
+    const address = page.url();
     await panel.getByRole('button', { name: 'Deploy v2' }).click();
-    const deploy = page.getByRole('dialog', { name: 'Deploy ruleset' });
-    await deploy.getByText('This ruleset is not deployed to production.').waitFor();
+    const deploy = page.getByRole('region', { name: /^Change / });
+    await deploy.getByText('Document (no bundle is deployed to production)').waitFor();
     await deploy.getByLabel('Environment to deploy to').selectOption('staging');
     await deploy.getByText('1 line added').waitFor();
+    await deploy
+      .getByRole('region', { name: 'Impact' })
+      .getByText(/^No contract changes/)
+      .waitFor();
     await accessible(page);
     await deploy.getByRole('button', { name: 'Deploy v2 to staging' }).click();
-    await panel.getByText('runs v2').waitFor();
-    await panel.getByLabel('Version', { exact: true }).selectOption('1');
-    await panel.getByRole('button', { name: 'Deploy v1' }).click();
-    await deploy.getByLabel('Environment to deploy to').selectOption('staging');
-    await deploy.getByRole('button', { name: 'Roll back v1 to staging' }).click();
+    const deployment = page.getByRole('region', { name: /^Deployment of / });
+    await deployment.getByRole('button', { name: 'Roll back staging to v1' }).click();
+    await deploy.getByRole('button', { name: 'Roll back staging to v1' }).click();
+    await deployment.getByText(/v1$/).first().waitFor();
+    await page.goto(address);
     await panel.getByText('runs v1').waitFor();
+    await panel.getByLabel('Version', { exact: true }).selectOption('1');
     await panel.getByLabel('Compare with').selectOption('2');
     await panel.getByRole('button', { name: 'Replay v1 against v2' }).click();
     await panel.getByText('No agent reported a call in this period.').waitFor();
     await accessible(page);
     await panel.getByRole('button', { name: 'Undeploy' }).click();
     await page
-      .getByRole('dialog', { name: 'Undeploy ruleset' })
+      .getByRole('region', { name: /^Undeploy / })
       .getByRole('button', { name: 'Undeploy from staging' })
       .click();
+    await page.getByText(/undeployed from staging\.$/).waitFor();
+    await page.goto(address);
     await panel.getByText('Not deployed to any environment. Select a version to deploy it.').waitFor();
     noFaults(seen);
     await seen.context.close();

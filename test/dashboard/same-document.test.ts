@@ -89,10 +89,10 @@ it('of a ruleset ask in the same way', async () => {
   await page.goto('/dashboard/rulesets/twice?version=1');
   await page.getByRole('table', { name: 'versions of a ruleset' }).getByText('same as v3').waitFor();
   await page.getByRole('button', { name: 'Deploy v1' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Deploy ruleset' });
-  await dialog.getByText('production already runs the same document, as v3.').waitFor();
-  await dialog.getByRole('button', { name: 'Roll back v1 to production' }).click();
-  await dialog.getByText(/A deployment changes nothing\. Press the button again/).waitFor();
+  const plan = page.getByRole('region', { name: /^Change twice/ });
+  await plan.getByText('Identical to v3, deployed to production').waitFor();
+  await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+  await plan.getByText(/A deployment changes nothing\. Press the button again/).waitFor();
   await accessible(page);
   noFaults(seen);
   await seen.context.close();

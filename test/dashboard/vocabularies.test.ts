@@ -15,7 +15,7 @@ rules:
   - {id: a, type: pre, tool: send_mail, when: {args.to: {contains: "@evil.example"}}, then: {action: block, message: no}}
 `;
 const told =
-  /This document is a ruleset, but agents of \/api\/v1 load only .*\. 1 agent .* keeps the document in use: of-contracts\./;
+  /is a ruleset, but agents of \/api\/v1 load only .*\. 1 agent .* keeps the document in use: of-contracts\./;
 const toldOfContracts =
   /contains contracts, but agents of \/v1 load only rulesets\. .* keeps the document in use: of-rules\./;
 
@@ -42,9 +42,9 @@ it('a deployment and an assignment name the agents that cannot load the document
   const message = (text: RegExp) => page.locator('.message').filter({ hasText: text });
   await page.goto('/dashboard/rulesets/words');
   await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
-  await page.getByRole('button', { name: 'Deploy v1 to production' }).click();
-  await message(/^words v1 deployed to production\./).waitFor();
-  await message(told).waitFor();
+  const ruleset = page.getByRole('region', { name: /^(Change|Deployment of) words/ });
+  await ruleset.getByRole('button', { name: 'Deploy v1 to production' }).click();
+  await ruleset.locator('.notice').getByText(told).waitFor();
   // A bundle of contracts to an agent of the other API: beside how far it has come.
   await page.goto('/dashboard/bundles/sheets');
   await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();

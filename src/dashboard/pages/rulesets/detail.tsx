@@ -1,25 +1,21 @@
 // One ruleset: its versions, their texts and differences, its deployments, and the actions on them.
 
 import { type JSX, useState } from 'react';
+import { changeTo } from '../../lib/change-link.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
-import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
-import { useCall } from '../../lib/query.ts';
-import { useRefused } from '../../lib/refused.ts';
+import { useHosted } from '../../lib/hosted-query.ts';
+import { useRefusal } from '../../lib/may.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
-import { unableIn } from '../../lib/unable.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, timeColumn } from '../../ui/columns.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
 import { SameVersions } from '../bundles/same-versions.tsx';
-import { UnchangedGuard } from '../changes/unchanged.tsx';
-import { ForceForm } from './force.tsx';
+import { PlainChangeButton } from '../changes/change-button.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
 
@@ -34,6 +30,7 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
   });
   const [{ version }, change] = useFilters();
   const [editing, setEditing] = useState(false);
+  const refusal = useRefusal('deployBundle');
   return (
     <QueryResult query={rulesetVersionsQuery} rows={8}>
       {({ versions, has_more: more }) => {
@@ -57,7 +54,9 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
                 onValue={(next) => change({ version: next }, true)}
               />
               {more && <span className="muted">latest {newest}</span>}
-              <Deploy name={name} version={chosen} versions={versions} />
+              <PlainChangeButton kind="primary" link={changeTo.bundle(name, chosen.version)} why={refusal}>
+                Deploy v{chosen.version}
+              </PlainChangeButton>
               <ActButton operation="hostedPutRuleset" onClick={() => setEditing(true)}>
                 Edit as new version
               </ActButton>
@@ -149,15 +148,11 @@ function Runs({
   readonly versions: readonly Version[];
   readonly name: string;
 }): JSX.Element {
-  const undeploy = useHostedAction('hostedUndeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
-  const [from, setFrom] = useState<Environment | null>(null);
-  // Rulesets are deployed like bundles, so both share a history.
-  const history = useCall(
-    'listDeployments',
-    { query: { bundle_name: name, env: from ?? 'production', limit: 1 } },
-    { enabled: from !== null },
-  );
-  const remainingAgents = useRemainingAgentsText((from !== null && history.data?.[0]?.id) || null);
+  const refusals = {
+    production: useRefusal('undeployBundle', ['production']),
+    staging: useRefusal('undeployBundle', ['staging']),
+    development: useRefusal('undeployBundle', ['development']),
+  };
   const running = envs.filter((env) => runsIn(versions, env) !== null);
   return (
     <section className="form" aria-label="Deployments">
@@ -167,129 +162,21 @@ function Runs({
             <span>
               <Env name={env} /> runs v{runsIn(versions, env)}
             </span>
-            <ActButton
-              operation="hostedUndeployRuleset"
-              envs={[env]}
+            <PlainChangeButton
               kind="quiet"
-              aria-label={`Undeploy from ${env}`}
-              onClick={() => setFrom(env)}
+              link={changeTo.undeploy(name, env)}
+              why={refusals[env]}
+              label={`Undeploy from ${env}`}
             >
               Undeploy
-            </ActButton>
+            </PlainChangeButton>
           </li>
         ))}
       </ul>
       {running.length === 0 && (
         <p className="muted">Not deployed to any environment. Select a version to deploy it.</p>
       )}
-      <Confirm
-        title="Undeploy ruleset"
-        open={from !== null}
-        onClose={() => setFrom(null)}
-        by={undeploy}
-        act={<>Undeploy from {from}</>}
-        onAct={() =>
-          from &&
-          undeploy.mutate({ params: { name }, query: { env: from } }, { onSuccess: () => setFrom(null) })
-        }
-      >
-        <p>
-          Undeploying removes <Data text={name} max={120} /> v{from && runsIn(versions, from)} from {from}.{' '}
-          {remainingAgents}; new agents get none.
-        </p>
-      </Confirm>
     </section>
-  );
-}
-
-function Deploy({
-  name,
-  version,
-  versions,
-}: {
-  readonly name: string;
-  readonly version: Version;
-  readonly versions: readonly Version[];
-}): JSX.Element {
-  const deploy = useHostedAction('hostedDeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
-  const [open, setOpen] = useState(false);
-  const [env, setEnv] = useState<Environment>('production');
-  const isRefused = useRefused(deploy.error?.status === 422, env);
-  const before = runsIn(versions, env);
-  const isBack = before !== null && before > version.version;
-  const isSame = versions.some(
-    (one) => one.version === before && one.revision_hash === version.revision_hash,
-  );
-  const go = (forcedFor: string | null): void =>
-    deploy.mutate(
-      {
-        params: { name, version: version.version },
-        query: { env, ...(forcedFor === null ? {} : { force: true, reason: forcedFor }) },
-      },
-      {
-        onSuccess: ({ warnings }) => {
-          setOpen(false);
-          say(`${name} v${version.version} deployed to ${env}.`, 'allow');
-          const unable = unableIn(warnings);
-          if (unable !== null) say(unable, 'deny');
-        },
-      },
-    );
-  return (
-    <>
-      <ActButton operation="hostedDeployRuleset" kind="primary" onClick={() => setOpen(true)}>
-        Deploy v{version.version}
-      </ActButton>
-      <Dialog title="Deploy ruleset" shape="wide" open={open} onClose={() => setOpen(false)}>
-        <Select
-          label="Environment to deploy to"
-          value={env}
-          options={envs.map((one) => [one, one] as const)}
-          onValue={(next) => setEnv(next as Environment)}
-        />
-        <p>
-          {before === null
-            ? `This ruleset is not deployed to ${env}.`
-            : isSame
-              ? `${env} already runs ${before === version.version ? '' : 'the same document, as '}v${before}.`
-              : `${env} currently runs v${before}${isBack ? ', a later version' : ''}. Changes:`}
-        </p>
-        {before !== null && !isSame && (
-          <>
-            <Compared name={name} before={before} after={version.version} />
-            <VersionReplay
-              key={`${env} ${before}`}
-              name={name}
-              base={before}
-              candidate={version.version}
-              env={env}
-            />
-          </>
-        )}
-        {deploy.error && <Failed error={deploy.error} />}
-        <div className="decide-buttons">
-          <UnchangedGuard
-            key={env}
-            isUnchanged={isSame}
-            state={`${env} already runs this document, as v${before}.`}
-          >
-            {(guard) => (
-              <ActButton
-                operation="hostedDeployRuleset"
-                envs={[env]}
-                kind="primary"
-                busy={deploy.isPending}
-                onClick={() => guard(() => go(null))}
-              >
-                {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
-              </ActButton>
-            )}
-          </UnchangedGuard>
-          <Button onClick={() => setOpen(false)}>Cancel</Button>
-        </div>
-        {isRefused && <ForceForm action="Deploy despite errors" busy={deploy.isPending} onForce={go} />}
-      </Dialog>
-    </>
   );
 }
 
