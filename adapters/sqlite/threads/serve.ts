@@ -24,8 +24,6 @@ export interface Connection {
   readonly answer: (replies: readonly ThreadReply[]) => void;
   /** Runs a task after calls that have arrived meanwhile were accepted. */
   readonly later: (task: () => void) => unknown;
-  /** Runs a task after so many milliseconds, unless what it returns is called before. Default: a timer. */
-  readonly delay?: (task: () => void, ms: number) => () => void;
 }
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
@@ -72,13 +70,6 @@ const isFlush = ([, store, method]: Call): boolean => store === 'store' && metho
 const isCheckpoint = ([, store, method]: Call): boolean =>
   store === 'store' && Object.hasOwn(logModes, method);
 
-/** Batches in a commit from which on the next one waits for more of them. */
-const busyBatches = 3;
-/** So many calls are a commit of their own right. */
-const fullBatches = 12;
-/** How long a commit waits for more batches. */
-const gatherMs = 3;
-
 /** Makes many calls of one method (adapters/sqlite/threads/gather.ts); a write that fails undoes itself alone. */
 function many(connection: Connection, args: readonly unknown[]): readonly CallResult[] {
   const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
@@ -113,11 +104,6 @@ function writeOrRead(stores: Stores, store: string, method: string, args: readon
   return found(...args);
 }
 
-function withTimer(task: () => void, ms: number): () => void {
-  const timer = setTimeout(task, ms);
-  return () => clearTimeout(timer);
-}
-
 /** A write and its note; to be called in a transaction. */
 export const notedWrite = (
   { db, stores }: Pick<Connection, 'db' | 'stores'>,
@@ -146,13 +132,9 @@ export function serveWrites(
   beforeEnd: (mustFlush: boolean) => void,
   now = () => performance.now(),
 ): ThreadServer {
-  const { db, answer, later, delay = withTimer } = connection;
+  const { db, answer, later } = connection;
   const queue = new WriteQueue(now);
   let scheduled = false;
-  /** Ends a wait for more batches. */
-  let hurry: (() => void) | null = null;
-  /** Batches of the last commit. */
-  let shared = 0;
   let idle: (() => void) | null = null;
 
   /**
@@ -200,44 +182,25 @@ export function serveWrites(
     }
   }
 
-  /**
-   * A commit costs about as much as two batches of events, whatever it holds. So when the last one was shared by some,
-   * the next waits a little for more; not while anything waits that is no batch, nor when few batches come.
-   */
-  function schedule(): void {
-    scheduled = true;
-    if (shared < busyBatches || queue.size >= fullBatches || queue.isUrgent) {
-      later(drain);
-      return;
-    }
-    const cancel = delay(() => hurry?.(), gatherMs);
-    hurry = () => {
-      cancel();
-      hurry = null;
-      later(drain);
-    };
-  }
-
   function drain(): void {
     const taken: Call[] = [];
     const replies = commit(queue.take(), queue.size === 1, taken);
-    shared = taken.filter(isIngest).length;
     if (replies.length > 0) answer(replies);
     const after = taken.filter(isCheckpoint);
     if (after.length > 0)
       answer(
         after.map(([id, , method]) => attempt(id, () => checkpoint(db, logModes[method] ?? 'TRUNCATE'))),
       );
-    scheduled = false;
-    if (queue.size > 0) schedule();
+    scheduled = queue.size > 0;
+    if (scheduled) later(drain);
     else idle?.();
   }
 
   return {
     accept(calls) {
       queue.add(calls);
-      if (!scheduled) schedule();
-      else if (hurry && (queue.isUrgent || queue.size >= fullBatches)) hurry();
+      if (!scheduled) later(drain);
+      scheduled = true;
     },
     whenIdle(then) {
       idle = then;

@@ -55,8 +55,6 @@ export class WriteQueue {
     allWaiting: Number.POSITIVE_INFINITY,
   });
   #bulkSize = 0;
-  /** Batches of events among them. */
-  #batches = 0;
   #lastWasFirst = false;
 
   /** @param now milliseconds of a clock that never jumps */
@@ -68,14 +66,8 @@ export class WriteQueue {
     return this.#first.length + this.#bulkSize;
   }
 
-  /** Anything waits that is no batch of events. */
-  get isUrgent(): boolean {
-    return this.size > this.#batches;
-  }
-
   add(calls: readonly Call[]): void {
     for (const call of calls) {
-      if (isIngest(call)) this.#batches++;
       const owner = bulkOwner(call);
       if (owner === null) this.#first.push(call);
       else {
@@ -99,10 +91,7 @@ export class WriteQueue {
       if (calls > 0 && this.#now() - began >= groupMs) return;
       const call = isFirst ? this.#first.shift() : this.#takeBulk();
       if (!call) return;
-      if (isIngest(call)) {
-        bytes += batchOf(call).bytes;
-        this.#batches--;
-      }
+      if (isIngest(call)) bytes += batchOf(call).bytes;
       yield call;
     }
   }

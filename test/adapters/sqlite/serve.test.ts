@@ -24,7 +24,6 @@ function writerWith(pages: number, now = () => 0) {
   };
   limit(pages);
   const tasks: (() => void)[] = [];
-  const delays: (() => void)[] = [];
   const replies: ThreadReply[] = [];
   const writer = serveWrites(
     {
@@ -32,10 +31,6 @@ function writerWith(pages: number, now = () => 0) {
       stores: storesOf(db, { calls, usage }, () => true),
       answer: (given) => void replies.push(...given),
       later: (task) => tasks.push(task),
-      delay(task) {
-        delays.push(task);
-        return () => void delays.splice(delays.indexOf(task), 1);
-      },
     },
     () => calls.maintain(),
     () => usage.flush(),
@@ -45,10 +40,10 @@ function writerWith(pages: number, now = () => 0) {
   const group = (...sent: Omit<Call, never>[]) => {
     replies.length = 0;
     writer.accept(sent as Call[]);
-    for (let task = tasks.shift() ?? delays[0]; task; task = tasks.shift() ?? delays[0]) task();
+    for (let task = tasks.shift(); task; task = tasks.shift()) task();
     return new Map(replies.map((reply) => [reply[0], reply[1] || reply[2].code]));
   };
-  return { db, group, limit, writer, tasks, delays, replies };
+  return { db, group, limit, writer, tasks, replies };
 }
 
 const tenantId = uuid();
@@ -77,35 +72,6 @@ it('refuses what has no room, and stores what was sent with it', () => {
   const answers = group(value(1), value(2, 200_000), ingest(3, eventsOf(2, 50)), value(4, 200_000), value(5));
   expect(Object.fromEntries(answers)).toEqual({ 1: true, 2: 'disk_full', 3: true, 4: 'disk_full', 5: true });
   expect(keys(db)).toEqual(['key-1', 'key-5']);
-});
-
-it('lets batches wait for others only while they share commits, and never with anything else', () => {
-  const { group, writer, tasks, delays, replies } = writerWith(100_000);
-  const one = (id: number) => ingest(id, eventsOf(1, 10));
-  const turn = () => tasks.splice(0).forEach((task) => void task());
-  writer.accept([one(1)]);
-  expect([tasks.length, delays.length]).toEqual([1, 0]);
-  turn();
-  // Three in one commit: the next waits, and is over with the wait.
-  group(one(2), one(3), one(4));
-  writer.accept([one(5)]);
-  expect([tasks.length, delays.length]).toEqual([0, 1]);
-  delays[0]?.();
-  turn();
-  expect(replies.map(([id]) => id)).toContain(5);
-  // A decision ends the wait, and so do twelve.
-  group(one(6), one(7), one(8));
-  writer.accept([one(9)]);
-  expect(delays).toHaveLength(1);
-  writer.accept([decision(10)]);
-  expect([tasks.length, delays.length]).toEqual([1, 0]);
-  while (tasks.length > 0) turn();
-  group(one(11), one(12), one(13));
-  writer.accept([one(14)]);
-  writer.accept(Array.from({ length: 11 }, (_, i) => one(20 + i)));
-  expect([tasks.length, delays.length]).toEqual([1, 0]);
-  turn();
-  expect(replies).toHaveLength(12 + 3);
 });
 
 it('lets neither a decision nor the event of another tenant wait for all that one tenant sends', () => {
