@@ -97,7 +97,12 @@ export function approvalsContract(name: string, open: Open): void {
       });
       const c = anApproval();
       await approvals.insert(c);
-      const withdrawal = { ...no, decidedBy: c.agentId, decidedBySubject: c.agentId, decidedVia: 'withdrawn' };
+      const withdrawal = {
+        ...no,
+        decidedBy: c.agentId,
+        decidedBySubject: c.agentId,
+        decidedVia: 'withdrawn',
+      };
       const withdrawn = await approvals.decide(c.tenantId, c.id, withdrawal, t0 + 7);
       expect(withdrawn).toMatchObject({ status: 'denied', decidedBy: c.agentId, decidedVia: 'withdrawn' });
       expect(await approvals.get(c.tenantId, c.id)).toEqual(withdrawn);
