@@ -99,6 +99,7 @@ export function approvalsContract(name: string, open: Open): void {
       await approvals.insert(c);
       const withdrawal = {
         ...no,
+        id: 'withdrawal',
         decidedBy: c.agentId,
         decidedBySubject: c.agentId,
         decidedVia: 'withdrawn',
