@@ -1,4 +1,5 @@
-// Things of a tenant by the beginning of their names, or by their ids: those that the caller may read.
+// Things of a tenant by the beginning of their names, or by their ids: those that the caller may read. Keeps
+// promise P72.
 import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
 import { holdsRole, seesEnv, visibleEnvs } from '../shared/access.ts';

@@ -1,4 +1,4 @@
-// Saved views: everybody's own, and those that are shared with the tenant.
+// Saved views: everybody's own, and those that are shared with the tenant. Keeps promise P73.
 import { recorder } from '../audit/note.ts';
 import { requireRole } from '../shared/access.ts';
 import { HubError, notFound } from '../shared/error.ts';
