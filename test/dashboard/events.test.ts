@@ -144,6 +144,36 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
+  it('saves its query as a view, opens it again from the menu, and deletes it', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore');
+    const save = page.getByRole('button', { name: 'Save view' });
+    await save.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await page.goto('/dashboard/explore?q=tool%3Arefund');
+    await save.click();
+    const dialog = page.getByRole('dialog', { name: 'Save view' });
+    await accessible(page);
+    await dialog.getByLabel('Name').fill('All refunds');
+    await dialog.getByRole('checkbox', { name: 'Shared with everybody' }).check();
+    await dialog.getByRole('button', { name: 'Save view' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await hub.call('GET', '/api/v1/views', { cookie })).body).toMatchObject([
+      { page: 'explore', name: 'All refunds', query: 'tool:refund', shared: true, own: true },
+    ]);
+    await page.goto('/dashboard/explore?q=tool%3Aread_file');
+    await page.getByRole('button', { name: 'Views', exact: true }).click();
+    await page.getByRole('menuitem', { name: /^All refunds/ }).click();
+    await page.waitForURL((url) => url.searchParams.get('q') === 'tool:refund');
+    await save.click();
+    await dialog.getByRole('button', { name: 'Delete view All refunds' }).click();
+    await dialog.getByRole('region', { name: 'Own views' }).waitFor({ state: 'hidden' });
+    expect((await hub.call('GET', '/api/v1/views', { cookie })).body).toEqual([]);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('shows a run from its first call to its last', async () => {
     const at = (n: number): string => new Date(Date.now() - 60_000 + n * 1000).toISOString();
     await send(

@@ -73,6 +73,14 @@ const acts: { readonly [name: string]: Act } = {
       /from-an-event.* exists/,
     ],
   },
+  'Explore: a saved view': {
+    path: () => '/explore?q=tool%3Arefund',
+    opens: 'Save view',
+    in: ['dialog', 'Save view'],
+    fields: { Name: 'typed before' },
+    press: 'Save view',
+    sends: /^POST .*\/views$/,
+  },
   'Contracts: a new one': {
     path: () => '/policies',
     opens: 'New contract',

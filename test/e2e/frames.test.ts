@@ -8,7 +8,7 @@ import { SseClient, type SseFrame } from './sse.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn' });
 /** Sent after a gap, or to a stream that asks for them. */
-const onRequest = ['resync', 'fleet_changed', 'tool_pins_changed'];
+const onRequest = ['resync', 'fleet_changed', 'tool_pins_changed', 'approval_assigned', 'stats_changed'];
 const protocols: readonly Subprotocol[] = ['reeve.v1.json', 'reeve.v1.msgpack'];
 const origin = () => ({ Origin: `http://localhost:${hub.port}` });
 let cookie = '';

@@ -106,6 +106,8 @@ function named(writer: Writer, field: string): string[] {
       return [agentId(writer)];
     case 'pattern':
       return [glob(writer)];
+    case 'page':
+      return [random.pick(['explore', 'runs', 'agents'])];
     case 'timestamp':
     case 'since':
     case 'until':

@@ -29,6 +29,7 @@ import { Facets } from './facets.tsx';
 import { bucketMsOf, filterOf, questionOf } from './filters.ts';
 import { QueryBar } from './query-bar.tsx';
 import { bucketsOfRows, visibleEvents } from './sample-events.ts';
+import { SavedViews } from './saved-views.tsx';
 import { useSearchFurther } from './search-further.ts';
 import { TailView } from './tail.tsx';
 
@@ -95,6 +96,7 @@ function Searched(): JSX.Element {
   return (
     <>
       <TabHead>
+        <SavedViews text={eventQuery.text} isWrong={isWrong} onQuery={eventQuery.change} />
         <Button
           icon={follow ? 'pause' : 'play'}
           aria-pressed={follow}

@@ -1,0 +1,132 @@
+// Saved views of Explore: a menu of the own and the shared queries, and a dialog that saves the present one.
+import { Menu } from '@base-ui/react/menu';
+import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useRefusal } from '../../lib/may.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { visible } from '../../lib/text.ts';
+import { Form } from '../../ui/form.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Button, Field } from '../../ui/parts.tsx';
+import { FormFailed } from '../../ui/query-result.tsx';
+
+type View = Reply<'listViews'>[number];
+
+const page = 'explore';
+
+export function SavedViews({
+  text,
+  isWrong,
+  onQuery,
+}: {
+  readonly text: string;
+  readonly isWrong: boolean;
+  readonly onQuery: (text: string) => void;
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const views = (useCall('listViews', {}).data ?? []).filter((view) => view.page === page);
+  return (
+    <>
+      {views.length > 0 && <ViewMenu views={views} onQuery={onQuery} />}
+      <Button icon="plus" disabled={text === '' || isWrong} onClick={() => setOpen(true)}>
+        Save view
+      </Button>
+      <Dialog title="Save view" open={isOpen} onClose={() => setOpen(false)}>
+        {isOpen && <ViewForm query={text} onDone={() => setOpen(false)} />}
+        {isOpen && <OwnViews views={views.filter(({ own }) => own)} />}
+      </Dialog>
+    </>
+  );
+}
+
+function ViewMenu({
+  views,
+  onQuery,
+}: {
+  readonly views: readonly View[];
+  readonly onQuery: (text: string) => void;
+}): JSX.Element {
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button">
+        <Icon name="down" /> Views
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
+          <Menu.Popup className="menu">
+            {views.map(({ id, name, query, shared }) => (
+              <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
+                {visible(name)}
+                {shared && <span className="tag">shared</span>}
+              </Menu.Item>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: () => void }): JSX.Element {
+  const [name, setName] = useState('');
+  const [isShared, setShared] = useState(false);
+  const create = useAction('createView', ['listViews']);
+  const cannotShare = useRefusal('deployBundle');
+  return (
+    <Form
+      onSubmit={() =>
+        create.mutate(
+          { body: { page, name, query, shared: isShared } },
+          {
+            onSuccess: () => {
+              say(`The view ${name} is saved.`, 'allow');
+              onDone();
+            },
+          },
+        )
+      }
+    >
+      <Field label="Name" value={name} onValue={setName} required maxLength={80} />
+      <label className="checks">
+        <input
+          type="checkbox"
+          checked={isShared}
+          disabled={cannotShare !== null}
+          title={cannotShare ?? undefined}
+          onChange={(event) => setShared(event.target.checked)}
+        />
+        Shared with everybody
+      </label>
+      <FormFailed error={create.error} />
+      <Button submit kind="primary" busy={create.isPending} disabled={name.trim() === ''}>
+        Save view
+      </Button>
+    </Form>
+  );
+}
+
+function OwnViews({ views }: { readonly views: readonly View[] }): JSX.Element | null {
+  const remove = useAction('deleteView', ['listViews']);
+  if (views.length === 0) return null;
+  return (
+    <section aria-label="Own views">
+      <h3>Own views</h3>
+      <ul>
+        {views.map(({ id, name }) => (
+          <li key={id}>
+            {visible(name)}{' '}
+            <Button
+              kind="quiet"
+              aria-label={`Delete view ${visible(name)}`}
+              onClick={() => remove.mutate({ params: { view_id: id } })}
+            >
+              Delete
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <FormFailed error={remove.error} />
+    </section>
+  );
+}
