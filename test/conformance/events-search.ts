@@ -283,7 +283,7 @@ export function eventsSearchContract(name: string, open: Open): void {
         payload: {
           decision_name: 'No.Secrets*',
           reason: 'Geheim: \ud800 bleibt',
-          tool_args: { path: '/srv/"Shop"/a.ts', list: [{ amount: 1200 }, true], x: 'y'.repeat(1_001) },
+          tool_args: { path: '/srv/"Shop"/a.ts', list: [{ amount: 1_200_345 }, true], x: 'y'.repeat(1_001) },
           session_id: 'hidden',
         },
         timestamp: t0 + 3,
@@ -299,7 +299,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       expect(await find('secrets*')).toEqual(ids([d]));
       expect(await find('no.secrets')).toEqual(ids([d]));
       expect(await find('no-secrets')).toEqual([]);
-      for (const text of ['GEHEIM', ': \ud800 B', 'srv/"shop"', '120', 'TRUE', 'y'.repeat(255)]) {
+      for (const text of ['GEHEIM', ': \ud800 B', 'srv/"shop"', '120034', 'TRUE', 'y'.repeat(255)]) {
         expect(await find(text), text).toEqual(ids([d]));
       }
       for (const text of ['hidden', 'tool_args', 'amount', '/srv/x']) {
