@@ -123,7 +123,7 @@ describe('an event', () => {
     await page.goto(`/dashboard/events/${idOf('foreign')}`);
     await page.getByText('not a bundle from this hub').waitFor();
     await page.goto(`/dashboard/events/${idOf('known')}`);
-    const version = page.getByRole('link', { name: 'shop v1' });
+    const version = page.locator('dl').getByRole('link', { name: 'shop v1' });
     await version.waitFor();
     await accessible(page);
     await version.click();

@@ -26,7 +26,7 @@ const listed: { readonly [page: string]: Listed } = {
   audit: { link: 'Audit', text: /ruleset deployed/ },
   users: { link: 'People', text: /^second@example\.com$/ },
   deliveries: { link: 'Channels', text: /^delivered, status 200$/, row: 'on call' },
-  coverage: { link: 'Fleet', text: /^refund$/, row: 'shop-agent' },
+  coverage: { link: 'Fleet', tab: 'Agents', text: /^refund$/, row: 'shop-agent' },
 };
 
 beforeAll(async () => {
@@ -198,8 +198,9 @@ it('the lists say how long to wait when the limit of the hub strikes', { timeout
   const { page } = seen;
   // Parts that open from a list: the list is there before.
   const parts = Object.values(listed).filter(({ row }) => row !== undefined);
-  for (const { link, row } of parts) {
+  for (const { link, tab, row } of parts) {
     await go(page, link);
+    if (tab) await page.getByRole('tab', { name: tab }).click();
     await page
       .locator('.cell-link')
       .filter({ hasText: row ?? '' })

@@ -139,11 +139,9 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     // What would be decided by what is old is not.
     await go(page, '/inbox');
     expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
-    await page
-      .getByText(
-        'The hub is not responding, so you cannot make decisions. Wait until the connection returns.',
-      )
-      .waitFor();
+    const stopped =
+      'The hub is not responding, so you cannot make decisions. Wait until the connection returns.';
+    await page.getByRole('paragraph').filter({ hasText: stopped }).waitFor();
   });
 
   it('every page is in the table of what changes', () => {
