@@ -121,6 +121,8 @@ describe('a session that ends', () => {
       await line.first().waitFor();
     }
     const button = place.getByRole('button', { name: form.press, exact: typeof form.press === 'string' });
+    // A plan is off until its impact is known.
+    await expect.poll(() => button.isEnabled()).toBe(true);
     await endSession();
     let isPressed = false;
     // By key: a list of the editor may lie over it.

@@ -1,6 +1,6 @@
 // Writing contracts: what the editor offers and explains, versions compared and taken up again, bundles brought in as
 // files, and a session that ends while somebody writes.
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { blocksOf } from '../../src/dashboard/lib/markdown.ts';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
@@ -20,9 +20,35 @@ beforeAll(async () => {
 });
 
 /** Takes what the editor offers, until its line stands there: a list that is just asked for anew takes no press. */
-async function take(form: Locator, option: RegExp, line: string): Promise<void> {
+/** Types in place of all that the editor holds. A dialog that has just opened may still take the focus elsewhere. */
+async function typeAnew(page: Page, form: Locator, text: string): Promise<void> {
+  const line = form.locator('.cm-line').filter({ hasText: text });
+  await expect
+    .poll(async () => {
+      await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.press('Delete');
+      await page.keyboard.type(text);
+      return line.count();
+    })
+    .toBe(1);
+}
+
+/** The choice, once the editor offers it: a list that closed when the page learned something is asked for again. */
+async function offers(form: Locator, option: RegExp): Promise<Locator> {
   const offered = form.getByRole('option', { name: option });
-  await offered.waitFor();
+  await expect
+    .poll(async () => {
+      if ((await offered.count()) > 0) return true;
+      await form.getByRole('textbox', { name: 'Definition as YAML' }).press('Control+Space');
+      return false;
+    })
+    .toBe(true);
+  return offered;
+}
+
+async function take(form: Locator, option: RegExp, line: string): Promise<void> {
+  const offered = await offers(form, option);
   await expect
     .poll(async () => {
       if (await offered.isVisible()) await offered.click({ timeout: 1_000 }).catch(() => undefined);
@@ -38,16 +64,12 @@ describe('the form of a contract', () => {
     await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
-    const editor = form.getByRole('textbox', { name: 'Definition as YAML' });
-    await editor.focus();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.press('Delete');
-    await page.keyboard.type('tool: wi');
+    await typeAnew(page, form, 'tool: wi');
     await take(form, /wire_transfer/, 'tool: wire_transfer');
     // What stands between is put in at once: a list that is open would take its line ends.
     await page.keyboard.insertText('\nthen:\n  effect: ');
     await page.keyboard.type('ap');
-    await form.getByRole('option', { name: /approve/ }).waitFor();
+    await offers(form, /approve/);
     expect(await form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
     await take(form, /approve/, 'effect: approve');
     const word = form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect');
@@ -80,11 +102,7 @@ describe('the form of a contract', () => {
     await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
-    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.press('Delete');
-    await page.keyboard.type('tool: wi');
-    await form.locator('.cm-line').filter({ hasText: 'tool: wi' }).waitFor();
+    await typeAnew(page, form, 'tool: wi');
     release();
     await take(form, /wire_transfer/, 'tool: wire_transfer');
     noFaults(seen);
