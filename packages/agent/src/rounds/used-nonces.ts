@@ -1,7 +1,8 @@
 // Nonces of rounds that have been answered: in memory, or as files that several processes share and that outlive them.
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { createExclusive, exists } from '../files.ts';
 
 export interface UsedNonces {
   /** True if the nonce was taken, and has not expired long ago. */
@@ -55,28 +56,12 @@ export class FileNonces implements UsedNonces {
   }
 
   async has(nonce: string): Promise<boolean> {
-    return stat(this.#path(nonce)).then(
-      () => true,
-      () => false,
-    );
+    return exists(this.#path(nonce));
   }
 
   async use(nonce: string, expiresAt: number): Promise<boolean> {
     if (this.#uses++ % sweepEvery === 0) await this.#sweep();
-    try {
-      // Exclusive: of two processes one makes the file.
-      const file = await open(this.#path(nonce), 'wx', 0o600);
-      try {
-        await file.writeFile(String(expiresAt));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      return true;
-    } catch (failure) {
-      if ((failure as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw failure;
-    }
+    return createExclusive(this.#path(nonce), String(expiresAt));
   }
 
   #path(nonce: string): string {

@@ -6,7 +6,7 @@ import { serveStdio } from '../../src/cli/mcp/stdio.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Guard } from '../../src/index.ts';
 import { legacyClient, legacyTransport, modernClient, modernTransport, type Wire } from './pair-clients.ts';
-import { type Json, memoryRounds } from './setting.ts';
+import { type Json, plainParts } from './setting.ts';
 
 /** What the suite asks of a client. */
 export interface ClientRun {
@@ -21,18 +21,8 @@ function throughProxy(url: string, guard: Guard): { readonly transport: Wire; en
   const output = new PassThrough();
   const served = serveStdio(
     {
-      ...{
-        guard,
-        clock: systemClock,
-        hide: false,
-        pins: null,
-        tasks: null,
-        told: () => {},
-        inputTimeout: 60_000,
-      },
-      rounds: memoryRounds(systemClock),
+      ...plainParts(guard, systemClock),
       connect: remoteServer({ url, headers: {}, clock: systemClock }),
-      eras: { legacy: null, modern: null },
     },
     input,
     output,

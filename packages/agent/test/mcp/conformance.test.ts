@@ -12,7 +12,7 @@ import { nodeOfSuite, type Outcomes, runSuite } from './conformance.ts';
 import { type ClientRun, runClient } from './conformance-client.ts';
 import { legacyExample, modernExample } from './conformance-servers.ts';
 import { legacyHttp, modernHttp, type RunningServer } from './pair-servers.ts';
-import { memoryRounds, noEnv, rules } from './setting.ts';
+import { noEnv, plainParts, rules } from './setting.ts';
 
 const node = nodeOfSuite();
 const guard = Guard.fromYaml(rules(noEnv), { openTelemetry: null });
@@ -91,18 +91,8 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const example = await exampleOf(revision);
       const listener = new McpListener(
         {
-          ...{
-            guard,
-            clock: systemClock,
-            hide: false,
-            pins: null,
-            tasks: null,
-            told: () => {},
-            inputTimeout: 60_000,
-          },
-          rounds: memoryRounds(systemClock),
+          ...plainParts(guard, systemClock),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
-          eras: { legacy: null, modern: null },
         },
         { host: '127.0.0.1', port: 0, token: null },
       );

@@ -5,7 +5,7 @@ import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { Guard } from '../../src/index.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { legacyHttp, legacyServer, type RunningServer, ServerLog } from './pair-servers.ts';
-import { type Json, memoryRounds, rules } from './setting.ts';
+import { type Json, plainParts, rules } from './setting.ts';
 
 const twice =
   '{ id: twice, type: session, limits: { max_calls_per_tool: { read: 2 } }, then: { effect: deny, message: "twice" } }';
@@ -35,8 +35,8 @@ async function listen(sessionMeta?: string): Promise<void> {
   guard = Guard.fromYaml(rules(twice), { openTelemetry: null, onFindings: null });
   listener = new McpListener(
     {
-      ...{ guard, clock, hide: false, pins: null, tasks: null, told: () => {}, inputTimeout: 60_000 },
-      ...{ rounds: memoryRounds(clock), eras: { legacy: null, modern: null }, isRemote: true, sessionMeta },
+      ...plainParts(guard, clock),
+      ...{ isRemote: true, sessionMeta },
       connect: remoteServer({ url: server.connect.url, headers: {}, clock }),
     },
     { host: '127.0.0.1', port: 0, token: null },

@@ -9,7 +9,7 @@ import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Guard } from '../../src/index.ts';
 import { until } from '../manual-clock.ts';
-import { type Json, memoryRounds, noEnv, rules } from './setting.ts';
+import { type Json, noEnv, plainParts, rules } from './setting.ts';
 
 const meta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -64,18 +64,8 @@ beforeAll(async () => {
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   listener = new McpListener(
     {
-      ...{
-        guard,
-        clock: systemClock,
-        hide: false,
-        pins: null,
-        tasks: null,
-        told: () => {},
-        inputTimeout: 60_000,
-      },
-      rounds: memoryRounds(systemClock),
+      ...plainParts(guard, systemClock),
       connect: remoteServer({ url: upstream, headers: { 'mcp-name': 'forged' }, clock: systemClock }),
-      eras: { legacy: null, modern: null },
     },
     { host: '127.0.0.1', port: 0, token: null },
   );

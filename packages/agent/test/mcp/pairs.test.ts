@@ -21,7 +21,7 @@ import {
 } from './pair-clients.ts';
 import { httpServer, pipedServer, type RunningServer, type ServerEra, ServerLog } from './pair-servers.ts';
 import { MessageSchema } from './published-schema.ts';
-import { type Json, memoryRounds, noEnv, rules } from './setting.ts';
+import { type Json, noEnv, plainParts, rules } from './setting.ts';
 
 type Way = 'stdio' | 'HTTP';
 
@@ -135,18 +135,8 @@ async function pairOf(
     approvals: localApproval(async () => ({ approved: true, decidedBy: 'a person' }), systemClock),
   });
   const proxy = {
-    ...{
-      guard,
-      clock: systemClock,
-      hide: false,
-      pins: null,
-      tasks: null,
-      told: () => {},
-      inputTimeout: 60_000,
-    },
-    rounds: memoryRounds(systemClock),
+    ...plainParts(guard, systemClock),
     connect: tapServer(reach, toServer, schemas[serverEra]),
-    eras: { legacy: null, modern: null },
   };
   const newClient = clientEra === 'legacy' ? legacyClient : modernClient;
   const ends: (() => Promise<unknown>)[] = [];

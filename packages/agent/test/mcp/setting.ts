@@ -11,6 +11,7 @@ import {
   readServerMessages,
   textOf,
 } from '../../src/cli/mcp/message.ts';
+import type { ProxyParts } from '../../src/cli/mcp/proxy-parts.ts';
 import { ProxyRounds } from '../../src/cli/mcp/rounds.ts';
 import { McpSession } from '../../src/cli/mcp/session.ts';
 import type { Clock } from '../../src/clock.ts';
@@ -29,6 +30,15 @@ export const memoryRounds = (clock: Clock): ProxyRounds => {
   const nonces = new MemoryNonces(clock);
   return new ProxyRounds(new Rounds({ seal: new RoundSeal(), nonces, clock, server: 'test' }), clock);
 };
+
+/** A proxy's parts that most tests have alike: no pins, no tasks, rounds in memory, a minute for questions. */
+export const plainParts = (guard: Guard, clock: Clock): Omit<ProxyParts, 'connect'> => ({
+  ...{ guard, clock, hide: false, pins: null, tasks: null },
+  rounds: memoryRounds(clock),
+  eras: { legacy: null, modern: null },
+  inputTimeout: 60_000,
+  told: () => {},
+});
 
 /** What the client got, and the server. */
 export class Setting {

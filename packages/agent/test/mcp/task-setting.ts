@@ -16,7 +16,7 @@ import type { SessionStore } from '../../src/sessions.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
 import type { RunningServer } from './pair-servers.ts';
-import { type Json, memoryRounds, rules } from './setting.ts';
+import { type Json, memoryRounds, plainParts, rules } from './setting.ts';
 
 export const asking =
   '{ id: ask-first, type: pre, tool: "*", when: { tool.name: { exists: true } }, then: { effect: approve, message: "run {tool.name}?", timeout: 60 } }';
@@ -112,9 +112,8 @@ export class TaskProxy {
     const proxy: TaskProxy = new TaskProxy(guard, tasks, token);
     if (typeof server.connect !== 'function') throw new Error('tasks are tried with a piped server');
     const parts = {
-      ...{ guard, clock, hide: false, pins: null, tasks, inputTimeout: 60_000, connect: server.connect },
-      rounds,
-      eras: { legacy: null, modern: null },
+      ...plainParts(guard, clock),
+      ...{ tasks, rounds, connect: server.connect },
       told: (text: string) => void proxy.told.push(text),
     };
     if (way === 'HTTP') {

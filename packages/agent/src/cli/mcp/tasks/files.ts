@@ -5,6 +5,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } f
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
+import { createExclusive, exists } from '../../../files.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
 import { isTaskId, type TaskRecord } from './record.ts';
 
@@ -28,7 +29,7 @@ export class TaskFiles {
   /** When the promise resolves, the task is durable, and this process its holder. */
   async create(record: TaskRecord): Promise<void> {
     await this.#hold();
-    await this.#exclusive(this.#path('open', `${record.taskId}.1.lock`), this.#instance);
+    await createExclusive(this.#path('open', `${record.taskId}.1.lock`), this.#instance);
     await this.#write('open', record);
   }
 
@@ -52,7 +53,7 @@ export class TaskFiles {
 
   /** Right before the server gets the call. False: it was sent before. Durable when the promise resolves. */
   markSent(taskId: string): Promise<boolean> {
-    return this.#exclusive(this.#path('open', `${taskId}.sent`), '');
+    return createExclusive(this.#path('open', `${taskId}.sent`), '');
   }
 
   isSent(taskId: string): Promise<boolean> {
@@ -61,7 +62,7 @@ export class TaskFiles {
 
   /** For the holder, which may be another process. */
   async markCancelled(taskId: string): Promise<void> {
-    await this.#exclusive(this.#path('open', `${taskId}.cancelled`), '');
+    await createExclusive(this.#path('open', `${taskId}.cancelled`), '');
   }
 
   isCancelled(taskId: string): Promise<boolean> {
@@ -86,7 +87,7 @@ export class TaskFiles {
       const record = await this.#read('open', taskId);
       if (!record || !isOwn(record)) continue;
       await this.#hold();
-      if (await this.#exclusive(lock(generation + 1), this.#instance)) adopted.push(record);
+      if (await createExclusive(lock(generation + 1), this.#instance)) adopted.push(record);
     }
     return adopted;
   }
@@ -176,30 +177,7 @@ export class TaskFiles {
     }
     await rename(draft, path);
   }
-
-  /** False: the file exists. */
-  async #exclusive(path: string, text: string): Promise<boolean> {
-    try {
-      const file = await open(path, 'wx', 0o600);
-      try {
-        await file.writeFile(text);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      return true;
-    } catch (failure) {
-      if ((failure as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw failure;
-    }
-  }
 }
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 function parsed(text: string): object {
   try {
