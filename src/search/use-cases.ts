@@ -2,7 +2,7 @@
 // promise P72.
 import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
-import { holdsRole, seesEnv, visibleEnvs } from '../shared/access.ts';
+import { holdsRole, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
 import { type Env, environments } from '../shared/ids.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
@@ -39,10 +39,13 @@ export function createThingSearches({ store, clock, settings, bundles, keys }: P
     } as const;
     const { items } = await store.agents.find(principal.tenantId, query);
     return items
-      .filter(({ lastEnv }) => lastEnv === null || seesEnv(principal, lastEnv))
-      .map(({ agentId, displayName, lastEnv }) =>
-        thing('agent', agentId, displayName ?? agentId, displayName === null ? (lastEnv ?? '') : agentId),
-      );
+      .filter((agent) => seesAgent(principal, agent))
+      .map((agent) => {
+        const { agentId, displayName } = agent;
+        return displayName === null
+          ? thing('agent', agentId, agentId, visibleEnvOf(principal, agent) ?? '')
+          : thing('agent', agentId, displayName, agentId);
+      });
   }
 
   async function library(principal: Principal, { longest }: NameSearch): Promise<readonly Thing[]> {

@@ -45,11 +45,22 @@ export const seesEnv = (principal: Pick<Principal, 'env' | 'envRoles'>, env: str
   (principal.env === null || principal.env === env) &&
   (principal.envRoles === null || roleIn(principal.envRoles, env) !== null);
 
-/** True when the agent was seen where the principal has a role, or nowhere. */
-export const seesAgent = (
+/** Where an agent was seen. */
+interface SeenAgent {
+  readonly lastEnv: Env | null;
+  readonly seenEnvs: readonly Env[];
+}
+
+/** The environment in which the principal sees an agent, the last one first; null: in none. */
+export const visibleEnvOf = (
   principal: Pick<Principal, 'env' | 'envRoles'>,
-  { seenEnvs }: { readonly seenEnvs: readonly Env[] },
-): boolean => seenEnvs.length === 0 || seenEnvs.some((env) => seesEnv(principal, env));
+  { lastEnv, seenEnvs }: SeenAgent,
+): Env | null =>
+  [...(lastEnv === null ? [] : [lastEnv]), ...seenEnvs].find((env) => seesEnv(principal, env)) ?? null;
+
+/** True when the agent was seen where the principal has a role, or nowhere. */
+export const seesAgent = (principal: Pick<Principal, 'env' | 'envRoles'>, agent: SeenAgent): boolean =>
+  agent.seenEnvs.length === 0 || visibleEnvOf(principal, agent) !== null;
 
 /** The environments whose records exist for the principal; null: all. */
 export function visibleEnvs({ env, envRoles }: Pick<Principal, 'env' | 'envRoles'>): readonly Env[] | null {

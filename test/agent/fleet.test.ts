@@ -134,6 +134,17 @@ it('are seen by who has a role in any environment that they were seen in, as in 
   await expect(t.call('getRegistration', { params }, of('development'))).rejects.toMatchObject({
     code: 'not_found',
   });
+  const timeline = {
+    params,
+    query: { since: iso(t.clock.now() - 3_600_000), until: iso(t.clock.now() + 1) },
+  };
+  expect((await t.call('agentTimeline', timeline, of('staging'))).body.env).toBe('staging');
+  await expect(t.call('agentTimeline', timeline, of('development'))).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  const search = async (as: UserCaller) => (await t.call('searchThings', { query: { q: 'mover' } }, as)).body;
+  expect((await search(of('staging'))).results).toMatchObject([{ id: 'mover', hint: 'staging' }]);
+  expect((await search(of('development'))).results).toEqual([]);
   await expect(t.call('listAgentStreams', { params, query: {} }, of('development'))).rejects.toMatchObject({
     code: 'not_found',
   });

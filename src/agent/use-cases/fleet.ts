@@ -1,7 +1,14 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
 import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
-import { requireRole, requireSight, seesAgent, seesEnv, visibleEnvs } from '../../shared/access.ts';
+import {
+  requireRole,
+  requireSight,
+  seesAgent,
+  seesEnv,
+  visibleEnvOf,
+  visibleEnvs,
+} from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -295,14 +302,14 @@ function isIn(env: Env, { lastEnv }: RegistrationSummary, stateIn: (env: Env) =>
  */
 function placeOf(
   principal: Principal,
-  { lastEnv, seenEnvs }: RegistrationSummary,
+  registration: RegistrationSummary,
   stateIn: (env: Env) => AgentState | null,
 ): Env | null {
-  const visible = environments.filter((env) => seesEnv(principal, env));
-  const latestFirst =
-    lastEnv === null ? visible : [lastEnv, ...visible].filter((env) => visible.includes(env));
-  const connected = latestFirst.find((env) => (stateIn(env)?.streams ?? 0) > 0);
-  return connected ?? latestFirst.find((env) => seenEnvs.includes(env)) ?? lastEnv;
+  const { lastEnv } = registration;
+  // The states are those of visible environments.
+  const isConnected = (env: Env): boolean => (stateIn(env)?.streams ?? 0) > 0;
+  if (lastEnv !== null && isConnected(lastEnv)) return lastEnv;
+  return environments.find(isConnected) ?? visibleEnvOf(principal, registration) ?? lastEnv;
 }
 
 function fits({ registration, resolution, state }: DescribedAgent, filter: FleetFilter): boolean {

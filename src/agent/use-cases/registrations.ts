@@ -4,7 +4,14 @@
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
 import { changeBy, noted, noteOf } from '../../audit/note.ts';
 import { type AuditNote, auditActor } from '../../audit/record.ts';
-import { holdsRole, requireRole, requireSight, seesAgent, seesEnv } from '../../shared/access.ts';
+import {
+  holdsRole,
+  requireRole,
+  requireSight,
+  seesAgent,
+  seesEnv,
+  visibleEnvOf,
+} from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { dayMs } from '../../shared/duration.ts';
@@ -280,13 +287,9 @@ export function createRegistrations(ports: Ports): Registrations {
 }
 
 /** Resolves an agent's bundle by the rules of the latest environment that the principal sees. */
-function resolve(
-  rules: RuleSet,
-  principal: Principal,
-  { agentId, lastEnv, seenEnvs, bundleName, tags }: Registration,
-): Resolution {
-  const isLastVisible = lastEnv !== null && seesEnv(principal, lastEnv);
-  const env = isLastVisible ? lastEnv : (seenEnvs.find((one) => seesEnv(principal, one)) ?? null);
+function resolve(rules: RuleSet, principal: Principal, registration: Registration): Resolution {
+  const { agentId, bundleName, tags } = registration;
+  const env = visibleEnvOf(principal, registration);
   return rules.resolve({ agentId, env, explicit: bundleName, tags });
 }
 

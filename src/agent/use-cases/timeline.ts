@@ -2,7 +2,7 @@
 import { environmentKey, type OpenStream } from '../../../actors/protocol.ts';
 import { type Approval, asSeen } from '../../approval/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { requireRole, requireSight, seesEnv } from '../../shared/access.ts';
+import { requireRole, requireSight, seesAgent, visibleEnvOf } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -94,10 +94,9 @@ export function createAgentTimelines({ store, actors, clock, rulings }: Ports): 
       store.agents.get(tenantId, agentId),
       store.usage.spanOf(tenantId, agentId),
     ]);
-    const last = registration?.lastEnv ?? span?.env ?? null;
-    if (!(registration || span) || (last !== null && !seesEnv(principal, last)))
-      throw notFound('Agent not found.');
-    return env ?? last;
+    const agent = registration ?? (span ? { lastEnv: span.env, seenEnvs: [span.env] } : null);
+    if (!agent || !seesAgent(principal, agent)) throw notFound('Agent not found.');
+    return env ?? visibleEnvOf(principal, agent);
   }
 
   return {
