@@ -58,10 +58,10 @@ export function createApprovalSearches({
       for (;;) {
         const request = { limit: portion, offset: 0, ...(last ? { after: last } : {}) };
         const { items: read, more, shown } = await approvals.list(principal, narrowed, request);
-        const isCurrent = new Set(shown.map(({ id }) => id));
+        const seen = new Map(shown.map((approval) => [approval.id, approval]));
         for (const [i, listed] of read.entries()) {
           last = listed;
-          const current = isCurrent.has(listed.id) ? shown.find(({ id }) => id === listed.id) : undefined;
+          const current = seen.get(listed.id);
           if (!current || !test.fitsRecord(current, reader)) continue;
           if (!test.fits(test.needsArguments ? await whole(current) : current, reader)) continue;
           items.push(current);

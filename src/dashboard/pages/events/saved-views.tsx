@@ -2,7 +2,8 @@
 import { Menu } from '@base-ui/react/menu';
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { useRefusal } from '../../lib/may.ts';
+import { missingRole } from '../../lib/may.ts';
+import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { Form } from '../../ui/form.tsx';
@@ -72,7 +73,7 @@ function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: 
   const [name, setName] = useState('');
   const [isShared, setShared] = useState(false);
   const create = useAction('createView', ['listViews']);
-  const cannotShare = useRefusal('deployBundle');
+  const cannotShare = missingRole(useSignedIn().roles, 'operator');
   return (
     <Form
       onSubmit={() =>
