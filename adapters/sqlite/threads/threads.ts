@@ -48,7 +48,7 @@ export interface SqliteOptions {
 
 /**
  * A commit that balanced a tree looks through all pages that the writer keeps (SQLite counts the page which it never
- * uses among them, in files below 1 GiB): four times as many cost a seventh of the rate of events.
+ * uses among them, in files below 1 GiB), and four times as many made no commit faster.
  */
 const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 
