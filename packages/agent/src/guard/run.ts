@@ -310,14 +310,15 @@ export class GovernedCall<A extends object, R> {
     try {
       result = await running;
     } catch (failure) {
+      const isHandedOver = failure instanceof HandedOverError;
+      if ((isHandedOver || failure instanceof NotStartedError) && !this.#options.rounds?.earlier?.isCounted)
+        await this.#counters.withdraw();
       // Somebody else goes on with the call, and records its end.
-      if (failure instanceof HandedOverError) {
+      if (isHandedOver) {
         this.#span.end(false, null);
         throw failure;
       }
       const message = failure instanceof Error ? failure.message : String(failure);
-      if (failure instanceof NotStartedError && !this.#options.rounds?.earlier?.isCounted)
-        await this.#counters.withdraw();
       const text = await this.#finish(false, message, message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);

@@ -263,7 +263,8 @@ export class McpSession {
       if (open.onAnswer && !isEnd) this.#toServer(cancelledTask(record, request));
       open.cancelled.abort(signal.reason);
     };
-    const send = (upstream: Request): Promise<Response> => {
+    const send = async (upstream: Request): Promise<Response> => {
+      signal.throwIfAborted();
       this.#open.set(id, open);
       signal.addEventListener('abort', cancel, { once: true });
       return this.#atServer(open, upstream);

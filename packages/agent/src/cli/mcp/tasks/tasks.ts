@@ -1,7 +1,7 @@
 // Calls that go on without their client: each under a handle that the client asks about. A call runs once, when its
 // approval is decided, also if the client or the proxy went away in between (promise P74).
 import type { McpResult } from '../../../adapters/mcp-result.ts';
-import { type ApprovalBackend, type ApprovalOutcome, timedOut } from '../../../approvals.ts';
+import { type ApprovalBackend, type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
 import { NotStartedError, type RoundOptions } from '../../../guard/call.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
@@ -292,7 +292,7 @@ export class ProxyTasks {
     const { taskId, serverTask } = live.record;
     const check = (): void => {
       if (live.isCancelled) throw new NotStartedError('the task was cancelled');
-      if (this.#closed.signal.aborted) throw new NotStartedError('the proxy ends');
+      if (this.#closed.signal.aborted) throw new HandedOverError();
     };
     if (await files.isCancelled(taskId)) live.isCancelled = true;
     check();
