@@ -3,13 +3,16 @@
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Env } from '../../shared/ids.ts';
+import type { ThingLink } from '../lib/address.ts';
 import type { ApiError, Input, Operation } from '../lib/api.ts';
+import type { HostedOperation } from '../lib/hosted.ts';
 import { useAction } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { ActButton } from './act-button.tsx';
 import { Confirm } from './confirm.tsx';
 import { Form } from './form.tsx';
 import type { IconName } from './icons.tsx';
+import { PeekList } from './list.tsx';
 import { Button, type ButtonProps, Empty, Field, type FieldProps, Select } from './parts.tsx';
 import { FormFailed, QueryResult, type QueryState } from './query-result.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
@@ -29,7 +32,7 @@ export interface RowAct<R> {
   readonly dialog?: (row: R, close: () => void) => ReactNode;
 }
 
-export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row'> {
+export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkOf'> {
   /** Singular. */
   readonly noun: string;
   readonly acts?: readonly RowAct<R>[];
@@ -39,10 +42,17 @@ export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row'> {
   readonly add?: {
     readonly label: string;
     readonly kind?: 'primary' | 'plain';
-    readonly operation?: Operation;
+    readonly icon?: IconName;
+    readonly operation?: Operation | HostedOperation;
     readonly dialog: (close: () => void) => ReactNode;
   };
   readonly empty?: { readonly title: string; readonly text: string };
+  /** The page of a row. */
+  readonly linkOf?: (row: R) => ThingLink;
+  /** A press on a row opens this beside the list. Needs `linkOf`. */
+  readonly peek?: (row: R) => ReactNode;
+  /** Title of the peek. */
+  readonly title?: (row: R) => string;
 }
 
 export interface ResourceViewProps<R> {
@@ -57,7 +67,19 @@ export interface ResourceViewProps<R> {
 
 export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JSX.Element {
   const { query, rows, head } = props;
-  const { noun, acts = [], actsWidth = 1, add, empty, columns, keyOf, ...table } = props.resource;
+  const {
+    noun,
+    acts = [],
+    actsWidth = 1,
+    add,
+    empty,
+    columns,
+    keyOf,
+    peek,
+    title,
+    linkOf,
+    ...rest
+  } = props.resource;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
   const own = useState(false);
   const [isAdding, setAdding] = props.adding ?? own;
@@ -85,6 +107,18 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
       </span>
     ),
   };
+  const list = {
+    ...rest,
+    row: noun,
+    rows,
+    keyOf,
+    columns: acts.length > 0 ? [...columns, column] : columns,
+  };
+  const none = empty && (
+    <Empty title={empty.title}>
+      <p>{empty.text}</p>
+    </Empty>
+  );
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (
@@ -94,30 +128,20 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
           <RoleButton
             operation={add.operation}
             kind={add.kind ?? 'plain'}
-            icon="plus"
+            icon={add.icon ?? 'plus'}
             onClick={() => setAdding(true)}
           >
             {add.label}
           </RoleButton>
         ),
       )}
-      <QueryResult query={query} rows={3}>
-        {() =>
-          rows.length === 0 && empty ? (
-            <Empty title={empty.title}>
-              <p>{empty.text}</p>
-            </Empty>
-          ) : (
-            <Table
-              {...table}
-              row={noun}
-              rows={rows}
-              keyOf={keyOf}
-              columns={acts.length > 0 ? [...columns, column] : columns}
-            />
-          )
-        }
-      </QueryResult>
+      {peek && title && linkOf ? (
+        <PeekList {...list} query={query} empty={none} linkOf={linkOf} title={title} peek={peek} />
+      ) : (
+        <QueryResult query={query} rows={3}>
+          {() => (rows.length === 0 && empty ? none : <Table {...list} {...(linkOf ? { linkOf } : {})} />)}
+        </QueryResult>
+      )}
       {isAdding && add?.dialog(() => setAdding(false))}
       {open && current && open.act.dialog?.(current, () => setOpen(null))}
     </>
@@ -130,7 +154,7 @@ const RoleButton = ({
   envs = [],
   ...button
 }: ButtonProps & {
-  readonly operation: Operation | undefined;
+  readonly operation: Operation | HostedOperation | undefined;
   readonly envs?: readonly Env[] | undefined;
 }): JSX.Element =>
   operation ? <ActButton {...button} operation={operation} envs={envs} /> : <Button {...button} />;
