@@ -110,3 +110,24 @@ it('has words to press, and terms in place of the filters of earlier addresses',
   noFaults(seen);
   await seen.context.close();
 });
+
+it('shows the calls of the last day in the rows of agents and contracts, with one request for all of them', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/stats/series')) asked.push(request.url());
+  });
+  await page.goto('/dashboard/fleet?view=agents');
+  const row = page.getByRole('grid', { name: 'Agents' }).getByRole('row').filter({ hasText: 'shop-agent-0' });
+  await row.getByRole('img', { name: /^\d+ allowed$/ }).waitFor();
+  await row.getByRole('img', { name: /^\d+ calls, at most \d+ at a time, last \d+$/ }).waitFor();
+  expect(asked).toHaveLength(1);
+  expect(new URL(asked[0] ?? '').searchParams.getAll('values').length).toBeGreaterThanOrEqual(6);
+  await page.goto('/dashboard/policies');
+  const contract = page.getByRole('table', { name: 'contracts' }).getByRole('row', { name: /^no-secrets/ });
+  await contract.getByRole('img', { name: /^\d+ calls,/ }).waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});
