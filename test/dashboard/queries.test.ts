@@ -1,5 +1,5 @@
-// One language on every page with a query: terms narrow the list, a press on a word changes the text, filters of earlier
-// addresses become terms, and a text with a mistake is not sent.
+// One language on every page with a query: terms narrow the list, a press on a word changes the text, filters of
+// earlier addresses become terms, and a text with a mistake is not sent.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { accessible, noFaults, view } from './browser.ts';
@@ -71,23 +71,23 @@ it.each([
   for (const [text, match] of Object.entries(terms)) {
     await search(page, text);
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe(text);
-    const found = rows(page, list).getByRole('row').filter({ hasText: match });
-    await found.first().waitFor();
+    const matches = rows(page, list).getByRole('row').filter({ hasText: match });
+    await matches.first().waitFor();
     // The head of a table is a row, too; the inbox has none.
     await expect
       .poll(() => rows(page, list).getByRole('row').filter({ hasNotText: match }).count())
       .toBeLessThanOrEqual(1);
   }
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(request.url()));
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
   const before = page.url();
   await search(page, wrong);
   await page.getByRole('alert').getByText(expected).waitFor();
   await accessible(page);
   expect(page.url()).toBe(before);
-  expect(asked.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url))).toEqual(
-    [],
-  );
+  expect(
+    requests.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url)),
+  ).toEqual([]);
   noFaults(seen);
   await seen.context.close();
 });
@@ -114,16 +114,16 @@ it('has words to press, and terms in place of the filters of earlier addresses',
 it('shows the calls of the last day in the rows of agents and contracts, with one request for all of them', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
-  const asked: string[] = [];
+  const requests: string[] = [];
   page.on('request', (request) => {
-    if (request.url().includes('/stats/series')) asked.push(request.url());
+    if (request.url().includes('/stats/series')) requests.push(request.url());
   });
   await page.goto('/dashboard/fleet?view=agents');
   const row = page.getByRole('grid', { name: 'Agents' }).getByRole('row').filter({ hasText: 'shop-agent-0' });
   await row.getByRole('img', { name: /^\d+ allowed$/ }).waitFor();
   await row.getByRole('img', { name: /^\d+ calls, at most \d+ at a time, last \d+$/ }).waitFor();
-  expect(asked).toHaveLength(1);
-  expect(new URL(asked[0] ?? '').searchParams.getAll('values').length).toBeGreaterThanOrEqual(6);
+  expect(requests).toHaveLength(1);
+  expect(new URL(requests[0] ?? '').searchParams.getAll('values').length).toBeGreaterThanOrEqual(6);
   await page.goto('/dashboard/policies');
   const contract = page.getByRole('table', { name: 'contracts' }).getByRole('row', { name: /^no-secrets/ });
   await contract.getByRole('img', { name: /^\d+ calls,/ }).waitFor();

@@ -1,4 +1,5 @@
-// Calls of the last day in a row of a list: by verdict, and over time. Rows that come into view together share requests.
+// Calls of the last day in a row of a list: by verdict, and over time. Rows that come into view together share a
+// request.
 import { useQuery } from '@tanstack/react-query';
 import type { JSX } from 'react';
 import { call, type Input } from '../lib/api.ts';
@@ -28,19 +29,19 @@ const scales = createStore<ReadonlyMap<string, number>>(new Map());
 const columnKey = (by: By, env: Env | undefined): string => `${by} ${env ?? ''}`;
 
 async function read(by: By, env: Env | undefined, values: readonly string[]): Promise<Answer> {
-  const found = new Map<string, Series>();
+  const seriesByValue = new Map<string, Series>();
   for (let at = 0; at < values.length; at += maxValues) {
     // One more, because the first bucket begins before the range.
     const query = { by, values: values.slice(at, at + maxValues), points: points[by] + 1 };
     const { series } = await call('statsSeries', {
       query: { ...query, ...(env ? { env } : {}) },
     } as Input<'statsSeries'>);
-    for (const one of series) found.set(one.value ?? '', one);
+    for (const one of series) seriesByValue.set(one.value ?? '', one);
   }
-  const max = Math.max(1, ...[...found.values()].flatMap((one) => barsOf(one).totals));
+  const max = Math.max(1, ...[...seriesByValue.values()].flatMap((one) => barsOf(one).totals));
   const key = columnKey(by, env);
   if (max > (scales.get().get(key) ?? 0)) scales.set((before) => new Map(before).set(key, max));
-  return found;
+  return seriesByValue;
 }
 
 async function seriesOf(by: By, env: Env | undefined, value: string): Promise<Series | null> {
