@@ -62,6 +62,8 @@ export interface RoundOptions<R> {
     readonly denial: QuestionDenial;
     readonly outcome: () => Promise<ApprovalOutcome>;
   };
+  /** True if an earlier process has started the tool: the call is not judged and not counted, its end is recorded. */
+  readonly isStarted?: boolean;
 }
 
 /** The denial that follows if nobody approves. */

@@ -71,6 +71,8 @@ export interface ProxyPlan {
   readonly contracts?: readonly string[];
   readonly clock?: typeof systemClock;
   readonly sessions?: SessionStore;
+  /** Default: a random one. */
+  readonly sessionId?: string;
   /** Default: they end with the proxy. */
   readonly rounds?: ProxyRounds;
 }
@@ -92,7 +94,7 @@ export class TaskProxy {
 
   static async start(plan: ProxyPlan): Promise<TaskProxy> {
     const { way, server, hub, folder, token = null, contracts = [asking], clock = systemClock } = plan;
-    const { sessions, rounds = memoryRounds(clock) } = plan;
+    const { sessions, sessionId, rounds = memoryRounds(clock) } = plan;
     const client = new HubClient({
       url: hub.url,
       apiKey: 'svc_test',
@@ -102,10 +104,11 @@ export class TaskProxy {
     const guard = Guard.fromYaml(rules(...contracts), {
       ...{ openTelemetry: null, hub: client },
       ...(sessions === undefined ? {} : { sessions }),
+      ...(sessionId === undefined ? {} : { sessionId }),
     });
     const tasks = new ProxyTasks({
       files: new TaskFiles(join(folder, 'tasks'), clock),
-      ...{ clock, approvals: guard.approvals, scope: 'test' },
+      ...{ clock, guard, scope: 'test' },
       owner: token === null ? way : createHash('sha256').update(token).digest('hex'),
       told: (text) => proxy.told.push(text),
     });

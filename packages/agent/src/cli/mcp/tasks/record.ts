@@ -57,10 +57,13 @@ export interface TaskRecord {
   readonly end: TaskEnd | null;
 }
 
-/** Why a task's call stops here: the next process goes on with the task. */
+/** For people and clients. */
+export const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
+
+/** Why a task's call stops here. The next process goes on with the task, unless the tool runs. */
 export class ProxyEndedError extends Error {
   constructor() {
-    super('the proxy ends');
+    super(outcomeUnknown);
     this.name = 'ProxyEndedError';
   }
 }

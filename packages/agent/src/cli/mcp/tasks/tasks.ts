@@ -1,20 +1,23 @@
 // Calls that go on without their client: each under a handle that the client asks about. A call runs once, when its
 // approval is decided, also if the client or the proxy went away in between (promise P74).
 import type { McpResult } from '../../../adapters/mcp-result.ts';
-import { type ApprovalBackend, type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
+import { type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
 import { NotStartedError, type RoundOptions } from '../../../guard/call.ts';
+import type { Guard } from '../../../guard/guard.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
 import { clientCapabilitiesKey, tasksKey } from '../era.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
 import { codes, failureOf, type Request, type Response } from '../message.ts';
 import { resultOf } from '../translation.ts';
 import type { TaskFiles } from './files.ts';
+import { recordLostCall } from './lost-call.ts';
 import {
   isTaskId,
   keptAfterDeadline,
   latestStart,
   newTaskId,
+  outcomeUnknown,
   ProxyEndedError,
   type TaskEnd,
   type TaskRecord,
@@ -49,8 +52,8 @@ export interface TaskPorts {
   readonly owner: string;
   /** Names the hub and the agent. */
   readonly scope: string;
-  /** Where the calls ask people; null: nowhere. */
-  readonly approvals: ApprovalBackend | null;
+  /** Of the proxy. */
+  readonly guard: Guard;
   /** For people. */
   readonly told: (text: string) => void;
 }
@@ -59,6 +62,8 @@ export interface TaskPorts {
 interface LiveTask {
   record: TaskRecord;
   isRunning: boolean;
+  /** The server has got the call, and has made no task of it. */
+  isSent: boolean;
   isCancelled: boolean;
   readonly cancelled: AbortController;
   readonly runner: () => TaskRunner;
@@ -71,7 +76,6 @@ const lookInterval = 5000;
 /** Signs of life between two removals of what has expired. */
 const looksPerSweep = 120;
 
-const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
 const approvedLate = 'approved, not run: the approval came while no proxy could run the call';
 
 export class ProxyTasks {
@@ -88,7 +92,7 @@ export class ProxyTasks {
 
   /** True if calls may wait for approvals as tasks. */
   get canAsk(): boolean {
-    return this.#ports.approvals?.resume !== undefined;
+    return this.#ports.guard.approvals?.resume !== undefined;
   }
 
   /** True if the request may become a task: its client knows them, and there is room. */
@@ -197,7 +201,7 @@ export class ProxyTasks {
   /** The question is nobody's any more. An older hub keeps it: a later approval runs nothing. */
   #withdraw({ approval }: TaskRecord): void {
     if (!approval) return;
-    this.#ports.approvals?.withdraw?.(approval.id).catch(() => {});
+    this.#ports.guard.approvals?.withdraw?.(approval.id).catch(() => {});
   }
 
   /** Goes on with a task of a process that ended. */
@@ -205,17 +209,25 @@ export class ProxyTasks {
     const { files } = this.#ports;
     const { taskId } = record;
     if (await files.isCancelled(taskId)) return this.#finish(record, { status: 'cancelled' });
-    if (record.serverTask === null && (await files.isSent(taskId)))
-      return this.#finish(record, {
-        status: 'failed',
-        error: { code: codes.server, message: outcomeUnknown },
-      });
+    if (record.serverTask === null && (await files.isSent(taskId))) return this.#lose(record);
     this.#follow(record, runner);
+  }
+
+  /** The server got the call, and its answer reached nobody. */
+  async #lose(record: TaskRecord): Promise<void> {
+    const { guard, told } = this.#ports;
+    await recordLostCall(guard, record, outcomeUnknown).catch((failure: unknown) =>
+      told(`task ${record.taskId}: ${messageOf(failure)}`),
+    );
+    await this.#finish(record, {
+      status: 'failed',
+      error: { code: codes.server, message: outcomeUnknown },
+    });
   }
 
   #follow(record: TaskRecord, runner: () => TaskRunner): void {
     const live: LiveTask = {
-      ...{ record, runner, isRunning: record.serverTask !== null, isCancelled: false },
+      ...{ record, runner, isRunning: record.serverTask !== null, isSent: false, isCancelled: false },
       cancelled: new AbortController(),
     };
     this.#live.set(record.taskId, live);
@@ -232,8 +244,9 @@ export class ProxyTasks {
     const late = approval && this.#ports.clock.now() > approval.deadline + latestStart;
     const isLate = late && outcome && 'decision' in outcome && outcome.decision.proceed;
     const response = await this.#call(live, outcome, isLate ? approvedLate : null);
-    // The next process reports what it can know of a call that was not answered.
-    if (this.#closed.signal.aborted && response.error) return;
+    const isLost = this.#closed.signal.aborted && response.error !== undefined;
+    // The next process goes on with a call that the server has not got.
+    if (isLost && !live.isSent) return;
     if (await this.#ports.files.isCancelled(live.record.taskId))
       return this.#end(live, { status: 'cancelled' });
     const error = isLate ? { code: codes.server, message: approvedLate } : response.error;
@@ -248,7 +261,7 @@ export class ProxyTasks {
   }
 
   async #outcomeOf(live: LiveTask): Promise<Outcome> {
-    const { approvals } = this.#ports;
+    const { approvals } = this.#ports.guard;
     const { approval } = live.record;
     try {
       if (!approval || !approvals?.resume) throw new Error('no hub is configured');
@@ -299,6 +312,7 @@ export class ProxyTasks {
     if (serverTask === null && !(await files.markSent(taskId)))
       throw new NotStartedError('another process has run the call');
     check();
+    live.isSent = serverTask === null;
     live.isRunning = true;
   }
 
