@@ -57,7 +57,7 @@ export class GovernedCall<A extends object, R> {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
-    const round = new Round(options.rounds, place.callIndex);
+    const round = new Round(options.rounds, place.callIndex, parts.redaction);
     this.#round = round;
     this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
@@ -385,7 +385,7 @@ export class GovernedCall<A extends object, R> {
       ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,
       rules_evaluated: this.#rules,
-      ...(!this.#round.isFirst && endings.has(action) ? { rounds: this.#round.count } : {}),
+      ...(endings.has(action) ? this.#round.ofRecord : {}),
       session_attempt_count: this.#counts.attempts,
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,

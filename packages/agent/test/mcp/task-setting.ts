@@ -160,9 +160,14 @@ export class TaskProxy {
     return this.#send({ jsonrpc: '2.0', id: this.#count, method, params: { ...params, _meta } });
   }
 
-  async call(name: string, args: object = {}): Promise<Json> {
-    const { result } = await this.request('tools/call', { name, arguments: args });
+  async call(name: string, args: object = {}, capabilities: object = taskCapabilities): Promise<Json> {
+    const { result } = await this.request('tools/call', { name, arguments: args }, capabilities);
     return result as Json;
+  }
+
+  async update(taskId: unknown, inputResponses: unknown): Promise<Json> {
+    const { result, error } = await this.request('tasks/update', { taskId, inputResponses });
+    return (result ?? error) as Json;
   }
 
   async task(taskId: unknown): Promise<Json> {
@@ -170,7 +175,7 @@ export class TaskProxy {
     return (result ?? error) as Json;
   }
 
-  /** The task, once it has ended. */
+  /** The task, once it has ended, or asks. */
   async ended(taskId: unknown): Promise<Json> {
     for (;;) {
       const task = await this.task(taskId);

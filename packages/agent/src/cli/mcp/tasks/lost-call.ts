@@ -1,6 +1,7 @@
 // The record of a task's call whose end nobody knows: a proxy sent it to the server, and ended before the answer.
 import { type McpResult, mcpRunOptions } from '../../../adapters/mcp-result.ts';
 import type { Guard } from '../../../guard/guard.ts';
+import { answersOf } from './input.ts';
 import type { TaskRecord } from './record.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { TaskRecord } from './record.ts';
  */
 export async function recordLostCall(
   guard: Guard,
-  { tool, args, sessionId, rounds, meta }: TaskRecord,
+  { tool, args, sessionId, rounds, meta, input = null }: TaskRecord,
   reason: string,
 ): Promise<void> {
   let isRecorded = false;
@@ -26,6 +27,7 @@ export async function recordLostCall(
     sessionId,
     rounds: {
       earlier: { ...rounds, isApproved: true, isCounted: true },
+      ...(input ? { answers: answersOf(input) } : {}),
       isInterim: () => false,
       carry: (result) => result,
       isStarted: true,
