@@ -82,7 +82,7 @@ export class JudgedCall {
     this.#ports = ports;
     this.#sent = sent;
     this.#task = task;
-    this.#call = toolCallOf(sent.request, sent.era.meta(sent.request));
+    this.#call = toolCallOf(sent.request, sent.era.meta(sent.request), sent.era.isModern);
   }
 
   /** @throws DeniedError, CallError, MessageError, TypeError; the failures of a guard */
