@@ -22,9 +22,9 @@ import {
   type ToolCall,
 } from './message.ts';
 import type { ProxyRounds } from './rounds.ts';
-import { ProxyEndedError } from './tasks/record.ts';
+import { ProxyEndedError, type TaskRecord } from './tasks/record.ts';
 import { answerTaskRequest, cancelledTask, type SessionTasks, taskRequestOf } from './tasks/requests.ts';
-import type { TaskCall } from './tasks/tasks.ts';
+import type { TaskCall } from './tasks/task-call.ts';
 import { ToolList } from './tool-list.ts';
 
 export interface SessionOptions {
@@ -279,6 +279,10 @@ export class McpSession {
     }
   }
 
+  cancelTask(record: TaskRecord): void {
+    this.#toServer(cancelledTask(record, taskRequestOf(record)));
+  }
+
   /** Null: the request names a revision that the proxy does not serve. */
   #eraOf(request: Request): Era | null {
     const era = eraOf(this.#isGreeted ? { ...request, params: {} } : request);
@@ -314,8 +318,9 @@ export class McpSession {
     const { id } = open.request;
     const { signal } = open.cancelled;
     let answer: Response;
+    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
     try {
-      answer = await this.#judged(open);
+      answer = await new JudgedCall(this.#callPorts, { ...open, send, signal }).run();
     } catch (failure) {
       answer = answerOf(failure, open.era, id);
     }
@@ -339,12 +344,6 @@ export class McpSession {
       checkNames: ({ name, args, request }: ToolCall) =>
         checkCallNames({ guard, pins, tools: this.#tools }, name, args, request.id),
     };
-  }
-
-  #judged(open: Open): Promise<Response> {
-    const { request, era, cancelled } = open;
-    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
-    return new JudgedCall(this.#callPorts, { request, era, send, signal: cancelled.signal }).run();
   }
 
   #atServer(open: Open, request: Request): Promise<Response> {
