@@ -1,4 +1,4 @@
-// Scrapes of /metrics on a hub with open streams: how long one takes, and for how long the event loop is held meanwhile.
+// Scrapes of /metrics on a hub with open streams: how long one takes, and how long it holds the event loop.
 import { setTimeout as delay } from 'node:timers/promises';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { CannotRun } from '../suite/failure.ts';
