@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entriesOf } from '../../src/audit/record.ts';
 import { aNote } from '../conformance/fixtures.ts';
+import { OtlpReceiver } from '../e2e/otlp-receiver.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
@@ -73,6 +74,7 @@ async function leaveIntent({ mongoUrl }: Nodes, node: string) {
 }
 
 describe('three nodes', () => {
+  const collector = new OtlpReceiver();
   let nodes: Nodes;
   let cookie = '';
   let key: { id: string; key: string };
@@ -84,7 +86,11 @@ describe('three nodes', () => {
     });
 
   beforeAll(async () => {
-    nodes = await startNodes({ count: 3 });
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+    };
+    nodes = await startNodes({ count: 3, env });
     cookie = await nodes.at(0).admin();
     key = await nodes.at(1).key(cookie);
     const { tookMs } = await even(nodes, cookie, 3);
@@ -92,6 +98,7 @@ describe('three nodes', () => {
   });
   afterAll(async () => {
     await nodes?.remove();
+    collector.close();
   });
 
   it('say of each other that all is well', async () => {
@@ -161,6 +168,35 @@ describe('three nodes', () => {
       `decided on C → heard on B: median ${took[took.length >> 1]?.toFixed(1)} ms of ${took.length}`,
     );
     stream.close();
+  });
+
+  it('continue a trace on the node that owns the environment', async () => {
+    const traces = await Promise.all(
+      [0, 1, 2].map(async (i) => {
+        const traceId = `${i + 1}`.repeat(32);
+        const { status } = await nodes.at(i).call('POST', '/api/v1/approvals', {
+          key: key.key,
+          agent: 'agent-traced',
+          body: { agent_id: 'agent-traced', tool_name: 'delete_file', message: 'May I?', timeout: 60 },
+          headers: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` },
+        });
+        expect(status).toBe(201);
+        return traceId;
+      }),
+    );
+    const partsOf = (traceId: string) => {
+      const spans = collector.spansOf(traceId);
+      const find = (name: string) => spans.find((span) => span.name === name);
+      return { spans, request: find('POST /api/v1/approvals'), bus: find('bus environment requestApproval') };
+    };
+    // One of the nodes is the owner, and needs no bus.
+    const overBus = () => traces.map(partsOf).filter(({ request, bus }) => request && bus);
+    await expect.poll(() => overBus().length).toBe(2);
+    for (const { spans, request, bus } of overBus()) {
+      expect(bus?.node).not.toBe(request?.node);
+      expect(spans.map(({ spanId }) => spanId)).toContain(bus?.parentSpanId);
+    }
+    expect(collector.spans.filter(({ traceId }) => !traces.includes(traceId))).toEqual([]);
   });
 
   it('end the streams of a key that was revoked on A, on B and C, within a second', async () => {

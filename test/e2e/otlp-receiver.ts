@@ -25,6 +25,8 @@ export interface SentSpan {
   readonly parentSpanId?: string;
   /** `service.name` of its resource. */
   readonly service: string;
+  /** `service.instance.id` of its resource: the node. */
+  readonly node: string;
 }
 
 interface SentAttribute {
@@ -62,8 +64,12 @@ export class OtlpReceiver {
     this.#server.closeAllConnections();
   }
 
+  spansOf(traceId: string): readonly SentSpan[] {
+    return this.spans.filter((span) => span.traceId === traceId);
+  }
+
   namesOf(traceId: string): string[] {
-    return this.spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
+    return this.spansOf(traceId).map(({ name }) => name);
   }
 
   #takeMetrics(body: string): void {
@@ -79,9 +85,10 @@ export class OtlpReceiver {
     this.bodies += body;
     for (const { resource, scopeSpans } of JSON.parse(body).resourceSpans ?? []) {
       const attributes: readonly SentAttribute[] = resource?.attributes ?? [];
-      const service = attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
+      const attribute = (name: string) => attributes.find(({ key }) => key === name)?.value.stringValue ?? '';
+      const sender = { service: attribute('service.name'), node: attribute('service.instance.id') };
       for (const { spans } of scopeSpans)
-        this.spans.push(...spans.map((span: SentSpan) => ({ ...span, service })));
+        this.spans.push(...spans.map((span: SentSpan) => ({ ...span, ...sender })));
     }
   }
 }

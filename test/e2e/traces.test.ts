@@ -59,12 +59,15 @@ it('continues the trace of a request, and ignores a broken one', async () => {
 });
 
 it('brings the trace of a deployment and of a decision to streams that ask for it, and to no other', async () => {
-  const open = (query: string) =>
+  const open = (query: string, headers = {}) =>
     SseClient.open(`${hub.url}/api/v1/stream?env=production${query}`, {
       Authorization: `Bearer ${key}`,
       'X-Service-Agent-Id': 'asker',
+      ...headers,
     });
-  const [traced, plain] = [await open('&trace=1'), await open('')];
+  const opening = newTrace();
+  const [traced, plain] = [await open('&trace=1', opening.headers), await open('')];
+  await within(opening.traceId).toContain('GET /api/v1/stream');
   await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: bundleYaml('guard') } });
   const deploy = newTrace();
   const path = '/api/v1/bundles/guard/1/deploy';
@@ -114,7 +117,12 @@ it('brings the trace of a deployment and of a decision to streams that ask for i
 });
 
 it('continues the trace of a message over a WebSocket', async () => {
-  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'talker' };
+  const opening = newTrace();
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'X-Service-Agent-Id': 'talker',
+    ...opening.headers,
+  };
   const socket = await SocketClient.open(hub.port, '/api/v1/stream?env=production', headers, 'reeve.v1.json');
   const { traceId, headers: sent } = newTrace();
   const event = {
@@ -133,6 +141,7 @@ it('continues the trace of a message over a WebSocket', async () => {
   expect((await socket.next('result')).data).toMatchObject({ ref: 1, status: 200 });
   socket.send({ type: 'events', ref: 2, traceparent: 7, body: { events: [] } });
   await within(traceId).toEqual(expect.arrayContaining(['message events', 'commit events', 'push']));
+  await within(opening.traceId).toContain('GET /api/v1/stream');
   socket.close();
 });
 

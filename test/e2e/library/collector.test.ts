@@ -82,7 +82,7 @@ describe.runIf(isNightly)('through a collector', () => {
     await expect
       .poll(() => receiver.namesOf(traceId), { timeout: 30_000 })
       .toEqual(expect.arrayContaining([...parts, expect.stringMatching(/^actor environment /)]));
-    const spans = receiver.spans.filter((span) => span.traceId === traceId);
+    const spans = receiver.spansOf(traceId);
     const ids = new Set(spans.map(({ spanId }) => spanId));
     const isWithoutParent = ({ parentSpanId = '' }: SentSpan) => !ids.has(parentSpanId);
     expect(spans.filter(isWithoutParent).map(({ name }) => name)).toEqual(['tool.execute deploy']);
