@@ -24,6 +24,8 @@ contracts:
       message: "no secrets"
 `;
 
+const operatorToken = 'an-operator-token-of-the-installation';
+
 /** Who owns what, as this node tells it. */
 async function shards(nodes: Nodes, i: number, cookie: string) {
   const { status, body } = await nodes.at(i).call('GET', '/api/v1/health/cluster', { cookie });
@@ -89,6 +91,7 @@ describe('three nodes', () => {
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
       OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+      OPERATOR_TOKEN: operatorToken,
     };
     nodes = await startNodes({ count: 3, env });
     cookie = await nodes.at(0).admin();
@@ -197,6 +200,23 @@ describe('three nodes', () => {
       expect(spans.map(({ spanId }) => spanId)).toContain(bus?.parentSpanId);
     }
     expect(collector.spans.filter(({ traceId }) => !traces.includes(traceId))).toEqual([]);
+  });
+
+  it('log more for a while, all of them', async () => {
+    const { status } = await nodes.at(0).call('PUT', '/api/v1/operator/log-level', {
+      headers: { Authorization: `Bearer ${operatorToken}` },
+      body: { level: 'debug', minutes: 1 },
+    });
+    expect(status).toBe(200);
+    const probe = async (i: number) => {
+      await nodes.at(i).call('GET', '/api/v1/health/ready', { headers: { 'X-Request-Id': 'a-probe' } });
+      return nodes.at(i).printed.includes('"request_id":"a-probe"');
+    };
+    for (const i of [0, 1, 2]) await expect.poll(() => probe(i)).toBe(true);
+    await nodes.at(1).call('PUT', '/api/v1/operator/log-level', {
+      headers: { Authorization: `Bearer ${operatorToken}` },
+      body: { level: 'warn', minutes: 1 },
+    });
   });
 
   it('end the streams of a key that was revoked on A, on B and C, within a second', async () => {
