@@ -12,8 +12,8 @@ import {
   text,
   uuid,
 } from '../../http/contract/fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
