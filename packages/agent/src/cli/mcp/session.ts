@@ -255,7 +255,6 @@ export class McpSession {
   async runTask(task: TaskCall): Promise<Response> {
     const { record, signal } = task;
     const request = taskRequestOf(record);
-    const { id } = request;
     const era = this.#eraOf(request) ?? eraOf(request);
     const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
     const cancel = (): void => {
@@ -265,7 +264,7 @@ export class McpSession {
     };
     const send = async (upstream: Request): Promise<Response> => {
       signal.throwIfAborted();
-      this.#open.set(id, open);
+      this.#open.set(request.id, open);
       signal.addEventListener('abort', cancel, { once: true });
       return this.#atServer(open, upstream);
     };
@@ -273,7 +272,7 @@ export class McpSession {
       signal.throwIfAborted();
       return await new JudgedCall(this.#callPorts, { request, era, send, signal }, task).run();
     } catch (failure) {
-      return answerOf(failure, era, id);
+      return answerOf(failure, era, request.id);
     } finally {
       this.#close(open);
       this.#answered();
