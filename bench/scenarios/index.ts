@@ -15,7 +15,9 @@ import { mixed } from './mixed.ts';
 import { query } from './query.ts';
 import { requests } from './requests.ts';
 import type { ScenarioProgram } from './scenario.ts';
+import { scrape } from './scrape.ts';
 import { storm } from './storm.ts';
+import { traces } from './traces.ts';
 
 export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   ingest,
@@ -28,6 +30,8 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   query,
   evaluate,
   deliveries,
+  scrape,
+  traces,
   mixed,
   library,
   mcp,

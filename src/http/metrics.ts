@@ -8,7 +8,8 @@ export interface Series {
   readonly route: string;
   /** `other` for a method that HTTP APIs do not use. */
   readonly method: string;
-  readonly statuses: Map<number, number>;
+  /** `other` counts the statuses without a name of their own. */
+  readonly statuses: Map<number | 'other', number>;
   readonly buckets: number[];
   sumMs: number;
   bytes: number;
@@ -36,12 +37,25 @@ export interface Metrics {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/**
+ * Statuses below 500 that get a name of their own, over all routes: whoever sends broken requests of each kind to each
+ * route adds no more series. A status keeps its name, because a counter must not fall.
+ */
+const maxNamedStatuses = 1_000;
+
 /** A declared route's name without its method. */
 const pathOf = (route: string): string => route.slice(route.indexOf(' ') + 1);
 
 export function createMetrics(): Metrics {
   /** By the name of a route, then by method. */
   const all = new Map<string, Map<string, Series>>();
+  let namedStatuses = 0;
+  const nameOf = ({ statuses }: Series, status: number): number | 'other' => {
+    if (status >= 500 || statuses.has(status)) return status;
+    if (namedStatuses >= maxNamedStatuses) return 'other';
+    namedStatuses++;
+    return status;
+  };
   return {
     count(route, sentMethod, status, ms, bytes) {
       const method = methods.has(sentMethod) ? sentMethod : 'other';
@@ -62,7 +76,8 @@ export function createMetrics(): Metrics {
         };
         ofRoute.set(method, series);
       }
-      series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
+      const name = nameOf(series, status);
+      series.statuses.set(name, (series.statuses.get(name) ?? 0) + 1);
       let i = 0;
       while (i < durationBuckets.length && ms > (durationBuckets[i] ?? 0)) i++;
       series.buckets[i] = (series.buckets[i] ?? 0) + 1;

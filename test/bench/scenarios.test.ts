@@ -30,6 +30,8 @@ const expected = [
     ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
   ],
   ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
+  ['scrape', ['scrape.slowest', 'scrape.loop_held', 'scrape.series']],
+  ['traces', ['traces.off_time', 'traces.on_time', 'traces.spans']],
   ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.log_growth']],
   ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
   [
@@ -39,6 +41,9 @@ const expected = [
       'mcp.legacy_modern_added',
       'mcp.modern_legacy_added',
       'mcp.modern_modern_added',
+      'mcp.decision_p99',
+      'mcp.accept_p99',
+      'mcp.handles_memory',
     ],
   ],
 ] as const;
