@@ -41,6 +41,9 @@ const expected = [
       'mcp.legacy_modern_added',
       'mcp.modern_legacy_added',
       'mcp.modern_modern_added',
+      'mcp.decision_p99',
+      'mcp.accept_p99',
+      'mcp.handles_memory',
     ],
   ],
 ] as const;

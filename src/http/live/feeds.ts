@@ -10,6 +10,13 @@ export interface StreamCount {
   readonly streams: number;
 }
 
+const agentTransports = [
+  ['sse', 'console'],
+  ['sse', 'hosted'],
+  ['websocket', 'console'],
+  ['websocket', 'hosted'],
+] as const;
+
 export class Feeds {
   readonly #feeds = new Map<Audience, Feed<Stream>>();
   readonly #resync: (audience: Audience) => Frame;
@@ -70,9 +77,14 @@ export class Feeds {
     }
   }
 
-  /** Open streams by kind, transport and API. */
+  /**
+   * Open streams by kind, transport and API. Agents' are listed without a stream too: an alert compares them with
+   * earlier ones.
+   */
   byKind(): readonly StreamCount[] {
     const counts = new Map<string, { -readonly [K in keyof StreamCount]: StreamCount[K] }>();
+    for (const [transport, api] of agentTransports)
+      counts.set(`agent ${transport} ${api}`, { kind: 'agent', transport, api, streams: 0 });
     for (const { audience, streams } of this.#feeds.values()) {
       const kind =
         environmentIn(audience) !== null ? 'agent' : audience.startsWith('events:') ? 'events' : 'dashboard';

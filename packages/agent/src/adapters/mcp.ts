@@ -237,7 +237,7 @@ class Gate {
     try {
       return await this.#guard.run(name, args, runTool, {
         ...mcpRunOptions,
-        ...(round ? { rounds: round.options } : {}),
+        ...(round ? { rounds: round.optionsOf(extra) } : {}),
         ...(signal ? { signal } : {}),
         ...this.#ownOptions(args, extra),
       });

@@ -25,6 +25,7 @@ import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
+import { startSpan } from './span.ts';
 
 /** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
@@ -56,7 +57,7 @@ export class GovernedCall<A extends object, R> {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
-    const round = new Round(options.rounds, place.callIndex);
+    const round = new Round(options.rounds, place.callIndex, parts.redaction);
     this.#round = round;
     this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
@@ -84,15 +85,8 @@ export class GovernedCall<A extends object, R> {
       ...(trace_id === null ? {} : { trace_id }),
     });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
-    const attributes = {
-      'tool.name': tool,
-      'tool.side_effect': side_effect,
-      'tool.call_index': round.callIndex,
-      'governance.environment': environment,
-      'governance.run_id': place.runId,
-      'reeve.policy_version': parts.policy.version,
-    };
-    this.#span = parts.telemetry.startCall(tool, attributes, traceparent);
+    const { callIndex } = round;
+    this.#span = startSpan(parts, { ...place, callIndex }, tool, side_effect, traceparent);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
@@ -166,6 +160,11 @@ export class GovernedCall<A extends object, R> {
   /** A later round: the contracts in force are asked again, and nothing is counted. */
   async #decideRound(): Promise<void> {
     const { refusal, rounds } = this.#options;
+    if (rounds?.isStarted) {
+      this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
+      this.#counts = this.#round.withOwnExecution(this.#counts);
+      return;
+    }
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
     const suspended = rounds?.question;
     if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
@@ -386,7 +385,7 @@ export class GovernedCall<A extends object, R> {
       ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,
       rules_evaluated: this.#rules,
-      ...(!this.#round.isFirst && endings.has(action) ? { rounds: this.#round.count } : {}),
+      ...(endings.has(action) ? this.#round.ofRecord : {}),
       session_attempt_count: this.#counts.attempts,
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,

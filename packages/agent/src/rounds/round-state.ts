@@ -35,10 +35,16 @@ export class RoundStateError extends NotStartedError {
 export class LateApprovalError extends RoundStateError {
   readonly earlier: CallRounds;
 
-  constructor({ callId, callIndex, count, isApproved, isCounted }: CallRounds) {
+  constructor(state: RoundState) {
     super('this request state has expired: nobody decided about the call in time');
-    this.earlier = { callId, callIndex, count, isApproved, isCounted };
+    this.earlier = roundsOf(state);
   }
+}
+
+/** The part of a state that a guard goes on with. */
+export function roundsOf(state: RoundState): CallRounds {
+  const { callId, callIndex, count, isApproved, isCounted, answers } = state;
+  return { callId, callIndex, count, isApproved, isCounted, ...(answers ? { answers } : {}) };
 }
 
 /** The bound of a server's own state, in bytes of UTF-8. */

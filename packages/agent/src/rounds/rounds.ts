@@ -10,6 +10,7 @@ import {
   type RoundState,
   RoundStateError,
   roundLife,
+  roundsOf,
 } from './round-state.ts';
 import type { UsedNonces } from './used-nonces.ts';
 
@@ -99,7 +100,7 @@ export class Rounds {
   async open(sealed: string, { tool, args, session }: RoundCall): Promise<OpenRound> {
     const { seal, nonces, clock, server } = this.#ports;
     const state = seal.open(sealed);
-    const { nonce, expiresAt, inner, isApproval, callId, callIndex, count, isApproved, isCounted } = state;
+    const { nonce, expiresAt, inner, isApproval } = state;
     checkRetry(state, { digest: digestOf(tool, args), server, session, now: clock.now() });
     if (this.#open.has(nonce)) throw new AnsweredRoundError(nonce);
     this.#open.add(nonce);
@@ -108,7 +109,7 @@ export class Rounds {
       throw new AnsweredRoundError(nonce);
     }
     return {
-      earlier: { callId, callIndex, count, isApproved, isCounted },
+      earlier: roundsOf(state),
       ...{ inner, isApproval, nonce, deadline: isApproval ? expiresAt - roundLife : expiresAt },
       use: async () => {
         if (!(await nonces.use(nonce, expiresAt))) throw new AnsweredRoundError(nonce);
