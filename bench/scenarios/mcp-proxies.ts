@@ -1,5 +1,5 @@
-// MCP proxies beside a hub, from a process of its own: decisions until a client's `tasks/get` has the result, the memory
-// of open tasks, and accepted definitions of tools on their way to many proxies.
+// MCP proxies beside a hub, from a process of its own: decisions until a client's `tasks/get` has the result, the
+// memory of open tasks, and accepted definitions of tools on their way to many proxies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// One language on every page with a query: terms narrow the list, a press on a word changes the text, filters of earlier
-// addresses become terms, and a text with a mistake is not sent.
+// One language on every page with a query: terms narrow the list, a press on a word changes the text, filters of
+// earlier addresses become terms, and a text with a mistake is not sent.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { accessible, noFaults, view } from './browser.ts';

@@ -1,4 +1,5 @@
-// Roles and accessible names that programs and people who use screen readers rely on. Each name here begins so for good.
+// Roles and accessible names that programs and people who use screen readers rely on. Each name here begins so for
+// good.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask, noFaults, view } from './browser.ts';

@@ -1,5 +1,5 @@
-// The query bar: the text that filters a page, completions for its fields and values, and its first mistake. A text with
-// a mistake is not sent.
+// The query bar: the text that filters a page, completions for its fields and values, and its first mistake. A text
+// with a mistake is not sent.
 import { type JSX, type KeyboardEvent, useId, useRef, useState } from 'react';
 import type { QueryGrammar } from '../../event/rules/query/fields.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';

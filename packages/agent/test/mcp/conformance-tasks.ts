@@ -1,5 +1,5 @@
-// Tasks of the example server of revision 2026-07-28, which its SDK does not have: tools that the conformance suite looks
-// for, before the server's own.
+// Tasks of the example server of revision 2026-07-28, which its SDK does not have: tools that the conformance suite
+// looks for, before the server's own.
 import { randomUUID } from 'node:crypto';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { form, textOf } from './conformance-content.ts';
