@@ -57,12 +57,6 @@ const nothing: CallSpan = { set() {}, within: (task) => task(), link() {}, end()
 
 export const noTelemetry: Telemetry = { startCall: () => nothing, evaluated() {}, counted() {} };
 
-/** Spans of audit records become children of the call's. */
-export const withinSpan = (span: CallSpan, telemetry: Telemetry): Telemetry => ({
-  ...telemetry,
-  evaluated: (record) => span.within(() => telemetry.evaluated(record)),
-});
-
 const ok = { code: 1 };
 const error = (message?: string | null) => (message ? { code: 2, message } : { code: 2 });
 const failures: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@ import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
-import { type CallSpan, traceIdOf, withinSpan } from '../telemetry.ts';
+import { type CallSpan, traceIdOf } from '../telemetry.ts';
 import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, NotStartedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
@@ -25,7 +25,7 @@ import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
-import { startSpan } from './span.ts';
+import { startSpan, withSpansBelow } from './span.ts';
 
 /** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
@@ -71,23 +71,20 @@ export class GovernedCall<A extends object, R> {
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
-    this.#journal = new Journal(
-      { ...parts, telemetry: withinSpan(this.#span, parts.telemetry) },
-      {
-        run_id: place.runId,
-        call_id: round.callId,
-        call_index: round.callIndex,
-        parent_call_id: place.parentCallId,
-        tool_name: tool,
-        tool_args: this.#shown,
-        side_effect,
-        environment,
-        principal,
-        policy_version: parts.policy.version,
-        mode: parts.mode,
-        ...(trace_id === null ? {} : { trace_id }),
-      },
-    );
+    this.#journal = new Journal(withSpansBelow(this.#span, parts), {
+      run_id: place.runId,
+      call_id: round.callId,
+      call_index: round.callIndex,
+      parent_call_id: place.parentCallId,
+      tool_name: tool,
+      tool_args: this.#shown,
+      side_effect,
+      environment,
+      principal,
+      policy_version: parts.policy.version,
+      mode: parts.mode,
+      ...(trace_id === null ? {} : { trace_id }),
+    });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
   }
 
