@@ -1,5 +1,5 @@
-// Spans over OpenTelemetry: the SDK makes them, and an exporter sends them to a collector by OTLP over HTTP. A slow
-// collector costs spans, which are counted, and nothing else: the queue is bounded, and one export runs at a time.
+// Spans over OpenTelemetry: the SDK makes them, and an exporter sends them to a collector by OTLP over HTTP. The queue
+// is bounded, and one export runs at a time. Keeps promise P76.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   SpanKind as OtelKind,

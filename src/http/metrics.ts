@@ -1,4 +1,4 @@
-// Counts and times of requests per route, kept in memory. Serves nothing by itself.
+// Counts and times of requests per route, kept in memory. Serves nothing by itself. Keeps promise P77.
 
 /** Upper bounds of the duration buckets, milliseconds; the last one is open. */
 export const durationBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
