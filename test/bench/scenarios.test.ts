@@ -29,6 +29,7 @@ const expected = [
     'evaluate',
     ['evaluate.library_time', 'evaluate.playground_p99', 'evaluate.new_text_p99', 'evaluate.replay_time'],
   ],
+  ['retention', ['retention.ingest_rate', 'retention.slice_p99']],
   ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
   ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.log_growth']],
   ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
