@@ -71,23 +71,23 @@ it.each([
   for (const [text, match] of Object.entries(terms)) {
     await search(page, text);
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe(text);
-    const found = rows(page, list).getByRole('row').filter({ hasText: match });
-    await found.first().waitFor();
+    const matches = rows(page, list).getByRole('row').filter({ hasText: match });
+    await matches.first().waitFor();
     // The head of a table is a row, too; the inbox has none.
     await expect
       .poll(() => rows(page, list).getByRole('row').filter({ hasNotText: match }).count())
       .toBeLessThanOrEqual(1);
   }
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(request.url()));
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
   const before = page.url();
   await search(page, wrong);
   await page.getByRole('alert').getByText(expected).waitFor();
   await accessible(page);
   expect(page.url()).toBe(before);
-  expect(asked.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url))).toEqual(
-    [],
-  );
+  expect(
+    requests.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url)),
+  ).toEqual([]);
   noFaults(seen);
   await seen.context.close();
 });
@@ -107,6 +107,27 @@ it('has words to press, and terms in place of the filters of earlier addresses',
   expect(await bar(page).inputValue()).toBe('');
   await page.goto('/dashboard/runs?status=approval_pending&agent_id=shop-agent-1');
   await expect.poll(() => bar(page).inputValue()).toBe('is:pending agent:shop-agent-1');
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('shows the calls of the last day in the rows of agents and contracts, with one request for all of them', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const requests: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/stats/series')) requests.push(request.url());
+  });
+  await page.goto('/dashboard/fleet?view=agents');
+  const row = page.getByRole('grid', { name: 'Agents' }).getByRole('row').filter({ hasText: 'shop-agent-0' });
+  await row.getByRole('img', { name: /^\d+ allowed$/ }).waitFor();
+  await row.getByRole('img', { name: /^\d+ calls, at most \d+ at a time, last \d+$/ }).waitFor();
+  expect(requests).toHaveLength(1);
+  expect(new URL(requests[0] ?? '').searchParams.getAll('values').length).toBeGreaterThanOrEqual(6);
+  await page.goto('/dashboard/policies');
+  const contract = page.getByRole('table', { name: 'contracts' }).getByRole('row', { name: /^no-secrets/ });
+  await contract.getByRole('img', { name: /^\d+ calls,/ }).waitFor();
+  await accessible(page);
   noFaults(seen);
   await seen.context.close();
 });
