@@ -73,10 +73,13 @@ export function adminOf(
   };
 }
 
+/** Of the admin that `setUp` makes. */
+export const benchEmail = 'bench@example.com';
+
 /** The first admin of a new hub, signed in. */
 export async function setUp(url: string): Promise<Admin> {
   const admin = adminOf(url);
-  const email = 'bench@example.com';
+  const email = benchEmail;
   await admin.call('POST', '/api/v1/setup', { email, password: benchPassword });
   await admin.login(email);
   return admin;

@@ -28,6 +28,7 @@ import {
   sha256,
   writerOf,
 } from './conformance/fixtures.ts';
+import { removeAll } from './conformance/retention.ts';
 import { ofSession } from './conformance/runs.ts';
 
 const dayMs = 86_400_000;
@@ -245,6 +246,6 @@ export async function fillStore(
   // Leaves a count that no audit entry has yet.
   const old = anEvent({ call_id: 'old', timestamp: now - 90 * dayMs });
   await store.events.ingest(aBatch(second.tenantId, [old], { receivedAt: now - 90 * dayMs }));
-  await store.retention.remove(second.tenantId, 'events', now - 60 * dayMs, null, 100);
+  await removeAll(store, second.tenantId, 'events', now - 60 * dayMs, 100);
   return [first, second];
 }

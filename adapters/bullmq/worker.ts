@@ -26,6 +26,10 @@ export interface QueueWorker {
   close(graceMs: number): Promise<void>;
 }
 
+/** BullMQ counts losses in a field of the job, which may be done by now. */
+const forgetLossesScript =
+  "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'stc', 0) end";
+
 export function openWorker(options: WorkerOptions): QueueWorker {
   const { queue, handler, concurrency, connection, prefix, leaseMs, clock, log } = options;
   let running = 0;
@@ -35,7 +39,9 @@ export function openWorker(options: WorkerOptions): QueueWorker {
     const { id, payload } = job.data;
     const progress = async (value: unknown): Promise<void> => {
       const kept: KeptProgress = { value: jobProgress(value) };
-      if (!signal.aborted) await job.updateProgress(kept);
+      if (signal.aborted) return;
+      await job.updateProgress(kept);
+      await connection.eval(forgetLossesScript, { keys: [worker.toKey(job.id ?? '')], arguments: [] });
     };
     const attempt = job.attemptsMade + 1;
     running++;

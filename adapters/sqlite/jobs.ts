@@ -86,7 +86,7 @@ export function jobTable(db: Database): Sync<JobTable> {
     },
 
     progress(run, value) {
-      db.run(`UPDATE jobs SET progress = ? ${byRun}`, [JSON.stringify(value), ...keyOf(run)]);
+      db.run(`UPDATE jobs SET progress = ?, losses = 0 ${byRun}`, [JSON.stringify(value), ...keyOf(run)]);
     },
 
     find(queue, id) {

@@ -12,8 +12,10 @@ import { ingest } from './ingest.ts';
 import { library } from './library.ts';
 import { mcp } from './mcp.ts';
 import { mixed } from './mixed.ts';
+import { move } from './move.ts';
 import { query } from './query.ts';
 import { requests } from './requests.ts';
+import { retention } from './retention.ts';
 import type { ScenarioProgram } from './scenario.ts';
 import { scrape } from './scrape.ts';
 import { storm } from './storm.ts';
@@ -36,6 +38,8 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   library,
   mcp,
   console: webConsole,
+  retention,
   bus,
   cluster,
+  move,
 };

@@ -19,6 +19,8 @@ export interface HubOptions {
   readonly settings?: { readonly [name: string]: string };
   /** Writes processor profiles of all threads to `profileFolder` when the hub ends. Default: false */
   readonly profile?: boolean;
+  /** It stays after the run. Default: a temporary folder that goes with the hub */
+  readonly keptFolder?: string;
 }
 
 export interface Hub {
@@ -91,6 +93,7 @@ export async function startBenchHub({
   preloads = [],
   settings = {},
   profile = false,
+  keptFolder,
 }: HubOptions): Promise<Hub> {
   const mainFile = mainFileOf(folder);
   if (!existsSync(mainFile)) {
@@ -98,7 +101,7 @@ export async function startBenchHub({
   }
   const profileArguments = profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const args = [...profileArguments, ...preloadArguments(preloads), mainFile];
-  const dataFolder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const dataFolder = keptFolder ?? mkdtempSync(join(tmpdir(), 'reeve-bench-'));
   const child = spawn(process.execPath, args, {
     env: {
       PATH: process.env.PATH ?? '',
@@ -121,7 +124,7 @@ export async function startBenchHub({
   }
   const remove = (): void => {
     child.kill('SIGKILL');
-    rmSync(dataFolder, { recursive: true, force: true });
+    if (keptFolder === undefined) rmSync(dataFolder, { recursive: true, force: true });
   };
   process.once('exit', remove);
   const stop = async (): Promise<void> => {
@@ -201,10 +204,10 @@ export interface HubChoice {
 /** The hub of `--url`, or a new one from the checkout. */
 export async function openHub(
   { hub, url, slow, profile }: HubChoice,
-  { preloads = [], settings = {} }: Pick<HubOptions, 'preloads' | 'settings'> = {},
+  { preloads = [], ...others }: Pick<HubOptions, 'preloads' | 'settings' | 'keptFolder'> = {},
 ): Promise<Hub> {
   if (url === null)
-    return startBenchHub({ folder: hub, preloads: [...preloads, ...slow], settings, profile });
+    return startBenchHub({ folder: hub, preloads: [...preloads, ...slow], ...others, profile });
   const attached = attachHub(url);
   process.stderr.write(
     `This run makes keys and agents named ${attached.runName}. Remove the keys with --clean ${attached.runName}.\n`,

@@ -1,4 +1,4 @@
-// Counts and times of requests per route, kept in memory. Serves nothing by itself.
+// Counts and times of requests per route, kept in memory. Serves nothing by itself. Keeps promise P77.
 
 /** Upper bounds of the duration buckets, milliseconds; the last one is open. */
 export const durationBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
@@ -8,8 +8,8 @@ export interface Series {
   readonly route: string;
   /** `other` for a method that HTTP APIs do not use. */
   readonly method: string;
-  /** `other` counts the statuses without a name of their own. */
-  readonly statuses: Map<number | 'other', number>;
+  /** `4xx` counts refusals without a name of their own. */
+  readonly statuses: Map<number | '4xx', number>;
   readonly buckets: number[];
   sumMs: number;
   bytes: number;
@@ -38,10 +38,10 @@ export interface Metrics {
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Statuses below 500 that get a name of their own, over all routes: whoever sends broken requests of each kind to each
- * route adds no more series. A status keeps its name, because a counter must not fall.
+ * Refusals (400 to 499) that get a name of their own, over all routes: whoever sends broken requests of each kind to
+ * each route adds no more series. A status keeps its name, because a counter must not fall.
  */
-const maxNamedStatuses = 1_000;
+const maxNamedRefusals = 500;
 
 /** A declared route's name without its method. */
 const pathOf = (route: string): string => route.slice(route.indexOf(' ') + 1);
@@ -49,11 +49,11 @@ const pathOf = (route: string): string => route.slice(route.indexOf(' ') + 1);
 export function createMetrics(): Metrics {
   /** By the name of a route, then by method. */
   const all = new Map<string, Map<string, Series>>();
-  let namedStatuses = 0;
-  const nameOf = ({ statuses }: Series, status: number): number | 'other' => {
-    if (status >= 500 || statuses.has(status)) return status;
-    if (namedStatuses >= maxNamedStatuses) return 'other';
-    namedStatuses++;
+  let namedRefusals = 0;
+  const nameOf = ({ statuses }: Series, status: number): number | '4xx' => {
+    if (status < 400 || status >= 500 || statuses.has(status)) return status;
+    if (namedRefusals >= maxNamedRefusals) return '4xx';
+    namedRefusals++;
     return status;
   };
   return {

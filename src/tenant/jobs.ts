@@ -4,8 +4,9 @@ import { type RecordRetention, retentionQueue } from './use-cases/retention.ts';
 
 /** Makes this node remove old records, one tenant at a time. */
 export const workRetention = (jobs: Jobs, retention: Pick<RecordRetention, 'apply'>): void =>
-  jobs.work(retentionQueue, async ({ payload, signal }) => {
+  jobs.work(retentionQueue, async ({ payload, signal, progress }) => {
     const { tenantId } = payload as { readonly tenantId: string };
     // Interrupted, not failed: the next run finds what is left.
-    if (!(await retention.apply(tenantId, signal))) throw new Error('interrupted');
+    if (!(await retention.apply(tenantId, signal, (removed) => progress({ removed }))))
+      throw new Error('interrupted');
   });

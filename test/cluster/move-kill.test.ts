@@ -18,7 +18,7 @@ import { runsOf } from '../runs.ts';
 import { eventually, Nodes } from './nodes.ts';
 
 const seed = process.env.SEED ?? '1';
-const kills = runsOf(100, 5);
+const kills = runsOf(100);
 const events = kills * 400;
 const setting = new Setting();
 let nodes: Nodes;

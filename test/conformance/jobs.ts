@@ -358,6 +358,32 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
       }),
     );
 
+    it('a job that keeps progress lives on, however often its processes die', { timeout: 60_000 }, () =>
+      using(async (jobs, queue, { takeAndDie, another }) => {
+        const job = due(queue);
+        await jobs.add(job);
+        const lose = async () => {
+          for (let lost = 0; lost < maxLosses - 1; lost++)
+            while (!(await takeAndDie(queue))) await new Promise((resolve) => setTimeout(resolve, 20));
+        };
+        await lose();
+        const begun = collector<number>();
+        jobs.work(queue, async ({ progress, signal }) => {
+          await progress({ done: 1 });
+          begun.add(1);
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stop'))));
+        });
+        await begun.reached(1);
+        await jobs.close();
+        await lose();
+        const next = await another();
+        const seen = collector<number>();
+        next.work(queue, async ({ attempt }) => seen.add(attempt));
+        expect(await seen.reached(1)).toEqual([1]);
+        expect(await next.dead(queue, 10)).toEqual([]);
+      }),
+    );
+
     it('closing aborts what runs; it runs again at the next process with no attempt used up', () =>
       using(async (jobs, queue, { another }) => {
         const begun = collector<number>();

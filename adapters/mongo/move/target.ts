@@ -7,7 +7,7 @@ import type { Log } from '../../../src/shared/ports/log.ts';
 import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import { asHubError, takenAmong, unlessTaken } from '../failure.ts';
 import { connect, databaseOf, notOpened } from '../index.ts';
-import { createIndexes } from '../indexes.ts';
+import { createIndexes, createUniqueIndexes } from '../indexes.ts';
 import { forms } from './all-forms.ts';
 import type { Form, StoredKind } from './forms.ts';
 import { type MoveMarker, markerId, markers } from './marker.ts';
@@ -20,7 +20,7 @@ export interface MoveTarget {
   marker(): Promise<MoveMarker | null>;
   /** The name of a collection that contains documents; null in an empty database. */
   occupied(): Promise<string | null>;
-  /** Leaves the marker, unless it is there, and makes the indexes. */
+  /** Leaves the marker, unless it is there, and makes the unique indexes. */
   begin(hubId: string, at: number): Promise<void>;
   /** Notes how many records of each kind are written. */
   note(written: { readonly [kind: string]: number }): Promise<void>;
@@ -29,7 +29,7 @@ export interface MoveTarget {
   read<K extends StoredKind>(kind: K): AsyncIterable<readonly MovedRecords[K][]>;
   /** Removes everything that the move wrote. */
   empty(): Promise<void>;
-  /** From now on nodes start on the database. */
+  /** Makes the other indexes. Then nodes start on the database. */
   end(at: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -96,7 +96,7 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
       guarded(async () => {
         const marker = { _id: markerId, hubId, startedAt: at, written: {}, endedAt: null };
         await unlessTaken(moves.insertOne(marker));
-        await createIndexes(db);
+        await createUniqueIndexes(db);
       }),
     note: (written) =>
       guarded(async () => {
@@ -111,6 +111,7 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
       }),
     end: (at) =>
       guarded(async () => {
+        await createIndexes(db);
         const format = { _id: 'cluster', ...currentFormat };
         await db
           .collection<{ _id: string }>('formats')

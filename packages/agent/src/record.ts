@@ -1,5 +1,5 @@
 // The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
-import { capPayload } from './rules/redact.ts';
+import type { JsonObject } from './rules/yaml.ts';
 
 /** The version of the record, as every record names it. */
 export const schemaVersion = '0.3.0';
@@ -224,3 +224,16 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     ...(record.conditions ? { conditions: record.conditions } : {}),
   }) as WireEvent['payload'],
 });
+
+/** Characters of serialised JSON above which a record is cut. */
+const maxPayload = 32_768;
+
+/**
+ * A record whose JSON is longer than 32,768 characters loses its result summary and its arguments; the rest is not
+ * checked again. Smaller records come back as they are.
+ */
+export function capPayload<T extends object>(record: T): T | JsonObject {
+  if (JSON.stringify(record).length <= maxPayload) return record;
+  const { result_summary: _removed, ...rest } = record as JsonObject;
+  return { ...rest, _truncated: true, tool_args: { _redacted: 'payload exceeded 32KB' } };
+}

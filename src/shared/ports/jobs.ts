@@ -4,7 +4,8 @@
 //
 // - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or
 //   loses the job's lease, the job runs again: handlers are idempotent. Such losses use up no attempt, but a job that
-//   was lost `maxLosses` times is dead, because what kills its process would kill the next one too.
+//   was lost `maxLosses` times without progress in between is dead, because what kills its process would kill the next
+//   one too.
 // - Never before `runAt`, and normally at most 1 s after it, in no promised order. A lost one runs again within about
 //   two leases; where one process runs all jobs, as soon as it is started again.
 // - No two runs of one job at a time while the lease holds; a run that lost it hears so by its `signal`, and what it
@@ -26,7 +27,10 @@ export interface JobRun {
    * with no attempt used up.
    */
   readonly signal: AbortSignal;
-  /** Keeps a small JSON value (4 KiB) for `find`; the last one stays across runs. Lost with a loss of the lease. */
+  /**
+   * Keeps a small JSON value (4 KiB) for `find`; the last one stays across runs. Lost with a loss of the lease. Losses
+   * before it no longer count.
+   */
   progress(value: unknown): Promise<void>;
 }
 

@@ -32,8 +32,11 @@ export interface RecordRetention {
   ): Promise<{ readonly counts: RetentionCounts; readonly at: number }>;
   /** Adds a job for each tenant with a policy; of calls within an hour one does. */
   plan(): Promise<number>;
-  /** Removes what is too old now, and records the counts. False: `signal` ended the pass before its end. */
-  apply(tenantId: string, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Removes what is too old now, and records the counts. False: `signal` ended the pass before its end.
+   * @param report called after the first slice that removed records, then about every 10 s, with their number
+   */
+  apply(tenantId: string, signal: AbortSignal, report?: (removed: number) => Promise<void>): Promise<boolean>;
   /** Records that this process removed since its start. */
   readonly removed: ReadonlyMap<RetentionKind, number>;
 }
@@ -45,6 +48,13 @@ const sliceMs = { long: 15, short: 5 } as const;
 /** Rest after a slice, in multiples of its time: at most a tenth of the store's time goes to retention. */
 const restFactor = 9;
 const maxRestMs = 1_000;
+const reportEveryMs = 10_000;
+
+/** One pass over a tenant's records. */
+interface Pass {
+  readonly signal: AbortSignal;
+  readonly removed: (count: number) => Promise<void>;
+}
 
 type Ports = Pick<AppPorts, 'store' | 'jobs' | 'clock' | 'secrets'>;
 
@@ -72,7 +82,7 @@ export function createRetention(ports: Ports): RecordRetention {
     tenantId: string,
     kind: RetentionKind,
     now: number,
-    signal: AbortSignal,
+    { signal, removed }: Pass,
   ): Promise<boolean> {
     let after: string | null = null;
     let size: number = sliceSize.first;
@@ -85,6 +95,7 @@ export function createRetention(ports: Ports): RecordRetention {
       const slice = await store.retention.remove(tenantId, kind, now - days * dayMs, after, size);
       const tookMs = clock.monotonic() - begun;
       removedOf.set(kind, (removedOf.get(kind) ?? 0) + slice.removed);
+      await removed(slice.removed);
       after = slice.next;
       if (tookMs > sliceMs.long) size = Math.max(sliceSize.min, Math.floor(size / 2));
       else if (tookMs < sliceMs.short) size = Math.min(sliceSize.max, size * 2);
@@ -138,10 +149,11 @@ export function createRetention(ports: Ports): RecordRetention {
       return 0;
     },
 
-    async apply(tenantId, signal) {
+    async apply(tenantId, signal, report = async () => {}) {
       const now = clock.now();
+      const removed = reporter(clock, report);
       for (const kind of retentionKinds) {
-        if (!(await removeKind(tenantId, kind, now, signal))) return false;
+        if (!(await removeKind(tenantId, kind, now, { signal, removed }))) return false;
       }
       const policy = await policyOf(tenantId);
       await noted(ports, systemPrincipal(tenantId, 'retention'), {
@@ -153,6 +165,21 @@ export function createRetention(ports: Ports): RecordRetention {
       }).retention.settle(tenantId);
       return true;
     },
+  };
+}
+
+/** Counts what slices removed, and reports the sum now and then. */
+function reporter(
+  clock: Pick<Clock, 'monotonic'>,
+  report: (removed: number) => Promise<void>,
+): Pass['removed'] {
+  let sum = 0;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return async (count) => {
+    sum += count;
+    if (count === 0 || clock.monotonic() - reportedAt < reportEveryMs) return;
+    reportedAt = clock.monotonic();
+    await report(sum);
   };
 }
 

@@ -78,7 +78,7 @@ describe.runIf(isNightly)('through a collector', () => {
     const call = () => receiver.spans.find(({ name }) => name === 'tool.execute deploy');
     await expect.poll(call, { timeout: 30_000 }).toBeDefined();
     const traceId = call()?.traceId ?? '';
-    const parts = ['POST /api/v1/approvals', 'approval ended', 'push', 'inside'];
+    const parts = ['POST /api/v1/approvals', 'approval ended', 'push', 'inside', 'reeve.evaluate'];
     await expect
       .poll(() => receiver.namesOf(traceId), { timeout: 30_000 })
       .toEqual(expect.arrayContaining([...parts, expect.stringMatching(/^actor environment /)]));

@@ -25,7 +25,7 @@ import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
-import { startSpan } from './span.ts';
+import { startSpan, withSpansBelow } from './span.ts';
 
 /** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
@@ -70,7 +70,8 @@ export class GovernedCall<A extends object, R> {
     this.#shown = shownToPeople(judged.args);
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
-    this.#journal = new Journal(parts, {
+    this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
+    this.#journal = new Journal(withSpansBelow(this.#span, parts), {
       run_id: place.runId,
       call_id: round.callId,
       call_index: round.callIndex,
@@ -85,8 +86,6 @@ export class GovernedCall<A extends object, R> {
       ...(trace_id === null ? {} : { trace_id }),
     });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
-    const { callIndex } = round;
-    this.#span = startSpan(parts, { ...place, callIndex }, tool, side_effect, traceparent);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */

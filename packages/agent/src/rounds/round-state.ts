@@ -17,8 +17,10 @@ export interface RoundState extends CallRounds {
   readonly session: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** The server's own state; null if it gave none. */
+  /** The server's own state; null if it gave none, or if it is kept. */
   readonly inner: string | null;
+  /** True if the server's own state is too long to travel. */
+  readonly isInnerKept?: boolean;
   /** True if the round asked for an approval of the call, before the server got it. */
   readonly isApproval: boolean;
 }

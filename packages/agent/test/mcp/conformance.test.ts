@@ -75,6 +75,9 @@ const runClientSide = (way: 'alone' | 'through', revision: string, scenario: str
   ]);
 };
 
+/** Of the suite with one scenario, in milliseconds. */
+const patience = ['--timeout', '120000'];
+
 /** Scenarios that do not pass through the proxy, with the reason. */
 const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [];
 
@@ -87,6 +90,24 @@ const lost = (alone: Outcomes, through: Outcomes): string[] =>
       ? [`${key}: ${other?.message ?? 'not reached'}`]
       : [];
   });
+
+/**
+ * The suite waits for tasks and progress as long as it sees fit, which may be too short while two runs share a busy
+ * machine: what was lost is run again, by itself.
+ */
+async function againAlone(
+  missing: readonly string[],
+  run: (scenario: string) => Promise<Outcomes>,
+): Promise<string[]> {
+  const remaining: string[] = [];
+  for (const line of missing) {
+    const [scenario = ''] = line.replace(/^server-/, '').split(':', 1);
+    const outcomes = await run(scenario);
+    const isPassed = [...outcomes].some(([key, { passes }]) => passes && line.startsWith(`${key}: `));
+    if (!isPassed) remaining.push(line);
+  }
+  return remaining;
+}
 
 describe.skipIf(node === null)('the conformance suite', () => {
   it.each(['2025-11-25', '2026-07-28'])(
@@ -108,7 +129,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const port = await listener.start();
       try {
         const run = (url: string) =>
-          runSuite(node ?? '', ['server', '--requirements', revision, '--url', url]);
+          runSuite(node ?? '', ['server', '--requirements', revision, ...patience, '--url', url]);
         const [alone, through] = await Promise.all([
           run(example.connect.url),
           run(`http://127.0.0.1:${port}/mcp`),
@@ -117,7 +138,13 @@ describe.skipIf(node === null)('the conformance suite', () => {
         expect(passing.length).toBeGreaterThan(30);
         if (revision === '2026-07-28')
           expect(passing.filter((key) => key.startsWith('server-tasks-')).length).toBeGreaterThan(40);
-        expect(lost(alone, through)).toEqual([]);
+        const remaining = await againAlone(lost(alone, through), (scenario) =>
+          runSuite(node ?? '', [
+            ...['server', '--scenario', scenario, '--spec-version', revision, '--force', ...patience],
+            ...['--url', `http://127.0.0.1:${port}/mcp`],
+          ]),
+        );
+        expect(remaining).toEqual([]);
       } finally {
         await listener.close();
         await example.close();

@@ -100,7 +100,7 @@ export class JudgedCall {
       return response;
     } catch (failure) {
       const isHandedOver = failure instanceof HandedOverError;
-      const result = isHandedOver ? (begun?.question ?? (await this.#createTask())) : null;
+      const result = isHandedOver ? ((await begun?.question()) ?? (await this.#createTask())) : null;
       if (result) return { kind: 'response', id: request.id, result };
       throw failure instanceof RoundStateError ? this.#refused(failure) : failure;
     } finally {
@@ -155,7 +155,7 @@ export class JudgedCall {
     if (created) return { kind: 'response', id: request.id, result: created };
     if (isInputRequired(result)) {
       const questions = fieldsOf(result);
-      const interim = this.#round ? this.#round.interim(questions) : questions;
+      const interim = this.#round ? await this.#round.interim(questions) : questions;
       return { kind: 'response', id: request.id, result: interim };
     }
     const untouched = this.#answer;

@@ -154,13 +154,13 @@ export class ProxyRound {
   }
 
   /** The question about an approval as a result; null: there is none. */
-  get question(): Fields | null {
+  async question(): Promise<Fields | null> {
     if (!this.#question || !this.#next) return null;
     const { params, timeoutMs } = this.#question;
     return {
       resultType: 'input_required',
       inputRequests: { [approvalKey]: { method: 'elicitation/create', params } },
-      requestState: this.#rounds.carry(this.#call, this.#next, null, timeoutMs),
+      requestState: await this.#rounds.carry(this.#call, this.#next, null, timeoutMs),
     };
   }
 
@@ -169,12 +169,15 @@ export class ProxyRound {
     return this.#open?.earlier.count ?? 0;
   }
 
-  /** An interim result of the server as the client gets it. @throws RoundStateError if the call has ended */
-  interim(result: Fields): Fields {
+  /**
+   * An interim result of the server as the client gets it.
+   * @throws RoundStateError if the call has ended, or without room for the server's state
+   */
+  async interim(result: Fields): Promise<Fields> {
     const { requestState } = result;
     const inner = typeof requestState === 'string' ? requestState : null;
     if (!this.#next) throw new RoundStateError('the call has ended');
-    return { ...result, requestState: this.#rounds.carry(this.#call, this.#next, inner) };
+    return { ...result, requestState: await this.#rounds.carry(this.#call, this.#next, inner) };
   }
 
   end(): void {
