@@ -56,9 +56,9 @@ export function createRateLimits(ports: {
 
   return {
     count(limit, subject, cost) {
-      const asked = askedOf(limit, subject);
-      if (asked === null) return null;
-      const { name, counter, max, windowMs } = asked;
+      const counted = askedOf(limit, subject);
+      if (counted === null) return null;
+      const { name, counter, max, windowMs } = counted;
       return chain(counter.hit(name, max, windowMs, cost), (answer) => {
         requireRoom(answer, limit, max);
         return { max, left: answer.left, seconds: windowMs / 1000 };
@@ -66,21 +66,21 @@ export function createRateLimits(ports: {
     },
 
     async check(limit, subject) {
-      const asked = askedOf(limit, subject);
-      if (asked === null) return;
-      const { name, counter, max, windowMs } = asked;
+      const counted = askedOf(limit, subject);
+      if (counted === null) return;
+      const { name, counter, max, windowMs } = counted;
       requireRoom(await counter.hit(name, max - 1, windowMs, 0), limit, max);
     },
 
     async takeBack(limit, subject) {
-      const asked = askedOf(limit, subject);
-      await asked?.counter.takeBack(asked.name);
+      const counted = askedOf(limit, subject);
+      await counted?.counter.takeBack(counted.name);
     },
 
     async look(limit, subject) {
-      const asked = askedOf(limit, subject);
-      if (asked === null) return null;
-      const { name, counter, max, windowMs } = asked;
+      const counted = askedOf(limit, subject);
+      if (counted === null) return null;
+      const { name, counter, max, windowMs } = counted;
       const answer = await counter.hit(name, max, windowMs, 0);
       const seconds = answer.ok ? windowMs / 1000 : answer.retryAfter;
       return { max, left: answer.ok ? answer.left : 0, seconds };

@@ -71,18 +71,18 @@ export function createRouteLimits(
   }
 
   const own: OwnLimits = {
-    count: async (limit, known) => count(limit, subjectFor(limit, known), known?.cost),
-    async tryCount(limit, known) {
+    count: async (limit, subject) => count(limit, subjectFor(limit, subject), subject?.cost),
+    async tryCount(limit, subject) {
       try {
-        await own.count(limit, known);
+        await own.count(limit, subject);
         return null;
       } catch (error) {
         if (error instanceof HubError) return error;
         throw error;
       }
     },
-    check: async (limit, known) => rateLimits.check(limit, subjectFor(limit, known)),
-    takeBack: async (limit, known) => rateLimits.takeBack(limit, subjectFor(limit, known)),
+    check: async (limit, subject) => rateLimits.check(limit, subjectFor(limit, subject)),
+    takeBack: async (limit, subject) => rateLimits.takeBack(limit, subjectFor(limit, subject)),
   };
 
   return {
@@ -168,8 +168,8 @@ function agentOf(
   body: unknown,
 ): string | null {
   if (agent === undefined) return agentId;
-  const named = textOf(fieldsOf(body).agent_id);
-  return agent === 'body' ? (named ?? agentId) : (agentId ?? named);
+  const bodyAgentId = textOf(fieldsOf(body).agent_id);
+  return agent === 'body' ? (bodyAgentId ?? agentId) : (agentId ?? bodyAgentId);
 }
 
 /** A key of every environment acts in production, where nobody names another. */

@@ -69,7 +69,7 @@ export interface Approvals {
    * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
    *   unavailable
    */
-  ask(principal: KeyPrincipal, wanted: NewApproval, sent: AskedUnder): Promise<Approval>;
+  ask(principal: KeyPrincipal, newApproval: NewApproval, sent: AskedUnder): Promise<Approval>;
   /**
    * As everybody sees it from now on, with its arguments.
    * @throws HubError not_found, also for what a key may not read
@@ -175,12 +175,12 @@ export function createApprovals({
     // An ended approval never changes, so the actor need not be asked.
     if (approval.status !== 'pending') throw alreadyEnded();
     const key = environmentKey(principal.tenantId, approval.env);
-    const asked = {
+    const message = {
       id: approval.id,
       decision: { id: secrets.uuid(), ...decision },
       actor: auditActor(principal),
     };
-    const ask = () => actors.ask('environment', key, 'decideApproval', asked);
+    const ask = () => actors.ask('environment', key, 'decideApproval', message);
     const begun = clock.monotonic();
     const decided = await ask().catch((error: unknown) => {
       // Its owner may have changed while it was written. Told by its id, the decision is made once.
@@ -194,10 +194,11 @@ export function createApprovals({
   /** The fields that identify a request. */
   function fingerprintOf(
     { keyId, env }: KeyPrincipal,
-    wanted: NewApproval,
+    newApproval: NewApproval,
     idempotencyKey: string | null,
   ): string {
-    const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } = wanted;
+    const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } =
+      newApproval;
     const asked = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
     return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...asked]));
   }
@@ -249,31 +250,31 @@ export function createApprovals({
   }
 
   return {
-    async ask(principal, wanted, { id: given = null, idempotencyKey = null }) {
+    async ask(principal, newApproval, { id: sentId = null, idempotencyKey = null }) {
       const { tenantId, env, keyId } = principal;
-      const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
+      const { agentId, namedAgentId, timeoutEffect, ...call } = newApproval;
       requireAgent(principal, agentId);
       if (namedAgentId !== null) requireAgent(principal, namedAgentId);
       await requireAgentId(store.agents, tenantId, agentId);
       const now = clock.now();
-      const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
+      const fingerprint = fingerprintOf(principal, newApproval, idempotencyKey);
       // The same idempotency key with another body is another request.
-      const isKnown = given !== null || idempotencyKey !== null;
-      const id = given ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
-      const argsBytes = await keepArgs(principal, wanted, id, now);
+      const isKnown = sentId !== null || idempotencyKey !== null;
+      const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
+      const argsBytes = await keepArgs(principal, newApproval, id, now);
       const approval: Approval = {
-        ...asked,
+        ...call,
         id,
         tenantId,
         status: 'pending',
         agentId,
-        toolArgs: argsBytes > maxInlineArgs ? null : asked.toolArgs,
+        toolArgs: argsBytes > maxInlineArgs ? null : call.toolArgs,
         argsBytes,
         env,
         timeoutEffect: timeoutEffect ?? 'deny',
         ...noDecision,
         createdAt: now,
-        deadline: now + asked.timeoutSeconds * 1000,
+        deadline: now + call.timeoutSeconds * 1000,
       };
       const stored = await actors
         .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
@@ -287,7 +288,7 @@ export function createApprovals({
       });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
-      return { ...stored, toolArgs: asked.toolArgs };
+      return { ...stored, toolArgs: call.toolArgs };
     },
 
     async get(principal, id) {

@@ -13,9 +13,9 @@ const maxPrincipal = 16 * 1024;
 /** The agent that asks: the header's, else the body's. @throws HubError validation_failed when neither names one */
 export function askingAgents(
   { agentId: sender }: { readonly agentId: string | null },
-  named: string | null | undefined,
+  bodyAgentId: string | null | undefined,
 ): { readonly agentId: string; readonly namedAgentId: string | null } {
-  return { agentId: sender ?? named ?? agentMissing(), namedAgentId: named ?? null };
+  return { agentId: sender ?? bodyAgentId ?? agentMissing(), namedAgentId: bodyAgentId ?? null };
 }
 
 /** @throws HubError validation_failed */

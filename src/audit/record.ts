@@ -115,8 +115,8 @@ export const subjectOf = ({ action }: Pick<AuditNote, 'action'>): AuditSubject =
 /** A principal as the actor of an entry. */
 export function auditActor(principal: Pick<Principal, 'actor' | 'agentId' | 'request'>): AuditActor {
   const { request } = principal;
-  const named = namedActor(principal);
-  return request === undefined ? named : { ...named, request };
+  const actor = namedActor(principal);
+  return request === undefined ? actor : { ...actor, request };
 }
 
 function namedActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentId'>): AuditActor {
@@ -224,8 +224,8 @@ export function withAnswer(
 ): AuditNote {
   if (!fromAnswer || typeof answer !== 'object' || answer === null) return note;
   const fields = answer as { readonly [field: string]: unknown };
-  const told = Object.entries(fromAnswer).map(([detail, field]) => [detail, fields[field] ?? null]);
-  return { ...note, details: { ...note.details, ...Object.fromEntries(told) } };
+  const details = Object.entries(fromAnswer).map(([detail, field]) => [detail, fields[field] ?? null]);
+  return { ...note, details: { ...note.details, ...Object.fromEntries(details) } };
 }
 
 const ofApproval = (approval: Approval) => ({

@@ -112,11 +112,11 @@ export function createContracts(ports: Ports): Contracts {
   return {
     list: ({ tenantId }, filter, page) => contracts.list(tenantId, filter, page),
 
-    async create(principal, wanted) {
+    async create(principal, newContract) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const contract: ContractVersion = {
-        ...wanted,
+        ...newContract,
         id: secrets.uuid(),
         tenantId,
         version: 1,
@@ -124,7 +124,7 @@ export function createContracts(ports: Ports): Contracts {
         createdAt: clock.now(),
       };
       const { contractId } = contract;
-      const details = change(null, wanted);
+      const details = change(null, newContract);
       const created = await recorded(principal, 'created', contractId, { details }).contracts.create(
         contract,
       );
@@ -208,11 +208,11 @@ export function createContracts(ports: Ports): Contracts {
       if (outcome === 'changed') throw changed(subjectOf(contractId));
       if (outcome === 'absent') throw absent(contractId);
       if (outcome === 'removed') return;
-      const shown = outcome.usedBy.map((name) => `'${name}'`);
-      const rest = outcome.count - shown.length;
+      const names = outcome.usedBy.map((name) => `'${name}'`);
+      const rest = outcome.count - names.length;
       throw new HubError(
         'conflict',
-        `Contract '${contractId}' is used by compositions: ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
+        `Contract '${contractId}' is used by compositions: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
       );
     },
 

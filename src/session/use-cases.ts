@@ -42,15 +42,15 @@ export function createSessionValues({
 
   return {
     async getMany({ tenantId }, keys) {
-      const wanted = [...new Set(keys)];
-      const found = await values.getMany(tenantId, wanted, clock.now(), maxRead);
-      if (found === 'too_large') {
+      const distinctKeys = [...new Set(keys)];
+      const read = await values.getMany(tenantId, distinctKeys, clock.now(), maxRead);
+      if (read === 'too_large') {
         throw new HubError(
           'response_too_large',
           'These values are larger than 4 MiB together, the limit of one answer. Request fewer keys at a time.',
         );
       }
-      return new Map(wanted.map((key) => [key, found.get(key) ?? null]));
+      return new Map(distinctKeys.map((key) => [key, read.get(key) ?? null]));
     },
 
     async get({ tenantId }, key) {

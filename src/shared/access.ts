@@ -78,10 +78,10 @@ export function requireSight(principal: Pick<Principal, 'envRoles'>, env: Env): 
  * The environments of a principal's list: its own, the named one, or all that it sees.
  * @throws HubError forbidden (role_required) when it has no role in the named one
  */
-export function listedEnvs(principal: Pick<Principal, 'env' | 'envRoles'>, named: EnvFilter): EnvFilter {
+export function listedEnvs(principal: Pick<Principal, 'env' | 'envRoles'>, filter: EnvFilter): EnvFilter {
   if (principal.env !== null) return principal.env;
-  if (typeof named === 'string') requireSight(principal, named);
-  if (named !== null) return named;
+  if (typeof filter === 'string') requireSight(principal, filter);
+  if (filter !== null) return filter;
   const envs = visibleEnvs(principal);
   return envs?.length === 1 ? (envs[0] ?? null) : envs;
 }

@@ -26,8 +26,8 @@ export const roleIn = (roles: readonly EnvRole[], env: string | null): OperatorR
   strongest(env === null ? roles : roles.filter((one) => one.env === env || one.env === anyEnv));
 
 /** True when `role` is the wanted one or includes it. */
-export const includesRole = (role: OperatorRole | null, wanted: OperatorRole): boolean =>
-  role !== null && operatorRoles.indexOf(role) >= operatorRoles.indexOf(wanted);
+export const includesRole = (role: OperatorRole | null, required: OperatorRole): boolean =>
+  role !== null && operatorRoles.indexOf(role) >= operatorRoles.indexOf(required);
 
 /** The environments of the roles, for reading; null: all. */
 export function envsOf(roles: readonly EnvRole[]): readonly Env[] | null {

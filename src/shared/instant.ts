@@ -51,8 +51,8 @@ function parseInLastMinute(text: string): number | null {
  * instant (13th month, 31st of June).
  */
 export function parseInstant(text: string): number | null {
-  const known = parseInLastMinute(text);
-  if (known !== null) return known;
+  const inLastMinute = parseInLastMinute(text);
+  if (inLastMinute !== null) return inLastMinute;
   const at = parseParts(text);
   if (at !== null && text.length === usualLength && text.endsWith('Z')) {
     lastMinute = text.slice(0, minuteLength);

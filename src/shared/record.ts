@@ -211,14 +211,14 @@ function wireFieldOf(api: ReplyApi, name: string, { schema, options }: RecordFie
       : domain;
   };
   const explicit = own.schema ?? options.schema;
-  const shown = explicit ?? plain();
+  const wireSchema = explicit ?? plain();
   const { shorten } = options;
   return {
     field: name,
     name: own.name ?? options.name ?? snake(name),
     render,
     schema: (form) => {
-      const short = shorten === 'always' || shorten === form ? listed(shown) : shown;
+      const short = shorten === 'always' || shorten === form ? listed(wireSchema) : wireSchema;
       return isNullable(schema) && !explicit ? short.nullable() : short;
     },
   };

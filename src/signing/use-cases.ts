@@ -29,7 +29,7 @@ export const createSigningKeys = ({
 }: Pick<AppPorts, 'actors' | 'secrets'>): SigningKeys => ({
   async rotate(principal, compromised) {
     requireRole(principal, 'admin');
-    const wanted = { newKeyId: secrets.uuid(), compromised, actor: auditActor(principal) };
-    return actors.ask('tenant', principal.tenantId, 'rotateSigningKey', wanted);
+    const rotation = { newKeyId: secrets.uuid(), compromised, actor: auditActor(principal) };
+    return actors.ask('tenant', principal.tenantId, 'rotateSigningKey', rotation);
   },
 });

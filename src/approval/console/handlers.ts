@@ -64,10 +64,15 @@ export const approvals: Handlers<typeof approvalRoutes> = {
       );
     }
     const page = { limit, offset, ...omitUndefined({ after }) };
-    const { items, more, places, shown } = await hub.app.approvals.list(principalOf(caller), filter, page);
+    const {
+      items,
+      more,
+      places,
+      shown: visibleApprovals,
+    } = await hub.app.approvals.list(principalOf(caller), filter, page);
     const now = hub.clock.now();
     return new List(
-      shown.map((one) => renderForPeople(one, now)),
+      visibleApprovals.map((one) => renderForPeople(one, now)),
       (sent) => {
         const next = places[sent] ?? items.length;
         if (next >= items.length && !more) return null;
@@ -81,8 +86,8 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   },
 
   async getApproval({ app, clock }, { params }, caller) {
-    const found = await app.approvals.get(principalOf(caller), params.approval_id);
-    return caller.kind === 'user' ? renderForPeople(found, clock.now()) : render(found);
+    const approval = await app.approvals.get(principalOf(caller), params.approval_id);
+    return caller.kind === 'user' ? renderForPeople(approval, clock.now()) : render(approval);
   },
 
   async assignApproval({ app, clock }, { params, body }, caller) {
@@ -117,7 +122,7 @@ export async function requestApproval(
   idempotencyKey: string | null = null,
 ) {
   const { timeout_effect: effect, timeout_action: action } = body;
-  const wanted = {
+  const newApproval = {
     ...askingAgents(caller, body.agent_id),
     toolName: body.tool_name,
     toolArgs: body.tool_args ?? null,
@@ -132,5 +137,5 @@ export async function requestApproval(
     sessionId: body.session_id ?? null,
     callId: body.call_id ?? null,
   } as const;
-  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
+  return render(await app.approvals.ask(keyPrincipalOf(caller), newApproval, { idempotencyKey }));
 }

@@ -15,14 +15,14 @@ import type { hostedApprovalRoutes } from './routes.ts';
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   async hostedCreateApproval({ app }, { body }, caller, request) {
-    const asked = body.environment ?? null;
-    if (asked !== null && caller.env !== null && asked !== caller.env) {
+    const bodyEnv = body.environment ?? null;
+    if (bodyEnv !== null && caller.env !== null && bodyEnv !== caller.env) {
       throw new HubError(
         'env_mismatch',
-        `API key is scoped to '${caller.env}', cannot request approvals in '${asked}'.`,
+        `API key is scoped to '${caller.env}', cannot request approvals in '${bodyEnv}'.`,
       );
     }
-    const wanted = {
+    const newApproval = {
       agentId: body.agent_id ?? caller.agentId ?? agentMissing(),
       namedAgentId: null,
       toolName: body.tool_name,
@@ -38,8 +38,8 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       sessionId: body.session_id || null,
       callId: body.call_id || null,
     } as const;
-    const principal = keyPrincipalOf(caller, asked ?? usualEnv);
-    return render(await app.approvals.ask(principal, wanted, { id: request.newId }));
+    const principal = keyPrincipalOf(caller, bodyEnv ?? usualEnv);
+    return render(await app.approvals.ask(principal, newApproval, { id: request.newId }));
   },
 
   async hostedListApprovals(hub, { query }, caller) {

@@ -58,10 +58,10 @@ export function createApprovalSearches({
       for (;;) {
         const request = { limit: portion, offset: 0, ...(last ? { after: last } : {}) };
         const { items: read, more, shown } = await approvals.list(principal, narrowed, request);
-        const seen = new Map(shown.map((approval) => [approval.id, approval]));
+        const currentById = new Map(shown.map((approval) => [approval.id, approval]));
         for (const [i, listed] of read.entries()) {
           last = listed;
-          const current = seen.get(listed.id);
+          const current = currentById.get(listed.id);
           if (!current || !test.fitsRecord(current, reader)) continue;
           if (!test.fits(test.needsArguments ? await whole(current) : current, reader)) continue;
           items.push(current);

@@ -19,7 +19,7 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
     const list = `audit-${hub.secrets.sha256(canonicalJson(filters)).slice(0, 16)}` as const;
     const scope = { tenantId: caller.tenantId, list };
     const before = cursor === undefined ? null : placeIn(openCursor(hub, scope, cursor));
-    const found = await hub.app.auditLog.feed(
+    const feed = await hub.app.auditLog.feed(
       principalOf(caller),
       {
         from: query.from ?? null,
@@ -34,9 +34,9 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
       limit + 1,
     );
     // As `entryText` wrote them.
-    const entries = fitting(found.slice(0, limit).map(({ entry }) => entry as unknown as Entry));
-    const last = found[entries.length - 1];
-    const goesOn = found.length > entries.length && last !== undefined;
+    const entries = fitting(feed.slice(0, limit).map(({ entry }) => entry as unknown as Entry));
+    const last = feed[entries.length - 1];
+    const goesOn = feed.length > entries.length && last !== undefined;
     return {
       entries,
       limit,

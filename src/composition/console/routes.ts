@@ -40,16 +40,16 @@ const contracts = z
   .array(item)
   .max(maxItems)
   .superRefine((items, context) => {
-    const seen = new Set<string>();
+    const earlierIds = new Set<string>();
     for (const [i, { contract_id }] of items.entries()) {
-      if (seen.has(contract_id)) {
+      if (earlierIds.has(contract_id)) {
         context.addIssue({
           code: 'custom',
           path: [i, 'contract_id'],
           message: `the list contains '${contract_id}' twice`,
         });
       }
-      seen.add(contract_id);
+      earlierIds.add(contract_id);
     }
   });
 

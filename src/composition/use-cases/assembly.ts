@@ -96,6 +96,6 @@ const shadowOf = (view: ItemView): AssemblyItem => ({
 /** The inspection checks the text itself. @throws HubError unprocessable if there is no text */
 export function requireAssembled(assembly: Assembly): void {
   if (assembly.yaml !== '') return;
-  const shown = assembly.problems.slice(0, 20).join('; ');
-  throw new HubError('unprocessable', `The assembled bundle is not valid: ${shown}`.slice(0, 4000));
+  const problems = assembly.problems.slice(0, 20).join('; ');
+  throw new HubError('unprocessable', `The assembled bundle is not valid: ${problems}`.slice(0, 4000));
 }

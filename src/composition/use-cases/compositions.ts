@@ -46,7 +46,7 @@ export interface ReplacedState {
 export interface Compositions {
   list(principal: Principal, page: PageRequest): Promise<Page<CompositionSummary>>;
   /** @throws HubError forbidden, unprocessable (an unknown contract) */
-  create(principal: Principal, wanted: NewComposition): Promise<CompositionView | 'exists'>;
+  create(principal: Principal, newComposition: NewComposition): Promise<CompositionView | 'exists'>;
   /** @throws HubError not_found */
   get(principal: Principal, name: string): Promise<CompositionView>;
   /**
@@ -130,13 +130,15 @@ export function createCompositions(ports: Ports): Compositions {
       return { assembly, warnings };
     },
 
-    async create(principal, wanted) {
+    async create(principal, newComposition) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const now = clock.now();
-      const details = change(null, wanted);
-      const created = await recorded(principal, 'created', wanted.name, { details }).compositions.create({
-        ...wanted,
+      const details = change(null, newComposition);
+      const created = await recorded(principal, 'created', newComposition.name, {
+        details,
+      }).compositions.create({
+        ...newComposition,
         id: secrets.uuid(),
         tenantId,
         createdBy: actorName(principal.actor),

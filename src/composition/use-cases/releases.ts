@@ -75,10 +75,10 @@ export function createReleases(ports: Ports): Releases {
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
       const about = { documentKind, deployedBy, forced, reason, ifMatch };
       const order = { bundleName: name, version: version.version, ...about };
-      const made: Deployment[] = [];
-      for (const env of envs) made.push(await deployments.deployTo(tenantId, env, order));
+      const newDeployments: Deployment[] = [];
+      for (const env of envs) newDeployments.push(await deployments.deployTo(tenantId, env, order));
       await compositionChanged(tenantId, name, version.version);
-      return { version, deployments: made, warnings };
+      return { version, deployments: newDeployments, warnings };
     },
   };
 }

@@ -45,8 +45,8 @@ export const contracts: Handlers<typeof contractRoutes> = {
 
   async createContract({ app }, { body }, caller) {
     const { contract_id: contractId, name, description, type, definition, tags } = body;
-    const wanted = { contractId, name, description, type, definition, tags };
-    const created = await app.contracts.create(principalOf(caller), wanted);
+    const newContract = { contractId, name, description, type, definition, tags };
+    const created = await app.contracts.create(principalOf(caller), newContract);
     if (created !== 'exists') return renderDetail(created);
     throw new HubError(
       'conflict',

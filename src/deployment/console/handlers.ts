@@ -16,28 +16,28 @@ export const impact: Handlers<typeof impactRoutes> = {
   async bundleImpact({ app }, { body }, caller) {
     const { yaml_content: yaml, composition = '', env } = body;
     const proposed = yaml === undefined ? { composition } : { yaml };
-    const found = await app.impacts.of(principalOf(caller), env, proposed);
-    const { connected, running, unknown, versions } = found.rollout;
+    const impact = await app.impacts.of(principalOf(caller), env, proposed);
+    const { connected, running, unknown, versions } = impact.rollout;
     return {
-      bundle_name: found.bundleName,
+      bundle_name: impact.bundleName,
       env,
-      current_version: found.current?.version ?? null,
-      current_revision_hash: found.current?.revisionHash ?? null,
-      revision_hash: found.revisionHash,
-      comparable: found.impact !== null,
-      added: (found.impact?.added ?? []).map(one),
-      removed: (found.impact?.removed ?? []).map(one),
-      tightened: (found.impact?.tightened ?? []).map(change),
-      loosened: (found.impact?.loosened ?? []).map(change),
-      changed: (found.impact?.changed ?? []).map(change),
-      unchanged: found.impact?.unchanged ?? 0,
+      current_version: impact.current?.version ?? null,
+      current_revision_hash: impact.current?.revisionHash ?? null,
+      revision_hash: impact.revisionHash,
+      comparable: impact.impact !== null,
+      added: (impact.impact?.added ?? []).map(one),
+      removed: (impact.impact?.removed ?? []).map(one),
+      tightened: (impact.impact?.tightened ?? []).map(change),
+      loosened: (impact.impact?.loosened ?? []).map(change),
+      changed: (impact.impact?.changed ?? []).map(change),
+      unchanged: impact.impact?.unchanged ?? 0,
       agents: {
         connected,
         running,
         unknown,
         versions: versions.map(({ policyVersion, agents }) => ({
           policy_version: policyVersion,
-          version: found.versionOf(policyVersion),
+          version: impact.versionOf(policyVersion),
           agents,
         })),
       },

@@ -223,11 +223,11 @@ export function impactOf(before: ComparedDocument | null, after: ComparedDocumen
   const old = new Map((before?.contracts ?? []).map((contract) => [contract.contractId, contract]));
   const now = new Set(after.contracts.map(({ contractId }) => contractId));
   const changes = after.contracts.flatMap((contract) => {
-    const known = old.get(contract.contractId);
-    if (!known) return [];
+    const oldContract = old.get(contract.contractId);
+    if (!oldContract) return [];
     const modes = [before?.defaultsMode ?? 'enforce', after.defaultsMode] as const;
     const { contractId, type } = contract;
-    return [{ contractId, type, ...compare(known, contract, modes) }];
+    return [{ contractId, type, ...compare(oldContract, contract, modes) }];
   });
   const those = (...directions: readonly Direction[]): readonly ContractChange[] =>
     changes

@@ -21,11 +21,11 @@ type Place = Pick<Deployment, 'env' | 'bundleName' | 'version' | 'sequence'>;
  */
 export function rollbacksAmong(
   deployments: readonly (Place & Pick<Deployment, 'id'>)[],
-  known: readonly Place[],
+  readPlaces: readonly Place[],
 ): ReadonlySet<string> {
   const byPlace = new Map<string, Place[]>();
   const keyOf = ({ env, bundleName }: Place): string => JSON.stringify([env, bundleName]);
-  for (const one of known) {
+  for (const one of readPlaces) {
     const list = byPlace.get(keyOf(one));
     if (list) list.push(one);
     else byPlace.set(keyOf(one), [one]);

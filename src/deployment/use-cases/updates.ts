@@ -31,16 +31,16 @@ export class Updates {
 
   /** The updates of all these deployments where each was read before; null elsewhere. */
   known(deployments: readonly Deployment[]): readonly Due[] | null {
-    const found: Due[] = [];
+    const due: Due[] = [];
     for (const deployment of deployments) {
       const id = idOf(deployment);
       const entry = this.#entries.get(id);
       if (!entry?.due) return null;
       this.#entries.delete(id);
       this.#entries.set(id, entry);
-      found.push(entry.due);
+      due.push(entry.due);
     }
-    return found;
+    return due;
   }
 
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */

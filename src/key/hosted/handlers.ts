@@ -13,9 +13,9 @@ const maxKeys = 100;
 
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   async hostedListKeys(hub, { query }, caller) {
-    const found = await hub.app.keys.list(principalOf(caller), query);
-    const rows = found.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
-    const { items: keys, ...page } = pageOf(rows, query, found.more);
+    const list = await hub.app.keys.list(principalOf(caller), query);
+    const rows = list.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
+    const { items: keys, ...page } = pageOf(rows, query, list.more);
     return { keys, ...page };
   },
 

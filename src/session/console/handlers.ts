@@ -6,9 +6,9 @@ import type { sessionRoutes } from './routes.ts';
 
 export const sessions: Handlers<typeof sessionRoutes> = {
   async readSessions({ app }, { body }, caller) {
-    const found = await app.sessionValues.getMany(principalOf(caller), body.keys);
+    const values = await app.sessionValues.getMany(principalOf(caller), body.keys);
     // fromEntries defines own properties, so that a key named __proto__ is a key like any other.
-    return { values: Object.fromEntries(found) };
+    return { values: Object.fromEntries(values) };
   },
 
   getSession: async ({ app }, { params }, caller) => ({

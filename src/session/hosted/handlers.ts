@@ -7,8 +7,8 @@ import type { hostedSessionRoutes } from './routes.ts';
 
 export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {
   async hostedReadSessions({ app }, { body }, caller) {
-    const found = await app.sessionValues.getMany(keyPrincipalOf(caller), body.keys);
-    return { values: Object.fromEntries(found) };
+    const values = await app.sessionValues.getMany(keyPrincipalOf(caller), body.keys);
+    return { values: Object.fromEntries(values) };
   },
 
   hostedGetSession: async ({ app }, { params }, caller) => ({

@@ -11,8 +11,8 @@ export class SharedTexts {
 
   /** The text that was given first among equal ones. */
   shared(text: string): string {
-    const known = this.#known.get(text);
-    if (known !== undefined) return known;
+    const shared = this.#known.get(text);
+    if (shared !== undefined) return shared;
     this.#known.set(text, text);
     if (this.#known.size > this.#max) {
       const oldest = this.#known.keys().next();

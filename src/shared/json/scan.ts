@@ -119,7 +119,7 @@ function parseList(text: string): unknown[] {
     if (!/NaN|Infinity/.test(text)) throw invalidJson('it cannot be parsed');
   }
   try {
-    return JSON.parse(text.replace(nonNumbers, (found) => (found[0] === '"' ? found : 'null'))) as unknown[];
+    return JSON.parse(text.replace(nonNumbers, (token) => (token[0] === '"' ? token : 'null'))) as unknown[];
   } catch {
     throw invalidJson('it cannot be parsed');
   }

@@ -47,8 +47,8 @@ export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'se
   async function policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
     const key = `${tenantId} ${env}`;
     const now = clock.monotonic();
-    const known = recent.get(key, now);
-    if (known) return known;
+    const cached = recent.get(key, now);
+    if (cached) return cached;
     const policy = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
     recent.set(key, policy, now + recentMs);
     return policy;

@@ -82,11 +82,11 @@ export function createTenants(ports: Ports): Tenants {
 
   return {
     async list(limit, after) {
-      const found = await tenantRecords.list(limit + 1, after);
-      const page = found.slice(0, limit);
+      const records = await tenantRecords.list(limit + 1, after);
+      const page = records.slice(0, limit);
       const items: TenantView[] = [];
       for (const tenant of page) if (!isImporting(tenant)) items.push(await viewOf(tenant));
-      return { items, next: found.length > limit ? (page.at(-1) ?? null) : null };
+      return { items, next: records.length > limit ? (page.at(-1) ?? null) : null };
     },
 
     get: async (tenantId) => viewOf(await find(tenantId)),

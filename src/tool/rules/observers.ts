@@ -14,11 +14,11 @@ export function agentsAfter(
   agentId: string,
   now: number,
 ): readonly DefinitionAgent[] | null {
-  const known = agents.find((agent) => agent.agentId === agentId);
-  if (!known) {
+  const observer = agents.find((agent) => agent.agentId === agentId);
+  if (!observer) {
     if (agents.length >= maxAgentsOfDefinition) return null;
     return [...agents, { agentId, firstSeenAt: now, lastSeenAt: now }];
   }
-  if (!isStale(known.lastSeenAt, now)) return null;
-  return agents.map((agent) => (agent === known ? { ...agent, lastSeenAt: now } : agent));
+  if (!isStale(observer.lastSeenAt, now)) return null;
+  return agents.map((agent) => (agent === observer ? { ...agent, lastSeenAt: now } : agent));
 }
