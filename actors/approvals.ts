@@ -1,7 +1,8 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time. Keeps promises P7 and P20.
 
-import { type Approval, alreadyEnded, type Decision } from '../src/approval/record.ts';
+import type { Approval, Decision } from '../src/approval/record.ts';
+import { alreadyEnded } from '../src/approval/rules/state.ts';
 import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/audit/record.ts';
 import { fanOutJob } from '../src/notification/rules/jobs.ts';
 import type { Announcement } from '../src/shared/announcement.ts';

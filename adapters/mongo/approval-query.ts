@@ -1,7 +1,8 @@
 // Reads of approvals in MongoDB: the lists that people search, and those from which deadlines are kept.
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalFilter, ApprovalStore } from '../../src/approval/port.ts';
-import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import { asSeen } from '../../src/approval/rules/state.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';

@@ -2,7 +2,8 @@
 // events.
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
-import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import { asSeen } from '../../src/approval/rules/state.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import type { Run, RunFilter, RunStore } from '../../src/run/port.ts';

@@ -1,5 +1,5 @@
-// Spans over OpenTelemetry: the SDK makes them, and an exporter sends them to a collector by OTLP over HTTP. A slow
-// collector costs spans, which are counted, and nothing else: the queue is bounded, and one export runs at a time.
+// Spans over OpenTelemetry: the SDK makes them, and an exporter sends them to a collector by OTLP over HTTP. The queue
+// is bounded, and one export runs at a time. Keeps promise P76.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   SpanKind as OtelKind,
@@ -24,7 +24,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Clock } from '../../src/shared/ports/clock.ts';
-import type { OpenSpan, SpanKind, Tracer } from '../../src/shared/tracing.ts';
+import { noSpan, type OpenSpan, type SpanKind, type Tracer } from '../../src/shared/tracing.ts';
 
 export interface TracingSettings {
   /** Where spans are posted, with its path. */
@@ -61,6 +61,9 @@ const exportEveryMs = 2_000;
 const exportTimeoutMs = 10_000;
 const closeMs = 2_000;
 
+const isSampled = (span: Pick<Span, 'spanContext'>): boolean =>
+  (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+
 /** Queues ended spans and sends them, one export at a time. */
 export class SpanQueue implements SpanProcessor {
   readonly #exporter: Pick<SpanExporter, 'export' | 'shutdown'>;
@@ -83,7 +86,7 @@ export class SpanQueue implements SpanProcessor {
   onStart(): void {}
 
   onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    if (!isSampled(span)) return;
     if (this.#spans.length >= maxQueued) this.#lost++;
     else this.#spans.push(span);
     if (this.#spans.length >= spansPerExport) void this.#send();
@@ -198,6 +201,8 @@ export function startTracer(
     run(name, kind, parent, task) {
       const remote = parent === undefined ? null : contextIn(parent);
       const outer = parent === undefined ? storage.getStore() : undefined;
+      // Below a span that is not sampled nothing is, and most requests are not.
+      if (outer && !isSampled(outer)) return task(noSpan);
       const context = remote
         ? trace.setSpanContext(ROOT_CONTEXT, remote)
         : outer
@@ -229,8 +234,9 @@ export function startTracer(
     outside: (task) => storage.exit(task),
 
     current() {
-      const context = storage.getStore()?.spanContext();
-      if (!context || (context.traceFlags & TraceFlags.SAMPLED) === 0) return null;
+      const span = storage.getStore();
+      if (!span || !isSampled(span)) return null;
+      const context = span.spanContext();
       return `00-${context.traceId}-${context.spanId}-01`;
     },
 

@@ -2,7 +2,8 @@
 // ended.
 
 import type { ApprovalFilter, ApprovalPageRequest } from '../../src/approval/port.ts';
-import { type Approval, asSeen } from '../../src/approval/record.ts';
+import type { Approval } from '../../src/approval/record.ts';
+import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';

@@ -1,7 +1,7 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
 
 import type { ApprovalPlace, ApprovalStore } from '../../src/approval/port.ts';
-import { type Approval, maxInlineArgs } from '../../src/approval/record.ts';
+import { type Approval, approvalRecord, maxInlineArgs } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
@@ -9,41 +9,11 @@ import { noteApprovalLine } from './approval-lines.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
-import { envsParameter, inEnvs, json, number, table, text } from './table.ts';
+import { envsParameter, inEnvs, number, tableOf } from './table.ts';
 
-const columns = {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  status: text<Approval['status']>('status'),
-  agentId: text('agent_id'),
-  toolName: text('tool_name'),
-  toolArgs: json<Approval['toolArgs']>('tool_args'),
-  argsBytes: number('args_bytes'),
-  message: text('message'),
-  env: text<Approval['env']>('env'),
-  timeoutSeconds: number('timeout_seconds'),
-  timeoutEffect: text<Approval['timeoutEffect']>('timeout_effect'),
-  decisionSource: text<string | null>('decision_source'),
-  contractName: text<string | null>('contract_name'),
-  rulesetName: text<string | null>('ruleset_name'),
-  contracts: json<Approval['contracts']>('contracts'),
-  principal: json<Approval['principal']>('principal'),
-  sessionId: text<string | null>('session_id'),
-  callId: text<string | null>('call_id'),
-  decidedBy: text<string | null>('decided_by'),
-  decidedBySubject: text<string | null>('decided_by_subject'),
-  decidedAt: number<number | null>('decided_at'),
-  decisionReason: text<string | null>('decision_reason'),
-  decidedVia: text<string | null>('decided_via'),
-  assignee: json<Approval['assignee']>('assignee'),
-  createdAt: number('created_at'),
-  deadline: number('deadline'),
-};
-
-export const approvals = table<Approval>('approvals', columns);
+export const approvals = tableOf<Approval>(approvalRecord);
 /** With the time since when it waits to be announced. */
-const announceable = table<Approval & { readonly unannouncedAt: number }>('approvals', {
-  ...columns,
+const announceable = tableOf<Approval, { readonly unannouncedAt: number }>(approvalRecord, {
   unannouncedAt: number('unannounced_at'),
 });
 
@@ -110,7 +80,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       const row = db.get(
         `UPDATE approvals SET assignee = ?, assignee_id = ?
            WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
-        [columns.assignee.write(assignee), assignee?.id ?? null, tenantId, id, now],
+        [assignee && JSON.stringify(assignee), assignee?.id ?? null, tenantId, id, now],
       );
       return approvals.maybe(row) ?? (get(tenantId, id) ? 'not_pending' : 'absent');
     },

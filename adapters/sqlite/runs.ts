@@ -1,7 +1,7 @@
 // Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
 // looked up, not kept. Keeps promise P29.
 
-import { asSeen } from '../../src/approval/record.ts';
+import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Run, RunFilter, RunPageRequest, RunStore } from '../../src/run/port.ts';
 import type { RunFacts, RunPlace, RunStanding, RunStatus } from '../../src/run/rules/run.ts';
 import type { Env } from '../../src/shared/ids.ts';

@@ -1,6 +1,7 @@
 // Maps records of the domain to rows of one table: column names, and how each field is written and read. No query
 // language.
 import type { Env, EnvFilter } from '../../src/shared/ids.ts';
+import type { RecordColumn, RecordStorage } from '../../src/shared/record.ts';
 import { givenText, type Row, type SqlValue } from './database.ts';
 
 export interface Column<T> {
@@ -87,4 +88,23 @@ export function table<T>(name: string, columns: Columns<T>): Table<T> {
     read,
     maybe: (row) => (row ? read(row) : null),
   };
+}
+
+const columnOf: { readonly [S in RecordStorage]: (name: string) => Column<never> } = {
+  text: (name) => text<never>(name),
+  number: (name) => number<never>(name),
+  flag: (name) => flag(name) as Column<never>,
+  json: (name) => json<never>(name),
+};
+
+/**
+ * The table of a declared record.
+ * @param own columns that are the table's own, after those of the record
+ */
+export function tableOf<T, O extends object = Record<never, never>>(
+  { name, columns }: { readonly name: string; readonly columns: readonly RecordColumn[] },
+  own: Columns<O> = {} as Columns<O>,
+): Table<T & O> {
+  const declared = columns.map((column) => [column.field, columnOf[column.storage](column.name)]);
+  return table<T & O>(name, { ...Object.fromEntries(declared), ...own } as Columns<T & O>);
 }

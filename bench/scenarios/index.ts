@@ -17,7 +17,9 @@ import { query } from './query.ts';
 import { requests } from './requests.ts';
 import { retention } from './retention.ts';
 import type { ScenarioProgram } from './scenario.ts';
+import { scrape } from './scrape.ts';
 import { storm } from './storm.ts';
+import { traces } from './traces.ts';
 
 export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   ingest,
@@ -30,6 +32,8 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   query,
   evaluate,
   deliveries,
+  scrape,
+  traces,
   mixed,
   library,
   mcp,

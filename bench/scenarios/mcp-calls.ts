@@ -39,7 +39,7 @@ export class McpCalls extends ClientProcess<Order> {
 }
 
 /** A server of one era: the other one is rejected. */
-function serverText(era: Era): string {
+export function serverText(era: Era): string {
   const zod = JSON.stringify(import.meta.resolve('zod'));
   const tool = "({ message }) => ({ content: [{ type: 'text', text: message }] })";
   if (era === 'modern')

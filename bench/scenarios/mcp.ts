@@ -1,16 +1,25 @@
-// The MCP proxy in every pair of the protocol's eras, beside the client's own era without it. No hub.
+// The MCP proxy in every pair of the protocol's eras, beside the client's own era without it; then beside a hub: calls
+// that wait as tasks, and accepted definitions of tools.
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
+import { mergeLatencies } from '../suite/histogram.ts';
+import { makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure } from '../suite/results.ts';
+import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { type Era, eras, McpCalls, type PairResult } from './mcp-calls.ts';
+import { McpProxies, type ProxyMemory, proxyBundle } from './mcp-proxies.ts';
 import { percentileOf } from './open-rounds.ts';
-import type { ScenarioProgram } from './scenario.ts';
+import type { RunOptions, ScenarioProgram } from './scenario.ts';
 
 type Round = { readonly [pair: string]: PairResult };
 
 /** Calls in a second of `--seconds`. */
 const callsOfSecond = 50;
+/** Decisions in a second of `--seconds`. */
+const decisionsOfSecond = 10;
+const pinnedProxies = 100;
+const openHandles = 1000;
 const pairs = eras.flatMap((client) =>
   eras.map((server) => ({ client, server, name: `${client}_${server}` })),
 );
@@ -52,38 +61,142 @@ function figuresOf(rounds: readonly Round[], isDisturbed: boolean): Figure[] {
   return [...added, modern];
 }
 
-export const mcp: ScenarioProgram = {
-  about: 'the MCP proxy in every pair of the eras of the protocol',
-  ownHub: 'it measures no hub',
-  async run({ rounds: count, seconds, quiet, report }) {
-    const calls = new McpCalls();
-    const rounds: Round[] = [];
-    const usages: Usage[] = [];
-    try {
-      for (let n = 0; n < count; n++) {
-        await waitUntilQuiet(quiet);
-        const results: [string, PairResult][] = [];
-        for (const { client, server, name } of pairs) {
-          const endUsage = startUsage(calls.pid, []);
-          const order = { client, server, calls: Math.max(2, Math.round(callsOfSecond * seconds)) };
-          results.push([name, await calls.measure(order)]);
-          usages.push(endUsage());
-        }
-        rounds.push(Object.fromEntries(results));
-        report(`round ${n + 1} of ${count}`, (n + 1) / count);
-      }
-    } finally {
-      calls.stop();
+interface HubRound {
+  /** Latencies. */
+  readonly decision: string;
+  readonly bound: string;
+  readonly accept: string;
+  readonly handles: ProxyMemory;
+}
+
+const megabyte = 1_000_000;
+
+function hubFiguresOf(rounds: readonly HubRound[], isDisturbed: boolean): Figure[] {
+  const decision = figureOf({
+    id: 'mcp.decision_p99',
+    what: "decision → the result in the client's tasks/get, p99",
+    unit: 'ms',
+    better: 'lower',
+    rounds: rounds.map((round) => percentileOf(round.decision, 99)),
+    bound: { what: writeAndHopText, rounds: rounds.map(({ bound }) => percentileOf(bound, 99)) },
+    target: { at_most: 250, of: 'value' },
+    isDisturbed,
+    histogram: mergeLatencies(rounds.map((round) => round.decision)),
+  });
+  const accept = figureOf({
+    id: 'mcp.accept_p99',
+    what: `accepted definition of a tool → each of ${pinnedProxies} proxies allows it, p99`,
+    unit: 'ms',
+    better: 'lower',
+    rounds: rounds.map((round) => percentileOf(round.accept, 99)),
+    target: { at_most: 1000, of: 'value' },
+    isDisturbed,
+    histogram: mergeLatencies(rounds.map((round) => round.accept)),
+  });
+  const memoryForm = { unit: 'MB', better: 'lower' } as const;
+  const held = figureOf({
+    id: 'mcp.handles_memory',
+    what: `memory that a proxy holds with ${openHandles} open tasks − without them, after a collection of garbage`,
+    ...memoryForm,
+    rounds: rounds.map(({ handles }) => handles.heldBytes / megabyte),
+    target: { at_most: 50, of: 'value' },
+    // It does not depend on other work.
+    isDisturbed: false,
+  });
+  const resident = figureOf({
+    id: 'mcp.handles_rss',
+    what: `resident memory of a proxy with ${openHandles} open tasks − without them, with its garbage`,
+    ...memoryForm,
+    rounds: rounds.map(({ handles }) => handles.residentBytes / megabyte),
+  });
+  return [decision, accept, held, resident];
+}
+
+/** Rounds of the proxy beside a hub. */
+async function runBesideHub(options: RunOptions, usages: Usage[]): Promise<readonly HubRound[]> {
+  const { rounds: count, seconds, quiet, report } = options;
+  const hub = await openHub(options, { settings: { APPROVALS_PER_MINUTE: '100000' } });
+  const proxies = new McpProxies();
+  const bound = new WriteAndHop();
+  try {
+    const { admin, keys } = await makeTenants(hub, 1);
+    const { version } = await admin.call<{ readonly version: number }>('POST', '/api/v1/bundles', {
+      yaml_content: proxyBundle,
+    });
+    await admin.call('POST', `/api/v1/bundles/bench/${version}/deploy`, { env: 'production' });
+    const access = { url: hub.url, key: keys[0] ?? '', cookie: admin.cookie() };
+    const decisions = Math.max(2, Math.round(decisionsOfSecond * seconds));
+    const accepts = Math.max(1, Math.round(seconds));
+    const rounds: HubRound[] = [];
+    for (let n = 0; n < count; n++) {
+      await waitUntilQuiet(quiet);
+      const endUsage = startUsage(hub.pid, [proxies.pid, bound.pid]);
+      const plan = { perSecond: decisionsOfSecond, seconds, writes: 1, folder: hub.dataFolder };
+      rounds.push({
+        bound: (await bound.measure(plan)).latencies,
+        decision: await proxies.decisions(access, `decided-${n}`, decisions),
+        accept: await proxies.accepts(access, `pinned-${n}`, pinnedProxies, accepts),
+        handles: await proxies.handles(access, `open-${n}`, openHandles),
+      });
+      usages.push(endUsage());
+      report(`beside a hub: round ${n + 1} of ${count}`, (1 + (n + 1) / count) / 2);
     }
-    const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
-    const isDisturbed = others !== null && others > maxOtherCores;
+    return rounds;
+  } finally {
+    proxies.stop();
+    bound.stop();
+    await hub.stop();
+  }
+}
+
+async function runPairs({ rounds: count, seconds, quiet, report }: RunOptions, usages: Usage[]) {
+  const calls = new McpCalls();
+  const rounds: Round[] = [];
+  try {
+    for (let n = 0; n < count; n++) {
+      await waitUntilQuiet(quiet);
+      const results: [string, PairResult][] = [];
+      for (const { client, server, name } of pairs) {
+        const endUsage = startUsage(calls.pid, []);
+        const order = { client, server, calls: Math.max(2, Math.round(callsOfSecond * seconds)) };
+        results.push([name, await calls.measure(order)]);
+        usages.push(endUsage());
+      }
+      rounds.push(Object.fromEntries(results));
+      report(`round ${n + 1} of ${count}`, (n + 1) / count / 2);
+    }
+  } finally {
+    calls.stop();
+  }
+  return rounds;
+}
+
+const areDisturbed = (usages: readonly Usage[]): boolean => {
+  const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+  return others !== null && others > maxOtherCores;
+};
+
+export const mcp: ScenarioProgram = {
+  about:
+    'the MCP proxy in every pair of the eras of the protocol, and beside a hub: tasks and accepted tools',
+  ownHub: 'it starts a hub with a limit of its own',
+  async run(options) {
+    const pairUsages: Usage[] = [];
+    const rounds = await runPairs(options, pairUsages);
+    const hubUsages: Usage[] = [];
+    const hubRounds = await runBesideHub(options, hubUsages);
+    const isDisturbed = areDisturbed(pairUsages);
     return {
       name: 'mcp',
-      parameters: { seconds },
+      parameters: { seconds: options.seconds, proxies: pinnedProxies, handles: openHandles },
       skipped: null,
       limited_by: isDisturbed ? 'others' : 'none',
-      load: loadOf(usages),
-      figures: figuresOf(rounds, isDisturbed),
+      load: loadOf(pairUsages),
+      figures: [
+        ...figuresOf(rounds, isDisturbed),
+        // Proxies and their servers count as other work.
+        ...hubFiguresOf(hubRounds, isDisturbed),
+      ],
       rivals: [],
     };
   },

@@ -14,5 +14,7 @@ export const nightlyRuns: readonly NightlyRun[] = [
   // Half an hour on one hub, whose memory, descriptors and log are measured for each third.
   { scenario: 'mixed', settings: { agents: 5000, rows: 100_000, rounds: 3, seconds: 600 } },
   { scenario: 'fanout', settings: { agents: 10_000, frame: 32_768, rounds: 5 } },
+  { scenario: 'scrape', settings: { agents: 10_000, rounds: 5, seconds: 10 } },
+  { scenario: 'traces', settings: { rounds: 9, seconds: 10 } },
   { scenario: 'evaluate', settings: { rounds: 5, seconds: 10 } },
 ];

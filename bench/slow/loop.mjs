@@ -1,4 +1,5 @@
-// Measures the event-loop delay of the main thread. The suite asks for its 99th percentile since the last question.
+// Measures the event-loop delay of the main thread. The suite asks for its 99th percentile (`loop`), or for its longest
+// time (`held`), since the last question.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
@@ -7,11 +8,11 @@ if (isMainThread) {
   const delays = monitorEventLoopDelay({ resolution: sampleMs });
   delays.enable();
   process.on('message', (question) => {
-    if (question !== 'loop') return;
-    // Node records the whole time between two samples.
-    const p99 = delays.percentile(99) / 1e6 - sampleMs;
+    if (question !== 'loop' && question !== 'held') return;
+    const delay = question === 'loop' ? delays.percentile(99) : delays.max;
     delays.reset();
-    process.send?.(Math.max(0, p99));
+    // Node records the whole time between two samples.
+    process.send?.(Math.max(0, delay / 1e6 - sampleMs));
   });
   // The hub ends as it does without the suite.
   process.channel?.unref();

@@ -12,15 +12,14 @@ import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
 import {
   type Approval,
-  alreadyEnded,
-  asSeen,
   type Decision,
-  isDue,
   largeArgs,
   maxInlineArgs,
+  noDecision,
   type TimeoutEffect,
   withdrawnVia,
 } from './record.ts';
+import { alreadyEnded, asSeen, isDue } from './rules/state.ts';
 
 /** A request for an approval. */
 export interface NewApproval
@@ -272,12 +271,7 @@ export function createApprovals({
         argsBytes,
         env,
         timeoutEffect: timeoutEffect ?? 'deny',
-        decidedBy: null,
-        decidedBySubject: null,
-        decidedAt: null,
-        decisionReason: null,
-        decidedVia: null,
-        assignee: null,
+        ...noDecision,
         createdAt: now,
         deadline: now + asked.timeoutSeconds * 1000,
       };

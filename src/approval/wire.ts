@@ -1,10 +1,11 @@
 // What both APIs read alike of a request for an approval, and approvals in the words of the console API.
 
 import type { JsonObject } from '../contract/record.ts';
-import { truncated } from '../http/contract/listed.ts';
-import { iso, isoOrNull } from '../http/contract/render.ts';
+import { iso } from '../http/contract/render.ts';
 import { validationFailed } from '../http/contract/validation.ts';
-import { type Approval, assigneeOf } from './record.ts';
+import { truncated } from '../shared/truncated.ts';
+import { type Approval, approvalRecord } from './record.ts';
+import { assigneeOf } from './rules/state.ts';
 
 /** Bytes of JSON. */
 const maxPrincipal = 16 * 1024;
@@ -40,32 +41,7 @@ export function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
   return { createdAt, id };
 }
 
-const argsOf = ({ toolArgs, argsBytes }: Approval) =>
-  toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null);
-
-export const render = (approval: Approval) => ({
-  id: approval.id,
-  status: approval.status,
-  agent_id: approval.agentId,
-  tool_name: approval.toolName,
-  tool_args: argsOf(approval),
-  message: approval.message,
-  env: approval.env,
-  timeout_seconds: approval.timeoutSeconds,
-  timeout_effect: approval.timeoutEffect,
-  decision_source: approval.decisionSource,
-  contract_name: approval.contractName,
-  contracts: approval.contracts === null ? null : [...approval.contracts],
-  principal: approval.principal,
-  session_id: approval.sessionId,
-  call_id: approval.callId,
-  decided_by: approval.decidedBy,
-  decided_at: isoOrNull(approval.decidedAt),
-  decision_reason: approval.decisionReason,
-  decided_via: approval.decidedVia,
-  created_at: iso(approval.createdAt),
-  expires_at: iso(approval.deadline),
-});
+export const render = (approval: Approval) => approvalRecord.render('console', approval);
 
 /** With the person who has taken it. */
 export function renderForPeople(approval: Approval, now: number) {

@@ -14,6 +14,9 @@ const base =
 
 const isBase = (id: string): boolean => base.test(id);
 
+/** A record's schemas run when it loads; pages that use a constant of a record need none of them. */
+const moduleSideEffects = (id: string): boolean => !/src\/(?:\w+\/record|shared\/\w+)\.ts$/.test(id);
+
 export default defineConfig({
   root: here('.'),
   base: '/dashboard/',
@@ -26,6 +29,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
     reportCompressedSize: false,
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'base', test: isBase }] } } },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'base', test: isBase }] } },
+      treeshake: { moduleSideEffects },
+    },
   },
 });

@@ -1,4 +1,4 @@
-// Counts and times of requests per route, kept in memory. Serves nothing by itself.
+// Counts and times of requests per route, kept in memory. Serves nothing by itself. Keeps promise P77.
 
 /** Upper bounds of the duration buckets, milliseconds; the last one is open. */
 export const durationBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
@@ -8,7 +8,8 @@ export interface Series {
   readonly route: string;
   /** `other` for a method that HTTP APIs do not use. */
   readonly method: string;
-  readonly statuses: Map<number, number>;
+  /** `4xx` counts refusals without a name of their own. */
+  readonly statuses: Map<number | '4xx', number>;
   readonly buckets: number[];
   sumMs: number;
   bytes: number;
@@ -36,12 +37,25 @@ export interface Metrics {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/**
+ * Refusals (400 to 499) that get a name of their own, over all routes: whoever sends broken requests of each kind to
+ * each route adds no more series. A status keeps its name, because a counter must not fall.
+ */
+const maxNamedRefusals = 500;
+
 /** A declared route's name without its method. */
 const pathOf = (route: string): string => route.slice(route.indexOf(' ') + 1);
 
 export function createMetrics(): Metrics {
   /** By the name of a route, then by method. */
   const all = new Map<string, Map<string, Series>>();
+  let namedRefusals = 0;
+  const nameOf = ({ statuses }: Series, status: number): number | '4xx' => {
+    if (status < 400 || status >= 500 || statuses.has(status)) return status;
+    if (namedRefusals >= maxNamedRefusals) return '4xx';
+    namedRefusals++;
+    return status;
+  };
   return {
     count(route, sentMethod, status, ms, bytes) {
       const method = methods.has(sentMethod) ? sentMethod : 'other';
@@ -62,7 +76,8 @@ export function createMetrics(): Metrics {
         };
         ofRoute.set(method, series);
       }
-      series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
+      const name = nameOf(series, status);
+      series.statuses.set(name, (series.statuses.get(name) ?? 0) + 1);
       let i = 0;
       while (i < durationBuckets.length && ms > (durationBuckets[i] ?? 0)) i++;
       series.buckets[i] = (series.buckets[i] ?? 0) + 1;

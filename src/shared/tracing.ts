@@ -32,7 +32,8 @@ export const installTracer = (tracer: Tracer | null): void => {
   installed = tracer;
 };
 
-const noSpan: OpenSpan = { rename() {}, set() {}, fail() {} };
+/** For work that no span shows. */
+export const noSpan: OpenSpan = { rename() {}, set() {}, fail() {} };
 
 /** Runs the task as a span within the one that this call is in. */
 export const traced = <T>(name: string, task: () => T, kind: SpanKind = 'internal'): T =>

@@ -96,6 +96,38 @@ it('show what an agent that went away ran last, and one that never said', async 
   expect(await ids({ connected: 'false', status: 'unknown' })).toEqual(['silent']);
 });
 
+it('are searched by a query, in the environment that it names', async () => {
+  const { revisionHash } = await deploy(t, user, 'base', '1');
+  await connect(t.key(user, 'production', 'shop-1'), { bundle_name: 'base', policy_version: revisionHash });
+  t.clock.advance(1000);
+  await connect(t.key(user, 'staging', 'shop-1'));
+  await seen('desk-2');
+  const body = { tags: { team: 'blue' } };
+  await t.call('updateRegistration', { params: { agent_id: 'desk-2' }, body }, user);
+  for (const [q, matches] of [
+    ['', ['desk-2', 'shop-1']],
+    ['is:away', ['desk-2']],
+    ['-is:away', ['shop-1']],
+    ['agent:shop-*', ['shop-1']],
+    ['agent:shop', []],
+    ['shop', ['shop-1']],
+    ['des*', ['desk-2']],
+    ['tag:team:blue', ['desk-2']],
+    ['tag:(team,other)', ['desk-2']],
+    ['env:production bundle:base version:v1 is:current', ['shop-1']],
+    ['env:staging bundle:base', []],
+    ['env:(staging,production)', ['desk-2', 'shop-1']],
+  ] as const) {
+    expect([q, await ids({ q })]).toEqual([q, matches]);
+  }
+  await expect(list({ q: 'is:nonsense' })).rejects.toMatchObject({
+    code: 'validation_failed',
+    message: expect.stringMatching(/position 3: expected one of connected, away/),
+  });
+  const inStaging = { ...user, roles: [{ role: 'viewer', env: 'staging' }] } as const;
+  await expect(list({ q: 'env:production' }, inStaging)).rejects.toMatchObject({ code: 'role_required' });
+});
+
 it('belong to every environment that they are connected in, whichever saw them last', async () => {
   await connect(t.key(user, 'production', 'both'));
   t.clock.advance(1000);

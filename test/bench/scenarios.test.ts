@@ -31,6 +31,8 @@ const expected = [
   ],
   ['retention', ['retention.ingest_rate', 'retention.slice_p99']],
   ['deliveries', ['deliveries.one_p99', 'deliveries.beside_silent_p99']],
+  ['scrape', ['scrape.slowest', 'scrape.loop_held', 'scrape.series']],
+  ['traces', ['traces.off_time', 'traces.on_time', 'traces.spans']],
   ['mixed', ['mixed.answer_p99', 'mixed.decision_p99', 'mixed.deploy_last', 'mixed.log_growth']],
   ['library', ['library.guard', 'library.gate', 'library.mcp', 'library.mcp_added']],
   [
@@ -40,6 +42,9 @@ const expected = [
       'mcp.legacy_modern_added',
       'mcp.modern_legacy_added',
       'mcp.modern_modern_added',
+      'mcp.decision_p99',
+      'mcp.accept_p99',
+      'mcp.handles_memory',
     ],
   ],
 ] as const;

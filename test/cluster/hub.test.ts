@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entriesOf } from '../../src/audit/record.ts';
 import { aNote } from '../conformance/fixtures.ts';
+import { OtlpReceiver } from '../e2e/otlp-receiver.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
@@ -22,6 +23,8 @@ contracts:
       effect: deny
       message: "no secrets"
 `;
+
+const operatorToken = 'an-operator-token-of-the-installation';
 
 /** Who owns what, as this node tells it. */
 async function shards(nodes: Nodes, i: number, cookie: string) {
@@ -73,6 +76,7 @@ async function leaveIntent({ mongoUrl }: Nodes, node: string) {
 }
 
 describe('three nodes', () => {
+  const collector = new OtlpReceiver();
   let nodes: Nodes;
   let cookie = '';
   let key: { id: string; key: string };
@@ -84,7 +88,12 @@ describe('three nodes', () => {
     });
 
   beforeAll(async () => {
-    nodes = await startNodes({ count: 3 });
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(),
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+      OPERATOR_TOKEN: operatorToken,
+    };
+    nodes = await startNodes({ count: 3, env });
     cookie = await nodes.at(0).admin();
     key = await nodes.at(1).key(cookie);
     const { tookMs } = await even(nodes, cookie, 3);
@@ -92,6 +101,7 @@ describe('three nodes', () => {
   });
   afterAll(async () => {
     await nodes?.remove();
+    collector.close();
   });
 
   it('say of each other that all is well', async () => {
@@ -161,6 +171,52 @@ describe('three nodes', () => {
       `decided on C → heard on B: median ${took[took.length >> 1]?.toFixed(1)} ms of ${took.length}`,
     );
     stream.close();
+  });
+
+  it('continue a trace on the node that owns the environment', async () => {
+    const traces = await Promise.all(
+      [0, 1, 2].map(async (i) => {
+        const traceId = `${i + 1}`.repeat(32);
+        const { status } = await nodes.at(i).call('POST', '/api/v1/approvals', {
+          key: key.key,
+          agent: 'agent-traced',
+          body: { agent_id: 'agent-traced', tool_name: 'delete_file', message: 'May I?', timeout: 60 },
+          headers: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` },
+        });
+        expect(status).toBe(201);
+        return traceId;
+      }),
+    );
+    const partsOf = (traceId: string) => {
+      const spans = collector.spansOf(traceId);
+      const find = (name: string) => spans.find((span) => span.name === name);
+      return { spans, request: find('POST /api/v1/approvals'), bus: find('bus environment requestApproval') };
+    };
+    // One of the nodes is the owner, and needs no bus.
+    const overBus = () => traces.map(partsOf).filter(({ request, bus }) => request && bus);
+    await expect.poll(() => overBus().length).toBe(2);
+    for (const { spans, request, bus } of overBus()) {
+      expect(bus?.node).not.toBe(request?.node);
+      expect(spans.map(({ spanId }) => spanId)).toContain(bus?.parentSpanId);
+    }
+    expect(collector.spans.filter(({ traceId }) => !traces.includes(traceId))).toEqual([]);
+  });
+
+  it('log more for a while, all of them', async () => {
+    const { status } = await nodes.at(0).call('PUT', '/api/v1/operator/log-level', {
+      headers: { Authorization: `Bearer ${operatorToken}` },
+      body: { level: 'debug', minutes: 1 },
+    });
+    expect(status).toBe(200);
+    const probe = async (i: number) => {
+      await nodes.at(i).call('GET', '/api/v1/health/ready', { headers: { 'X-Request-Id': 'a-probe' } });
+      return nodes.at(i).printed.includes('"request_id":"a-probe"');
+    };
+    for (const i of [0, 1, 2]) await expect.poll(() => probe(i)).toBe(true);
+    await nodes.at(1).call('PUT', '/api/v1/operator/log-level', {
+      headers: { Authorization: `Bearer ${operatorToken}` },
+      body: { level: 'warn', minutes: 1 },
+    });
   });
 
   it('end the streams of a key that was revoked on A, on B and C, within a second', async () => {

@@ -18,7 +18,7 @@ describe('the queue of approvals', () => {
     await accessible(page);
     const first = await ask(hub, key, { timeout: 100, tool_name: 'first_tool' }, 'agent-a');
     const second = await ask(hub, key, { timeout: 300, tool_name: 'second_tool' }, 'agent-b');
-    const queue = page.getByRole('list', { name: 'Queue' });
+    const queue = page.getByRole('grid', { name: 'Approvals' });
     await queue.getByText('second_tool').waitFor();
     await page.getByRole('heading', { name: 'first_tool' }).waitFor();
     await page.getByText('npm run deploy').waitFor();

@@ -108,7 +108,7 @@ describe('assignment', () => {
       .waitFor();
     await page.goBack();
     await page.getByRole('complementary', { name: /^Agent / }).waitFor({ state: 'hidden' });
-    expect(new URL(page.url()).search).toBe('?view=agents&connected=true');
+    expect(new URL(page.url()).search).toBe('?view=agents&q=is%3Aconnected');
     expect(agents.close()).toBe(2);
     noFaults(seen);
     await seen.context.close();

@@ -160,13 +160,6 @@ export const forms: { readonly [name: string]: Form } = {
     reads: true,
     done: text('No value found for the key'),
   },
-  'a search in the audit': {
-    path: '/audit',
-    fields: { 'Actor ID': 'nobody-known' },
-    press: 'Find entries',
-    reads: true,
-    done: text('No entries match these filters'),
-  },
   'many decisions': {
     path: '/inbox?search=together_',
     in: ['region', 'Bulk decision'],

@@ -41,7 +41,7 @@ it('clears forty calls, three groups of ten and ten single ones, in at most 45 k
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/inbox');
-  const queue = page.getByRole('list', { name: 'Queue' });
+  const queue = page.getByRole('grid', { name: 'Approvals' });
   await expect.poll(() => queue.getByRole('button', { name: /^Review 10/ }).count()).toBe(3);
   await queue.getByText('Σ EUR 1,045.00').first().waitFor();
   await accessible(page);

@@ -19,7 +19,6 @@ beforeAll(async () => {
   );
 });
 
-/** Takes what the editor offers, until its line stands there: a list that is just asked for anew takes no press. */
 /** Types in place of all that the editor holds. A dialog that has just opened may still take the focus elsewhere. */
 async function typeAnew(page: Page, form: Locator, text: string): Promise<void> {
   const line = form.locator('.cm-line').filter({ hasText: text });
@@ -47,6 +46,7 @@ async function offers(form: Locator, option: RegExp): Promise<Locator> {
   return offered;
 }
 
+/** Takes what the editor offers, until its line stands there: a list that is just asked for anew takes no press. */
 async function take(form: Locator, option: RegExp, line: string): Promise<void> {
   const offered = await offers(form, option);
   await expect
@@ -56,6 +56,17 @@ async function take(form: Locator, option: RegExp, line: string): Promise<void> 
     })
     .toBe(1);
 }
+
+/** Script of the page: each letter in a task of its own, in turn with the tasks that render the page. */
+const typeBetweenTasks = `(async () => {
+  const content = document.querySelector('.dialog .editor').shadowRoot.querySelector('.cm-content');
+  const editor = content.cmTile.view;
+  const { port1, port2 } = new MessageChannel();
+  for (const letter of '# ' + 'abcdefghij'.repeat(20)) {
+    editor.dispatch(editor.state.replaceSelection(letter), { userEvent: 'input.type' });
+    await new Promise((done) => { port1.onmessage = done; port2.postMessage(0); });
+  }
+})()`;
 
 describe('the form of a contract', () => {
   it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {
@@ -105,6 +116,45 @@ describe('the form of a contract', () => {
     await typeAnew(page, form, 'tool: wi');
     release();
     await take(form, /wire_transfer/, 'tool: wire_transfer');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('loses no letter of fast typing, and keeps focus and list while the page learns of changes', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/policies');
+    await page.locator('.live-live').waitFor();
+    await page.getByRole('button', { name: 'New contract' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    await form.getByRole('textbox', { name: 'Definition as YAML' }).focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    // Letters that come between a render of the form and its effects, as on a busy machine.
+    await page.evaluate(typeBetweenTasks);
+    await expect.poll(() => form.locator('.cm-content').textContent()).toBe(`# ${'abcdefghij'.repeat(20)}`);
+    await page.keyboard.insertText('\ntool: ');
+    await page.keyboard.type('wi');
+    await offers(form, /wire_transfer/);
+    // A frame for a contract and one for an event; the list behind the dialog has the new contract then.
+    const definition = {
+      tool: 'x',
+      when: { 'args.a': { equals: 1 } },
+      then: { effect: 'deny', message: 'No' },
+    };
+    const body = { contract_id: 'from-another', name: 'From another', type: 'pre', definition };
+    expect((await hub.call('POST', '/api/v1/contracts', { cookie, body })).status).toBe(201);
+    const { key } = await hub.key(cookie);
+    const events = [{ call_id: '2', tool_name: 'wire_later', verdict: 'call_allowed' }];
+    await hub.call('POST', '/api/v1/events', { key, agent: 'seen', body: { events } });
+    await page
+      .getByRole('table', { includeHidden: true })
+      .getByText('from-another')
+      .waitFor({ state: 'attached' });
+    expect(await form.getByRole('option', { name: /wire_transfer/ }).count()).toBe(1);
+    await page.keyboard.type('re_t');
+    await form.locator('.cm-line').filter({ hasText: 'tool: wire_t' }).waitFor();
+    await form.getByRole('option', { name: /wire_transfer/ }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });

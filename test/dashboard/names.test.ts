@@ -110,7 +110,7 @@ describe('while nobody looks', () => {
     await page.goto('/dashboard/inbox');
     await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
     await ask(hub, key, { tool_name: 'before_opt_in' }, 'teller');
-    await page.getByRole('list', { name: 'Queue' }).getByText('before_opt_in').waitFor();
+    await page.getByRole('grid', { name: 'Approvals' }).getByText('before_opt_in').waitFor();
     await page.getByRole('button', { name: 'Turn on notifications' }).click();
     await page.getByRole('button', { name: 'Turn off notifications' }).waitFor();
     await page.evaluate('globalThis.away = true');

@@ -43,7 +43,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.page.goto(new URL(link).pathname + new URL(link).hash);
   await guest.page.getByRole('heading', { name: 'Choose a password' }).waitFor();
   expect(guest.page.url()).not.toContain('invite');
-  await guest.page.getByLabel('New password').fill('a password of my own');
+  await guest.page.getByLabel('Password').fill('a password of my own');
   await accessible(guest.page);
   await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
   await guest.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();

@@ -193,7 +193,7 @@ it('copies the whole text of a cell that the screen cuts, and leaves a selected 
   await cell.hover();
   await page.keyboard.press('Control+c');
   await page.getByText(/^Copied: agent-x/).waitFor();
-  const search = page.getByRole('searchbox', { name: 'Search in agents' });
+  const search = page.getByRole('combobox', { name: 'Query' });
   await search.fill('');
   await search.press('Control+v');
   expect(await search.inputValue()).toBe(long);

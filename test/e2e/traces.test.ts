@@ -1,58 +1,13 @@
 // Traces of a real hub at a small OTLP receiver: requests, actors, commits and pushes in one trace, `traceparent` in
 // frames of streams that ask for it alone, and nothing of a call's content in any span.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
+import { OtlpReceiver } from './otlp-receiver.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
 import { SseClient } from './sse.ts';
 
-interface SentMetric {
-  readonly name: string;
-  readonly sum?: {
-    readonly dataPoints: readonly { readonly asDouble: number }[];
-    readonly isMonotonic: true;
-  };
-  readonly gauge?: { readonly dataPoints: readonly { readonly attributes: readonly object[] }[] };
-  readonly histogram?: {
-    readonly dataPoints: readonly {
-      readonly count: string;
-      readonly bucketCounts: readonly string[];
-      readonly explicitBounds: readonly number[];
-    }[];
-  };
-}
-
-interface SentSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-}
-
-const spans: SentSpan[] = [];
-/** The newest reading of the metrics, by name. */
-let metrics = new Map<string, SentMetric>();
-let bodies = '';
-const receiver = createServer((request, response) => {
-  let body = '';
-  request.on('data', (chunk: Buffer) => {
-    body += chunk.toString();
-  });
-  request.on('end', () => {
-    if (request.url === '/v1/metrics') {
-      const [{ scopeMetrics }] = JSON.parse(body).resourceMetrics;
-      metrics = new Map(scopeMetrics[0].metrics.map((metric: SentMetric) => [metric.name, metric]));
-      return void response.end('{}');
-    }
-    bodies += body;
-    for (const { scopeSpans } of JSON.parse(body).resourceSpans)
-      for (const { spans: some } of scopeSpans) spans.push(...some);
-    response.end('{}');
-  });
-});
-
+const receiver = new OtlpReceiver();
 let hub: HubProcess;
 let cookie = '';
 let key = '';
@@ -60,11 +15,9 @@ const secret = 'sw0rdfish-in-an-argument';
 const email = 'nobody-else@example.com';
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  const { port } = receiver.address() as AddressInfo;
   hub = new HubProcess({
     LOG_LEVEL: 'warn',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: await receiver.listen(),
     OTEL_METRICS_EXPORTER: 'otlp',
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
   });
@@ -82,16 +35,14 @@ const newTrace = () => {
   const traceId = String(++made).padStart(32, 'a');
   return { traceId, headers: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` } };
 };
-const namesOf = (traceId: string): string[] =>
-  spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
 const within = (traceId: string) =>
-  expect.poll(() => namesOf(traceId).sort(), { timeout: 20_000, interval: 100 });
+  expect.poll(() => receiver.namesOf(traceId).sort(), { timeout: 20_000, interval: 100 });
 
 it('continues the trace of a request, and ignores a broken one', async () => {
   const { traceId, headers } = newTrace();
   await hub.call('GET', '/api/v1/contracts/none', { cookie, headers });
   await within(traceId).toEqual(['GET /api/v1/contracts/{contract_id}']);
-  expect(spans.find((span) => span.traceId === traceId)?.parentSpanId).toBe('b'.repeat(16));
+  expect(receiver.spans.find((span) => span.traceId === traceId)?.parentSpanId).toBe('b'.repeat(16));
   const broken = { traceparent: '00-zzz' };
   expect((await hub.call('GET', '/api/v1/agents/status', { cookie, headers: broken })).status).toBe(200);
   const events = newTrace();
@@ -108,12 +59,15 @@ it('continues the trace of a request, and ignores a broken one', async () => {
 });
 
 it('brings the trace of a deployment and of a decision to streams that ask for it, and to no other', async () => {
-  const open = (query: string) =>
+  const open = (query: string, headers = {}) =>
     SseClient.open(`${hub.url}/api/v1/stream?env=production${query}`, {
       Authorization: `Bearer ${key}`,
       'X-Service-Agent-Id': 'asker',
+      ...headers,
     });
-  const [traced, plain] = [await open('&trace=1'), await open('')];
+  const opening = newTrace();
+  const [traced, plain] = [await open('&trace=1', opening.headers), await open('')];
+  await within(opening.traceId).toContain('GET /api/v1/stream');
   await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: bundleYaml('guard') } });
   const deploy = newTrace();
   const path = '/api/v1/bundles/guard/1/deploy';
@@ -158,12 +112,17 @@ it('brings the trace of a deployment and of a decision to streams that ask for i
   );
   traced.close();
   plain.close();
-  expect(bodies).not.toContain(secret);
-  expect(bodies).not.toContain(email);
+  expect(receiver.bodies).not.toContain(secret);
+  expect(receiver.bodies).not.toContain(email);
 });
 
 it('continues the trace of a message over a WebSocket', async () => {
-  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'talker' };
+  const opening = newTrace();
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'X-Service-Agent-Id': 'talker',
+    ...opening.headers,
+  };
   const socket = await SocketClient.open(hub.port, '/api/v1/stream?env=production', headers, 'reeve.v1.json');
   const { traceId, headers: sent } = newTrace();
   const event = {
@@ -182,22 +141,23 @@ it('continues the trace of a message over a WebSocket', async () => {
   expect((await socket.next('result')).data).toMatchObject({ ref: 1, status: 200 });
   socket.send({ type: 'events', ref: 2, traceparent: 7, body: { events: [] } });
   await within(traceId).toEqual(expect.arrayContaining(['message events', 'commit events', 'push']));
+  await within(opening.traceId).toContain('GET /api/v1/stream');
   socket.close();
 });
 
 it('sends the metrics of a scrape by OTLP', async () => {
-  const requests = () => metrics.get('reeve_http_requests_total')?.sum;
+  const requests = () => receiver.metrics.get('reeve_http_requests_total')?.sum;
   await expect
     .poll(() => requests()?.dataPoints.reduce((sum, { asDouble }) => sum + asDouble, 0) ?? 0, {
       timeout: 20_000,
     })
     .toBeGreaterThan(2);
   expect(requests()?.isMonotonic).toBe(true);
-  expect(metrics.get('reeve_build_info')?.gauge?.dataPoints[0]?.attributes).toContainEqual({
+  expect(receiver.metrics.get('reeve_build_info')?.gauge?.dataPoints[0]?.attributes).toContainEqual({
     key: 'mode',
     value: { stringValue: 'embedded' },
   });
-  const [duration] = metrics.get('reeve_http_request_duration_seconds')?.histogram?.dataPoints ?? [];
+  const [duration] = receiver.metrics.get('reeve_http_request_duration_seconds')?.histogram?.dataPoints ?? [];
   expect(duration?.bucketCounts.length).toBe((duration?.explicitBounds.length ?? 0) + 1);
   expect(duration?.bucketCounts.reduce((sum, count) => sum + Number(count), 0)).toBe(Number(duration?.count));
 });

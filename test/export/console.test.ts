@@ -1,7 +1,9 @@
 // Exports by cursor as the console API answers them: sealed cursors, roles, waiting, formats, and expired cursors.
 import { CloudEvent } from 'cloudevents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createSecrets } from '../../adapters/node/secrets.ts';
 import type { EventInput } from '../../src/event/record.ts';
+import { sealCursor } from '../../src/http/contract/cursor.ts';
 import { aBatch } from '../conformance/events.ts';
 import { aNote, anApproval, anEvent, t0, uuid } from '../conformance/fixtures.ts';
 import { removeAll } from '../conformance/retention.ts';
@@ -64,13 +66,19 @@ it('sends a line for each event and outcome, and goes on from the cursor of any 
   expect((await read('exportEventLines', { after: next ?? '' })).lines).toEqual([]);
 });
 
-it('refuses a cursor of another kind or tenant, and one that was made up', async () => {
+it('refuses a cursor of another kind, tenant or hub, and one that was made up', async () => {
   await ingest([anEvent()]);
   const { lines } = await read('exportEventLines');
   const after = lines[0]?.cursor ?? '';
+  const otherHub = { secrets: createSecrets('the master secret of another hub', { cost: 16 }) };
   const refusals: readonly [Operation, string, UserCaller][] = [
     ['exportApprovalLines', after, user],
     ['exportEventLines', after, await t.tenant()],
+    [
+      'exportEventLines',
+      sealCursor(otherHub, { tenantId: user.tenantId, list: 'export-events' }, '0 '),
+      user,
+    ],
     ['exportEventLines', `${after.slice(0, -2)}AA`, user],
   ];
   for (const [operation, cursor, caller] of refusals)

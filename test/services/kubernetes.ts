@@ -4,19 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder, onPath, output, pipVenv } from './command.ts';
 import { exists } from './debian.ts';
+import { buildMs, goProgram } from './go.ts';
 import { alone } from './lock.ts';
 import { say } from './service.ts';
 
 const helmModule = 'helm.sh/helm/v3/cmd/helm@v3.19.5';
 const operatorModule = 'github.com/prometheus-operator/prometheus-operator@v0.80.1';
 const validatorPackage = 'kubernetes-validate==1.37.0';
-const buildMs = 30 * 60_000;
-
-async function goProgram(): Promise<string> {
-  const path = (await onPath('go')) ?? '/usr/local/go/bin/go';
-  if (!(await exists(path))) throw new Error('The nightly test of the chart needs Go 1.24 or later.');
-  return path;
-}
 
 /** The path of Helm 3. */
 export async function helmProgram(): Promise<string> {

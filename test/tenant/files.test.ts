@@ -8,7 +8,8 @@ import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.
 import { recordKinds } from '../../src/shared/ports/moved-records.ts';
 import { tenantFileKinds } from '../../src/tenant/rules/file-kinds.ts';
 import { eraseTenants } from '../../src/tenant/use-cases/tenants.ts';
-import { aUser, firstPage } from '../conformance/fixtures.ts';
+import { aBatch } from '../conformance/events.ts';
+import { anEvent, aUser, firstPage } from '../conformance/fixtures.ts';
 import { type FilledTenant, fillStore } from '../moved-store.ts';
 import { random } from '../random.ts';
 import { runsOf } from '../runs.ts';
@@ -27,6 +28,8 @@ async function newStore(): Promise<SqliteStore> {
   opened.push(store);
   return store;
 }
+
+const isEvent = (line: string): boolean => line.startsWith('{"kind":"events"');
 
 const refusal = (code: string) => expect.objectContaining({ code });
 
@@ -89,6 +92,15 @@ describe('a tenant file', () => {
     expect(await store.keys.byHash(tenant.keyHash)).not.toBeNull();
     const { agents, events } = await store.tenantRecords.figures(tenant.tenantId);
     expect({ agents, events }).toMatchObject({ agents: 1, events: records?.events });
+    // Events have new ids (docs/adr/0047-event-ids-of-tenant-files.md); a repeat is still known by its call.
+    const [sent] = gunzipSync(Buffer.concat(file)).toString().split('\n').filter(isEvent);
+    const { id, env, call_id, agent_id, verdict } = JSON.parse(sent ?? '{}').record;
+    expect(await store.events.get(tenant.tenantId, id)).toBeNull();
+    const repeat = aBatch(tenant.tenantId, [anEvent({ call_id, agent_id, verdict })], {
+      env,
+      receivedAt: now,
+    });
+    expect(await store.events.ingest(repeat)).toMatchObject({ accepted: 0, duplicates: 1 });
   });
 
   it('can be sent again from any part on', async () => {

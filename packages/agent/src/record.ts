@@ -1,5 +1,5 @@
 // The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
-import { capPayload } from './rules/redact.ts';
+import type { JsonObject } from './rules/yaml.ts';
 
 /** The version of the record, as every record names it. */
 export const schemaVersion = '0.3.0';
@@ -79,6 +79,14 @@ export interface ConditionEvaluated {
   readonly result: 'yes' | 'no' | 'fault' | 'skipped';
 }
 
+/** Answers of a user to questions of a tool, in one round of its call. */
+export interface RoundAnswers {
+  /** At least 2. */
+  readonly round: number;
+  /** By question. Redacted; `{"_truncated": true}` beyond 4 KiB of a call, as JSON. */
+  readonly answers: unknown;
+}
+
 /** One step of a call, as sinks and the hub get it. The words are those of the hub's API. */
 export interface AuditRecord {
   readonly schema_version: string;
@@ -131,6 +139,8 @@ export interface AuditRecord {
   readonly follows_decision?: true;
   /** Rounds of a call that asked its user in between. Only on the last record of such a call. */
   readonly rounds?: number;
+  /** What the user answered in its rounds. Only beside `rounds`, and only if there were answers. */
+  readonly answers?: readonly RoundAnswers[];
   /** Of the caller's trace, in hex (W3C Trace Context). Absent where the call came without one. */
   readonly trace_id?: string;
   /**
@@ -209,7 +219,21 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     session_execution_count: record.session_execution_count,
     ...(record.follows_decision ? { follows_decision: true } : {}),
     ...(record.rounds === undefined ? {} : { rounds: record.rounds }),
+    ...(record.answers === undefined ? {} : { answers: record.answers }),
     ...(record.trace_id === undefined ? {} : { trace_id: record.trace_id }),
     ...(record.conditions ? { conditions: record.conditions } : {}),
   }) as WireEvent['payload'],
 });
+
+/** Characters of serialised JSON above which a record is cut. */
+const maxPayload = 32_768;
+
+/**
+ * A record whose JSON is longer than 32,768 characters loses its result summary and its arguments; the rest is not
+ * checked again. Smaller records come back as they are.
+ */
+export function capPayload<T extends object>(record: T): T | JsonObject {
+  if (JSON.stringify(record).length <= maxPayload) return record;
+  const { result_summary: _removed, ...rest } = record as JsonObject;
+  return { ...rest, _truncated: true, tool_args: { _redacted: 'payload exceeded 32KB' } };
+}

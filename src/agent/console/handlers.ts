@@ -1,4 +1,5 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
+import { agentGrammar } from '../../event/rules/query/fields.ts';
 import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
@@ -10,6 +11,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
 import { renderCounts } from '../../usage/wire.ts';
 import type { AgentOrder, AgentPlace } from '../record.ts';
+import { agentQueryTest, envOfQuery } from '../rules/query.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
 import type { MatrixCell } from '../use-cases/matrix.ts';
 import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
@@ -54,18 +56,22 @@ export const agents: Handlers<typeof agentRoutes> = {
   },
 
   async listAgents(hub, { query }, caller) {
-    const { sort, cursor, limit, env, status, connected, tag, bundle, search, policy_version } = query;
+    const { sort, cursor, limit, status, connected, tag, bundle, search, policy_version } = query;
     const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
     const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
     const principal = principalOf(caller);
+    const terms =
+      query.q === undefined ? null : await hub.app.eventSearches.read(principal, query.q, agentGrammar);
+    const env = query.env ?? (terms && envOfQuery(terms));
     const page = await hub.app.fleet.list(principal, {
-      env: env ?? null,
+      env,
       status: status ?? null,
       connected: connected === undefined ? null : connected === 'true',
       tag: tag === undefined ? null : { name, value },
       bundleName: bundle ?? null,
       search: search ?? null,
       policyVersion: policy_version ?? null,
+      matches: terms && agentQueryTest(terms),
       byDrift: sort === 'drift_since',
       order: orders[sort.replace('-', '')] ?? 'agentId',
       descending: sort.startsWith('-'),
@@ -74,7 +80,7 @@ export const agents: Handlers<typeof agentRoutes> = {
     });
     const covered = await hub.app.coverage.ofAgents(
       principal,
-      { env: env ?? null, since: hub.clock.now() - dayMs },
+      { env, since: hub.clock.now() - dayMs },
       page.agents.map(({ registration }) => registration),
     );
     const rendered = page.agents.map((agent) => ({

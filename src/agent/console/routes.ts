@@ -1,5 +1,6 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
+import { maxQueryLength } from '../../event/rules/query/parse.ts';
 import {
   assignmentSource,
   bundleName,
@@ -11,8 +12,8 @@ import {
   text,
   uuid,
 } from '../../http/contract/fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
@@ -157,6 +158,8 @@ export const agentRoutes = routes({
       policy_version: text(255, 1).optional(),
       /** Part of the agent id or the display name, in any case. */
       search: text(255, 1).optional(),
+      /** A query of Agents (docs/query.md). Terms and the other filters narrow together. */
+      q: text(maxQueryLength).optional(),
       sort: agentSort.default('agent_id'),
       limit: intQuery(1, 500).default(100),
       cursor: cursor.optional(),

@@ -10,8 +10,9 @@ import {
   tagMap,
   uuid,
 } from '../../http/contract/fields.ts';
-import { bytesOf, listed, maxListedField } from '../../http/contract/listed.ts';
+import { bytesOf, maxListedField } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { assignmentWarnings } from './routes.ts';
 
 const priority = z.number().int().min(0).max(2_147_483_647);

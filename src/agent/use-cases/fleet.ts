@@ -17,6 +17,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
 import type { AgentOrder, AgentPlace, DriftStatus, RegistrationSummary } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';
+import type { AgentTest, QueriedAgent } from '../rules/query.ts';
 
 export interface FleetFilter {
   /** Agents that were last seen, are connected or reported a version in this environment; null: all. */
@@ -31,6 +32,8 @@ export interface FleetFilter {
   readonly policyVersion?: string | null;
   /** Part of the agent id or the display name. */
   readonly search: string | null;
+  /** The test of a query; null: none. */
+  readonly matches?: AgentTest | null;
 }
 
 export interface FleetQuery extends FleetFilter {
@@ -287,8 +290,10 @@ const comparePlaces = (a: AgentPlace, b: AgentPlace): number =>
   a.at - b.at || (a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : 0);
 
 /** True when every registration that the store finds is shown. */
-const isOpen = ({ env, status, connected, tag, bundleName, policyVersion = null }: FleetFilter): boolean =>
-  [env, status, connected, tag, bundleName, policyVersion].every((filter) => filter === null);
+const isOpen = (filter: FleetFilter): boolean => {
+  const { env, status, connected, tag, bundleName, policyVersion = null, matches = null } = filter;
+  return [env, status, connected, tag, bundleName, policyVersion, matches].every((one) => one === null);
+};
 
 /** True for an agent that was last seen in this environment, or is known to run something there. */
 function isIn(env: Env, { lastEnv }: RegistrationSummary, stateIn: (env: Env) => AgentState | null): boolean {
@@ -312,10 +317,23 @@ function placeOf(
   return environments.find(isConnected) ?? visibleEnvOf(principal, registration) ?? lastEnv;
 }
 
-function fits({ registration, resolution, state }: DescribedAgent, filter: FleetFilter): boolean {
-  const { status, connected, tag, bundleName, policyVersion = null } = filter;
+const queriedAgent = ({ registration, env, resolution, state }: DescribedAgent): QueriedAgent => ({
+  agentId: registration.agentId,
+  displayName: registration.displayName,
+  tags: registration.tags,
+  env,
+  bundleNames: [resolution.bundleName, state?.bundleName ?? null],
+  policyVersion: state?.policyVersion ?? null,
+  status: state?.status ?? 'unknown',
+  isConnected: (state?.streams ?? 0) > 0,
+});
+
+function fits(agent: DescribedAgent, filter: FleetFilter): boolean {
+  const { registration, resolution, state } = agent;
+  const { status, connected, tag, bundleName, policyVersion = null, matches = null } = filter;
   const { tags } = registration;
   return (
+    (matches === null || matches(queriedAgent(agent))) &&
     (policyVersion === null || state?.policyVersion === policyVersion) &&
     (status === null || (state?.status ?? 'unknown') === status) &&
     (connected === null || (state?.streams ?? 0) > 0 === connected) &&

@@ -1,6 +1,7 @@
 // What happened to an agent over time: its open streams, the documents that it should run and ran, and its approvals.
 import { environmentKey, type OpenStream } from '../../../actors/protocol.ts';
-import { type Approval, asSeen } from '../../approval/record.ts';
+import type { Approval } from '../../approval/record.ts';
+import { asSeen } from '../../approval/rules/state.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { requireRole, requireSight, seesAgent, visibleEnvOf } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';

@@ -15,48 +15,20 @@ import {
   uuid,
 } from '../../http/contract/fields.ts';
 import { assignee } from '../../http/contract/frames.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { approvalRecord } from '../record.ts';
 
-/** A contract that asks a person, with what it says. */
-export const askingContract = z.object({ name: z.string(), message: z.string() });
-
-export const approval = z.object({
-  id: uuid,
-  status: approvalStatus,
-  agent_id: z.string(),
-  tool_name: z.string(),
-  /**
-   * Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS, or earlier when they fill
-   * LARGE_ARGUMENTS_MAX_BYTES and the approval has ended.
-   */
-  tool_args: listed(anyObject).nullable(),
-  message: z.string(),
-  env,
-  timeout_seconds: z.number().int(),
-  timeout_effect: z.enum(['deny', 'allow']),
-  decision_source: z.string().nullable(),
-  contract_name: z.string().nullable(),
-  /** Every contract that asks, in order; null when the agent did not say. */
-  contracts: listed(z.array(askingContract)).nullable(),
-  /** On whose behalf the agent calls; of one over 16 KiB only the size is kept. */
-  principal: listed(anyObject).nullable(),
-  session_id: z.string().nullable(),
-  /** Of the call that is asked for, as its events name it. */
-  call_id: z.string().nullable(),
-  decided_by: z.string().nullable(),
-  decided_at: instant.nullable(),
-  decision_reason: z.string().nullable(),
-  decided_via: z.string().nullable(),
-  created_at: instant,
-  /** When it times out unless somebody decides. */
-  expires_at: instant,
+export const approval = approvalRecord.reply('console', 'one').extend({
   /**
    * The person who has taken it; null: nobody. Others may decide all the same. Ends after 30 minutes and at sign-out.
    * For people alone.
    */
   assignee: assignee.nullable().optional(),
 });
+
+const listedApproval = approvalRecord
+  .reply('console', 'list')
+  .extend({ assignee: assignee.nullable().optional() });
 
 /** Characters of what one of several asking contracts says that are kept. */
 const maxAskMessage = 1_000;
@@ -147,9 +119,7 @@ export const approvalRoutes = routes({
       ...paging(1000, 100),
     }),
     status: 200,
-    reply: z.array(
-      approval.extend({ message: listed(z.string()), decision_reason: listed(z.string()).nullable() }),
-    ),
+    reply: z.array(listedApproval),
     search: true,
     errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited'],
   },

@@ -6,17 +6,12 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { usualEnv } from '../../http/contract/hosted-environment.ts';
 import { pageFieldsOf, pageOf } from '../../http/contract/hosted-pages.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
-import { truncated } from '../../http/contract/listed.ts';
-import type { ReplyBody } from '../../http/contract/route.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
-import type { Approval, ApprovalStatus } from '../record.ts';
+import { type Approval, type ApprovalStatus, approvalRecord } from '../record.ts';
 import { agentMissing, placeOf, principalShown, readPlace } from '../wire.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
-
-type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   async hostedCreateApproval({ app }, { body }, caller, request) {
@@ -135,43 +130,4 @@ const statusOf = {
   timed_out: 'timeout',
 } as const satisfies { readonly [status: string]: ApprovalStatus };
 
-const hostedStatusOf: { readonly [S in ApprovalStatus]: keyof typeof statusOf } = {
-  pending: 'pending',
-  approved: 'approved',
-  denied: 'rejected',
-  timeout: 'timed_out',
-};
-
-function effectOf({ status, timeoutEffect }: Approval): 'allow' | 'block' | null {
-  if (status === 'pending') return null;
-  if (status === 'timeout') return timeoutEffect === 'allow' ? 'allow' : 'block';
-  return status === 'approved' ? 'allow' : 'block';
-}
-
-export function render(approval: Approval): Rendered {
-  const { toolArgs, argsBytes } = approval;
-  const timedOut = approval.status === 'timeout';
-  return {
-    id: approval.id,
-    status: hostedStatusOf[approval.status],
-    agent_id: approval.agentId,
-    session_id: approval.sessionId,
-    tool_name: approval.toolName,
-    tool_args: toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null),
-    message: approval.message,
-    rule_name: approval.contractName ?? approval.toolName,
-    ruleset_name: approval.rulesetName,
-    environment: approval.env,
-    principal: approval.principal,
-    timeout: approval.timeoutSeconds,
-    timeout_action: approval.timeoutEffect === 'allow' ? 'allow' : 'block',
-    created_at: micros(approval.createdAt),
-    expires_at: micros(approval.deadline),
-    decided_by: approval.decidedBy,
-    decided_by_subject: approval.decidedBySubject,
-    decided_at: timedOut ? micros(approval.deadline) : microsOrNull(approval.decidedAt),
-    decided_via: approval.decidedVia,
-    decision_reason: approval.decisionReason,
-    effective_action: effectOf(approval),
-  };
-}
+export const render = (approval: Approval) => approvalRecord.render('hosted', approval);

@@ -1,7 +1,7 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, text, timeoutWord } from '../../http/contract/fields.ts';
+import { anyObject, env, line, text, timeoutWord } from '../../http/contract/fields.ts';
 import {
   cursorQuery,
   hostedPaging,
@@ -9,42 +9,11 @@ import {
   nextFields,
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
-import { largeArgs } from '../record.ts';
+import { approvalRecord, largeArgs } from '../record.ts';
 
-export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;
-
-const timeoutAction = z.enum(['block', 'allow']);
-
-export const hostedApproval = z.object({
-  id: z.string(),
-  status: z.enum(hostedStatuses),
-  agent_id: z.string(),
-  session_id: z.string().nullable(),
-  tool_name: z.string(),
-  tool_args: listed(anyObject).nullable(),
-  message: listed(z.string()),
-  rule_name: z.string(),
-  /** The ruleset that it asks by: said by the agent, else the one that it follows. Null: not known. */
-  ruleset_name: z.string().nullable(),
-  environment: env,
-  principal: listed(anyObject).nullable(),
-  /** Seconds. */
-  timeout: z.number().int(),
-  timeout_action: timeoutAction,
-  created_at: instant,
-  /** When it times out unless somebody decides. */
-  expires_at: instant,
-  decided_by: z.string().nullable(),
-  /** What tells people apart who are called alike: of operators the token's issuer and subject. */
-  decided_by_subject: z.string().nullable(),
-  decided_at: instant.nullable(),
-  decided_via: z.string().nullable(),
-  decision_reason: listed(z.string()).nullable(),
-  /** What the agent does now; null while it is pending. */
-  effective_action: timeoutAction.nullable(),
-});
+export const hostedApproval = approvalRecord.reply('hosted', 'list');
+const hostedStatuses = hostedApproval.shape.status.options;
 
 /** Control characters other than tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused

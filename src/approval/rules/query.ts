@@ -3,8 +3,9 @@ import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
 import { anyOf, globs, isText, pathTest, someText } from '../../event/rules/query/values.ts';
 import { type TextTest, visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
-import { type Approval, type ApprovalStatus, assigneeOf } from '../record.ts';
+import type { Approval, ApprovalStatus } from '../record.ts';
 import { contractNamesOf } from './groups.ts';
+import { assigneeOf } from './state.ts';
 
 /** The person who searches, and the time at which approvals are seen. */
 export interface ApprovalViewer {

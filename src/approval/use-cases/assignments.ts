@@ -5,7 +5,8 @@ import { requireRole, seesEnv } from '../../shared/access.ts';
 import { HubError, notFound, validationProblem } from '../../shared/error.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type Approval, type ApprovalAssignee, alreadyEnded } from '../record.ts';
+import type { Approval, ApprovalAssignee } from '../record.ts';
+import { alreadyEnded } from '../rules/state.ts';
 
 export interface ApprovalAssignments {
   /**

@@ -3,8 +3,9 @@ import { listedEnvs, requireRole } from '../../shared/access.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type Approval, asSeen } from '../record.ts';
+import type { Approval } from '../record.ts';
 import { type AmountSum, amountSums, contractNamesOf, differingPaths, groupText } from '../rules/groups.ts';
+import { asSeen } from '../rules/state.ts';
 
 export interface ApprovalGroup {
   readonly key: string;

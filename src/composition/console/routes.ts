@@ -16,9 +16,9 @@ import {
   text,
   uuid,
 } from '../../http/contract/fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { reservedBundleNames } from '../../shared/ids.ts';
+import { listed } from '../../shared/truncated.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;

@@ -13,8 +13,8 @@ import {
   versionNumber,
   yamlDocument,
 } from '../../http/contract/fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { autoDeployQuery, autoDeployReply } from '../wire.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */

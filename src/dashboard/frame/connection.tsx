@@ -24,7 +24,7 @@ export function LiveState(): JSX.Element {
           ? 'Reconnecting'
           : 'Connecting';
   return (
-    <div role="status" className={`live live-${state}`}>
+    <div role="status" aria-label={word} className={`live live-${state}`}>
       <span className="live-dot" aria-hidden="true" />
       {word}
     </div>

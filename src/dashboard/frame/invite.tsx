@@ -28,7 +28,7 @@ export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
         <p className="muted">You are signed in as {email}. The invitation signs you in instead.</p>
       )}
       <Field
-        label="New password"
+        label="Password"
         type="password"
         autoComplete="new-password"
         required

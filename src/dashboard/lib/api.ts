@@ -95,12 +95,14 @@ export function addressOf(operation: string, { params = {}, query = {} }: AnyInp
     const encoded = encodeURIComponent(String(params[name] ?? ''));
     return tail === '' ? encoded : encoded.replaceAll('%2F', '/');
   });
-  const pairs = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== null && value !== '',
+  // A parameter with several values is repeated.
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value]
+      .flat()
+      .filter((one) => one !== undefined && one !== null && one !== '')
+      .map((one): [string, string] => [name, String(one)]),
   );
-  const search = new URLSearchParams(
-    pairs.map(([name, value]): [string, string] => [name, String(value)]),
-  ).toString();
+  const search = new URLSearchParams(pairs).toString();
   return search === '' ? filled : `${filled}?${search}`;
 }
 

@@ -6,7 +6,7 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
@@ -149,14 +149,25 @@ export function usePages<N extends Operation>(
   });
 }
 
-/** Loads the next page of a list. After an error, only a click repeats the request. */
-export function readOn(list: {
+interface PagedList {
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
   readonly isFetchNextPageError: boolean;
   fetchNextPage(): unknown;
-}): void {
+}
+
+/** Loads the next page of a list. After an error, only a click repeats the request. */
+export function readOn(list: PagedList): void {
   if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage();
+}
+
+/** Loads pages until one has a row that the page displays. */
+export function useFirstRow(list: PagedList, hasRows: boolean): void {
+  const isMoreNeeded = !hasRows && list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError;
+  const { fetchNextPage } = list;
+  useEffect(() => {
+    if (isMoreNeeded) void fetchNextPage();
+  }, [isMoreNeeded, fetchNextPage]);
 }
 
 const maxAnswersMs = 5_000;

@@ -140,6 +140,8 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
   const view = useRef<EditorView | null>(null);
   const change = useRef(onValue);
   change.current = onValue;
+  /** Texts that were typed and not yet rendered. A late render of one must not undo what was typed since. */
+  const typedTexts = useRef(new Set<string>());
   const toolNames = useRef<readonly string[]>([]);
   toolNames.current = tools ?? [];
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new editor would lose the caret
@@ -188,7 +190,10 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
             },
           ]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) change.current?.(update.state.doc.toString());
+            if (!update.docChanged) return;
+            const text = update.state.doc.toString();
+            typedTexts.current.add(text);
+            change.current?.(text);
           }),
         ],
       }),
@@ -209,8 +214,11 @@ export default function EditorViewOf({ label, value, onValue, problems, tools }:
   }, [isNamed]);
   useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === value) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+    if (!editor) return;
+    const text = editor.state.doc.toString();
+    if (text !== value && typedTexts.current.has(value)) return;
+    if (text !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+    typedTexts.current.clear();
   }, [value]);
   useEffect(() => {
     const editor = view.current;

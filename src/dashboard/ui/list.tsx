@@ -2,12 +2,11 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
-import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { ThingLink } from '../lib/address.ts';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { useFilters } from '../lib/search.ts';
-import { Icon } from './icons.tsx';
 import { usePhone } from './narrow.ts';
 import { Peek } from './peek.tsx';
 import { QueryResult } from './query-result.tsx';
@@ -72,7 +71,7 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
 const typingMs = 250;
 
 /** A search field. `search` in the address follows its text shortly after the last key press. */
-export function useSearchText(): readonly [text: string, setText: (text: string) => void] {
+export function SearchInput({ items }: { readonly items: string }): JSX.Element {
   const [{ search = '' }, change] = useFilters();
   const [text, setText] = useState(search);
   useEffect(() => {
@@ -80,33 +79,14 @@ export function useSearchText(): readonly [text: string, setText: (text: string)
     const timer = after(typingMs, () => change({ search: text }, true));
     return () => timer.cancel();
   });
-  return [text, setText];
-}
-
-export function SearchInput({
-  items,
-  placeholder = `Search in ${items}`,
-  field,
-  className = 'field',
-}: {
-  /** The searched things, in the plural. */
-  readonly items: string;
-  /** Names of the searched fields, as a placeholder. */
-  readonly placeholder?: string;
-  readonly field?: RefObject<HTMLInputElement | null>;
-  readonly className?: string;
-}): JSX.Element {
-  const [text, setText] = useSearchText();
   return (
-    <label className={className}>
-      {className !== 'field' && <Icon name="search" />}
+    <label className="field">
       <span className="heard">Search in {items}</span>
       <input
-        ref={field}
         type="search"
         value={text}
         maxLength={255}
-        placeholder={placeholder}
+        placeholder={`Search in ${items}`}
         onChange={(event) => setText(event.target.value)}
       />
     </label>

@@ -12,8 +12,8 @@ import {
   text,
   uuid,
 } from '../../http/contract/fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
 import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 

@@ -10,8 +10,8 @@ import {
   nextFields,
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { decisionActions, decisionClasses } from '../rules/decision.ts';
 import { callEnd, condition, rejected } from '../wire/schemas.ts';
 

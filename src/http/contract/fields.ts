@@ -1,15 +1,13 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
-import { approvalStatuses } from '../../approval/record.ts';
 import { contractTypes, modes } from '../../contract/record.ts';
-import {
-  bundleNamePattern,
-  contractIdPattern,
-  environments,
-  hasControl,
-  isWellFormed,
-} from '../../shared/ids.ts';
+import { bundleNamePattern, contractIdPattern, hasControl, isWellFormed } from '../../shared/ids.ts';
 import { parseInstant } from '../../shared/instant.ts';
+import { isoInstant } from '../../shared/schemas.ts';
+
+export { approvalStatus } from '../../approval/record.ts';
+/** The body reader bounds depth and size of objects. */
+export { anyObject, env, uuid } from '../../shared/schemas.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 
@@ -25,17 +23,14 @@ export const line = (max: number) =>
     .max(max)
     .refine((value) => isWellFormed(value) && !hasControl(value), 'must not contain control characters');
 
-export const env = z.enum(environments);
 /** What happens to a call that nobody decided, in the words of either API. */
 export const timeoutWord = z.enum(['block', 'deny', 'allow']);
-export const uuid = z.uuid();
 /** ISO 8601, UTC, milliseconds. */
-export const instant = z.iso.datetime();
+export const instant = isoInstant;
 export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
 export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
 export const mode = z.enum(modes);
 export const contractType = z.enum(contractTypes);
-export const approvalStatus = z.enum(approvalStatuses);
 /** By what an agent follows its bundle. */
 export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 export const tags = z.array(line(64)).max(50);
@@ -49,9 +44,6 @@ export const versionNumber = z
 export const yamlContent = text(1_048_576);
 /** A body that is a YAML document. */
 export const yamlDocument = z.object({ yaml_content: yamlContent });
-
-/** A JSON object of any content (depth and size are bounded by the body reader). */
-export const anyObject = z.record(z.string(), z.unknown());
 
 /** A whole number in a query string. */
 export const intQuery = (min: number, max: number) => z.coerce.number().int().min(min).max(max);

@@ -1,21 +1,12 @@
 // What lists show of a record: every field, but none larger than 4 KiB. The route of the single record has it whole.
 // Browser-safe.
-import { z } from 'zod';
+import { type Truncated, truncated } from '../../shared/truncated.ts';
 
 /** Bytes of a field's JSON that a list shows. */
 export const maxListedField = 4096;
 
 /** Of a UTF-16 unit as JSON: control characters are written as escapes. */
 const maxBytesOfUnit = 6;
-
-/** Stands in a list where a larger field would be. */
-export interface Truncated {
-  readonly _truncated: true;
-  /** Of the field's JSON, as UTF-8. */
-  readonly bytes: number;
-}
-
-export const truncated = (bytes: number): Truncated => ({ _truncated: true, bytes });
 
 /**
  * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself
@@ -42,11 +33,6 @@ export function shortenedMap(map: { readonly [name: string]: unknown }): {
   }
   return shown;
 }
-
-export const truncatedField = z.object({ _truncated: z.literal(true), bytes: z.number().int() });
-
-/** The schema of a field that a list may leave out. */
-export const listed = <T extends z.ZodType>(field: T) => z.union([field, truncatedField]);
 
 const utf8 = new TextEncoder();
 export const bytesOf = (text: string): number => utf8.encode(text).length;

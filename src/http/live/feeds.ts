@@ -89,12 +89,17 @@ export class Feeds {
       const kind =
         environmentIn(audience) !== null ? 'agent' : audience.startsWith('events:') ? 'events' : 'dashboard';
       const api = isHosted(audience) ? 'hosted' : 'console';
-      for (const { codec } of streams) {
-        const transport = codec === 'sse' ? 'sse' : 'websocket';
+      let sse = 0;
+      for (const { codec } of streams) if (codec === 'sse') sse++;
+      for (const [transport, number] of [
+        ['sse', sse],
+        ['websocket', streams.length - sse],
+      ] as const) {
+        if (number === 0) continue;
         const id = `${kind} ${transport} ${api}`;
         const count = counts.get(id);
-        if (count) count.streams++;
-        else counts.set(id, { kind, transport, api, streams: 1 });
+        if (count) count.streams += number;
+        else counts.set(id, { kind, transport, api, streams: number });
       }
     }
     return [...counts.values()];

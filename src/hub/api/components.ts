@@ -4,7 +4,8 @@ import type { z } from 'zod';
 import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
 import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
-import { approval, askingContract } from '../../approval/console/routes.ts';
+import { approval } from '../../approval/console/routes.ts';
+import { askingContract } from '../../approval/record.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
 import { version as bundleVersion, deployment } from '../../bundle/console/routes.ts';
 import { lintFinding, runningVersion } from '../../bundle/wire.ts';
@@ -43,7 +44,6 @@ import {
   consoleDashboardFrames,
   type FrameTable,
 } from '../../http/contract/frames.ts';
-import { truncatedField } from '../../http/contract/listed.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
   channel,
@@ -55,6 +55,7 @@ import {
 import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';
+import { truncatedField } from '../../shared/truncated.ts';
 import { jobQueue, logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
 import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';

@@ -3,6 +3,8 @@
 import type { Metric, Registry } from 'prom-client';
 import type { Durations, LabelledCount, LabelValues } from '../../shared/meters.ts';
 
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 export interface Labels {
   readonly [label: string]: string | number;
 }
@@ -36,28 +38,36 @@ interface MetricRead {
   readonly values: readonly OwnValue[];
 }
 
+/** Values of one moment, such as the buckets of one histogram. Parts are made one by one, as they are written. */
+export type Part = readonly OwnValue[];
+export type PartsOf = () => Iterable<Part> | Promise<Iterable<Part>>;
+
+const partsAtOnce = 25;
+
 /** As the registry of prom-client calls a metric. */
 export class OwnMetric {
   readonly name: string;
   readonly help: string;
   readonly type: MetricType;
-  readonly #valuesOf: () => readonly OwnValue[] | Promise<readonly OwnValue[]>;
+  readonly parts: PartsOf;
 
-  constructor(
-    type: MetricType,
-    name: string,
-    help: string,
-    valuesOf: () => readonly OwnValue[] | Promise<readonly OwnValue[]>,
-  ) {
+  constructor(type: MetricType, name: string, help: string, parts: PartsOf) {
     this.type = type;
     this.name = name;
     this.help = help;
-    this.#valuesOf = valuesOf;
+    this.parts = parts;
   }
 
+  /** All values. Other work goes between. */
   async get(): Promise<MetricRead> {
     const { name, help, type } = this;
-    return { name, help, type, aggregator: 'sum', values: await this.#valuesOf() };
+    const values: OwnValue[] = [];
+    let sinceTurn = 0;
+    for (const part of await this.parts()) {
+      if (++sinceTurn % partsAtOnce === 0) await nextTurn();
+      values.push(...part);
+    }
+    return { name, help, type, aggregator: 'sum', values };
   }
 }
 
@@ -70,7 +80,15 @@ export const addCounter = (
   name: string,
   help: string,
   samplesOf: () => readonly Sample[],
-): void => add(registry, new OwnMetric('counter', name, help, samplesOf));
+): void => add(registry, new OwnMetric('counter', name, help, () => [samplesOf()]));
+
+/** A counter of thousands of samples. */
+export const addCounterInParts = (
+  registry: Registry,
+  name: string,
+  help: string,
+  partsOf: () => Iterable<readonly Sample[]>,
+): void => add(registry, new OwnMetric('counter', name, help, partsOf));
 
 /** @param labelNames in the order of the count's values */
 export const addCounts = <V extends LabelValues>(
@@ -93,18 +111,18 @@ export const addGauge = (
   name: string,
   help: string,
   samplesOf: () => readonly Sample[] | Promise<readonly Sample[]>,
-): void => add(registry, new OwnMetric('gauge', name, help, samplesOf));
+): void => add(registry, new OwnMetric('gauge', name, help, async () => [await samplesOf()]));
 
 export const addHistogram = (
   registry: Registry,
   name: string,
   help: string,
-  seriesOf: () => readonly DurationSeries[],
-): void =>
-  add(
-    registry,
-    new OwnMetric('histogram', name, help, () => seriesOf().flatMap((series) => buckets(name, series))),
-  );
+  seriesOf: () => Iterable<DurationSeries>,
+): void => add(registry, new OwnMetric('histogram', name, help, () => partsOf(name, seriesOf())));
+
+function* partsOf(name: string, allSeries: Iterable<DurationSeries>): Iterable<Part> {
+  for (const series of allSeries) yield buckets(name, series);
+}
 
 export const seriesOf = ({ boundsMs, counts, sumMs }: Durations, labels: Labels = {}): DurationSeries => ({
   labels,
@@ -113,7 +131,7 @@ export const seriesOf = ({ boundsMs, counts, sumMs }: Durations, labels: Labels 
   sumMs,
 });
 
-function buckets(name: string, { labels, boundsMs, counts, sumMs }: DurationSeries): readonly OwnValue[] {
+function buckets(name: string, { labels, boundsMs, counts, sumMs }: DurationSeries): Part {
   const metricName = `${name}_bucket`;
   let count = 0;
   const below = boundsMs.map((bound, i) => {

@@ -1,12 +1,10 @@
 // A scrape as text, written in slices: with thousands of series, one go would hold the event loop for longer than a
 // frame may wait.
 import type { Registry } from 'prom-client';
-import { OwnMetric, type OwnValue } from './series.ts';
+import { nextTurn, OwnMetric, type OwnValue } from './series.ts';
 
 /** Lines between which other work goes first. */
 const linesAtOnce = 400;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const escaped = (value: string): string =>
   /["\\\n]/.test(value)
@@ -28,17 +26,29 @@ function line(name: string, { metricName = name, labels, value }: OwnValue): str
   return text === '' ? `${metricName} ${numberText(value)}` : `${metricName}{${text}} ${numberText(value)}`;
 }
 
-/** Text format 0.0.4. The metrics are read at once and written one after the other. */
+interface Read {
+  readonly name: string;
+  /** Null: prom-client's own. */
+  readonly own: OwnMetric | null;
+  readonly parts: Awaited<ReturnType<OwnMetric['parts']>>;
+}
+
+/** All are read side by side, because some wait for an answer; each begins in a turn of its own. */
+async function readAll(registry: Registry): Promise<readonly Read[]> {
+  const reads: Promise<Read>[] = [];
+  for (const metric of registry.getMetricsAsArray() as readonly (object & { readonly name: string })[]) {
+    const own = metric instanceof OwnMetric ? metric : null;
+    if (own !== null) await nextTurn();
+    reads.push((async () => ({ name: metric.name, own, parts: (await own?.parts()) ?? [] }))());
+  }
+  return Promise.all(reads);
+}
+
+/** Text format 0.0.4. */
 export async function metricsText(registry: Registry): Promise<string> {
-  const metrics = await Promise.all(
-    registry.getMetricsAsArray().map(async (metric: object & { readonly name: string }) => ({
-      name: metric.name,
-      own: metric instanceof OwnMetric ? await metric.get() : null,
-    })),
-  );
   const lines: string[] = [];
   let sinceTurn = 0;
-  for (const { name, own } of metrics) {
+  for (const { name, own, parts } of await readAll(registry)) {
     await nextTurn();
     sinceTurn = 0;
     if (own === null) {
@@ -46,9 +56,11 @@ export async function metricsText(registry: Registry): Promise<string> {
       continue;
     }
     lines.push(`# HELP ${own.name} ${own.help}`, `# TYPE ${own.name} ${own.type}`);
-    for (const value of own.values) {
-      if (++sinceTurn % linesAtOnce === 0) await nextTurn();
-      lines.push(line(own.name, value));
+    for (const part of parts) {
+      for (const value of part) {
+        if (++sinceTurn % linesAtOnce === 0) await nextTurn();
+        lines.push(line(own.name, value));
+      }
     }
     lines.push('');
   }

@@ -1,8 +1,9 @@
 // Decisions made in a chat: whose channel a callback is of, who may decide there, and what became of the approval.
 // Keeps promise P56.
 
-import { type Approval, asSeen } from '../../approval/record.ts';
+import type { Approval } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
+import { asSeen } from '../../approval/rules/state.ts';
 import type { Approvals } from '../../approval/use-cases.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { dayMs } from '../../shared/duration.ts';

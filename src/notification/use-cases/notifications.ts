@@ -2,8 +2,9 @@
 // and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
 // P57.
 
-import { type Approval, isDue } from '../../approval/record.ts';
+import type { Approval } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
+import { isDue } from '../../approval/rules/state.ts';
 import { noted } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { Lanes } from '../../shared/concurrency/lanes.ts';

@@ -5,8 +5,8 @@ import { agentApi, driftStatus } from '../../agent/wire/schemas.ts';
 import { decisionClass } from '../../event/hosted/routes.ts';
 import { instant, line, text } from '../../http/contract/fields.ts';
 import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';
-import { listed } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
+import { listed } from '../../shared/truncated.ts';
 import { runStatuses } from '../rules/run.ts';
 
 const name = z.string();

@@ -1,6 +1,7 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
-import { type Approval, asSeen } from '../../approval/record.ts';
+import type { Approval } from '../../approval/record.ts';
+import { asSeen } from '../../approval/rules/state.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';

@@ -3,7 +3,7 @@
 // once write the same.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
-import type { Approval } from '../../approval/record.ts';
+import { type Approval, noDecision } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
 import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
@@ -110,12 +110,7 @@ export function createSampleRuns({
       principal: null,
       sessionId,
       callId: call.id,
-      decidedBy: null,
-      decidedBySubject: null,
-      decidedAt: null,
-      decisionReason: null,
-      decidedVia: null,
-      assignee: null,
+      ...noDecision,
       createdAt: now,
       deadline: now + sample.timeoutSeconds * 1000,
     };

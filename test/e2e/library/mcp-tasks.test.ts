@@ -187,12 +187,29 @@ it(
     expect(approval).toMatchObject({ decided_by: 'tasker', decided_via: 'withdrawn' });
 
     expect(await executed()).toEqual(['read hang', 'read one', 'read end', 'read two']);
-    const runs = async (): Promise<number> =>
-      [...(await setting.stored('tasker')).values()].filter((all) => all.includes('call_executed')).length;
+    // Every call that ran has one end, also the one whose outcome nobody knows.
+    const ends = async (): Promise<readonly string[]> =>
+      [...(await setting.stored('tasker')).values()].flatMap((all) =>
+        all.filter((action) => action === 'call_executed' || action === 'call_failed'),
+      );
     const deadline = Date.now() + patience;
-    while ((await runs()) < 2 && Date.now() < deadline)
+    while ((await ends()).length < 4 && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await runs()).toBe(2);
+    expect([...(await ends())].sort()).toEqual([
+      'call_executed',
+      'call_executed',
+      'call_failed',
+      'call_failed',
+    ]);
+    const events = await setting.hub.call('GET', '/api/v1/events?limit=100&agent_id=tasker', {
+      cookie: setting.cookie,
+    });
+    const ofHanging = events.body.find(({ payload }: Result) => payload.tool_args.path === 'hang');
+    expect(ofHanging.outcomes.map(({ verdict }: Result) => verdict)).toEqual([
+      'call_approval_granted',
+      'call_failed',
+    ]);
+    expect(JSON.stringify(ofHanging.outcomes)).toContain('the outcome is not known');
   },
   4 * patience,
 );

@@ -29,12 +29,16 @@ contracts:
 `;
 
 export class Setting {
-  readonly hub = new HubProcess({ LOG_LEVEL: 'warn' });
+  readonly hub: HubProcess;
   readonly folder = mkdtempSync(join(tmpdir(), 'reeve-library-'));
   readonly #guards: Guard[] = [];
   cookie = '';
   key = '';
   keyId = '';
+
+  constructor(settings: HubProcess['settings'] = {}) {
+    this.hub = new HubProcess({ LOG_LEVEL: 'warn', ...settings });
+  }
 
   /** A hub with an admin, a key, and contracts that deny `one`. */
   async open(): Promise<void> {

@@ -1,7 +1,8 @@
 // Tools of a guarded MCP server that ask their user: each retry goes on with the call that asked. Revision 2026-07-28
 // has `input_required` results and a `requestState` that the client sends back; the server's own state travels inside.
 import { systemClock } from '../clock.ts';
-import type { CallRounds, Governs, RoundOptions } from '../guard/call.ts';
+import type { CallRounds, Governs, RoundOptions, ToolArgs } from '../guard/call.ts';
+import { MemoryStates } from '../rounds/large-states.ts';
 import { RoundSeal, RoundStateError } from '../rounds/round-state.ts';
 import { type OpenRound, type RoundCall, Rounds } from '../rounds/rounds.ts';
 import { MemoryNonces } from '../rounds/used-nonces.ts';
@@ -25,6 +26,7 @@ export function serverRounds(guard: Governs, key: Uint8Array | undefined): Round
   if (existing && key === undefined) return existing;
   const rounds = new Rounds({
     ...{ seal: new RoundSeal(key), nonces: new MemoryNonces(systemClock), clock: systemClock },
+    states: new MemoryStates(systemClock),
     server: '',
   });
   roundsOf.set(guard, rounds);
@@ -68,10 +70,15 @@ export class McpRound {
   /**
    * For the guard. The SDK runs a tool several times for one request of a client before 2026-07-28, and asks the
    * client in between.
+   * @param extra of this run
    */
-  get options(): RoundOptions<McpResult> {
+  optionsOf(extra: unknown): RoundOptions<McpResult> {
+    const earlier = this.#carried ?? this.#open?.earlier ?? null;
+    const answers = (extra as RequestContext | undefined)?.mcpReq?.inputResponses;
+    const hasAnswers = earlier !== null && typeof answers === 'object' && answers !== null;
     return {
-      earlier: this.#carried ?? this.#open?.earlier ?? null,
+      earlier,
+      ...(hasAnswers ? { answers: answers as ToolArgs } : {}),
       isInterim: isInputRequired,
       carry: (result, rounds) => {
         this.#carried = rounds;
@@ -85,14 +92,14 @@ export class McpRound {
     if (!this.#carried) await this.#open?.use();
   }
 
-  /** A result as the client gets it. @throws RoundStateError after too many rounds */
-  answer(result: unknown): unknown {
+  /** A result as the client gets it. @throws RoundStateError after too many rounds, or without room */
+  async answer(result: unknown): Promise<unknown> {
     if (!this.#carried || !isInputRequired(result as McpResult)) return result;
     const { requestState = null } = result as McpResult;
     const call = { ...this.#call, session: this.#call.session() };
     return {
       ...(result as object),
-      requestState: this.#rounds.carry(call, this.#carried, requestState),
+      requestState: await this.#rounds.carry(call, this.#carried, requestState),
     };
   }
 

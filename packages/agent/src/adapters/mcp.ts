@@ -164,7 +164,7 @@ class Gate {
         const result = isOwn
           ? await handler(request, context)
           : await this.#run(name, args, context, () => handler(request, context));
-        return round.answer(result);
+        return await round.answer(result);
       } catch (failure) {
         throw failure instanceof RoundStateError ? protocolError(failure.message) : failure;
       } finally {
@@ -237,7 +237,7 @@ class Gate {
     try {
       return await this.#guard.run(name, args, runTool, {
         ...mcpRunOptions,
-        ...(round ? { rounds: round.options } : {}),
+        ...(round ? { rounds: round.optionsOf(extra) } : {}),
         ...(signal ? { signal } : {}),
         ...this.#ownOptions(args, extra),
       });

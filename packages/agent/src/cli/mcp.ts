@@ -109,7 +109,7 @@ export const mcpCommand: Command = {
       isRemote: values.upstream !== undefined,
       pins,
       rounds: await proxyRounds(plan.state, label),
-      tasks: proxyTasks({ plan, label, listen, approvals: guard.approvals, told }),
+      tasks: proxyTasks({ plan, label, listen, guard, told }),
       told,
     };
     try {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
+import { FileStates } from '../rounds/large-states.ts';
 import { RoundSeal } from '../rounds/round-state.ts';
 import { Rounds } from '../rounds/rounds.ts';
 import { FileNonces } from '../rounds/used-nonces.ts';
@@ -15,7 +16,8 @@ const keyBytes = 32;
 export async function proxyRounds(state: string, server: string): Promise<ProxyRounds> {
   const seal = new RoundSeal(await roundKey(state));
   const nonces = new FileNonces(join(state, 'rounds'), systemClock);
-  return new ProxyRounds(new Rounds({ seal, nonces, clock: systemClock, server }), systemClock);
+  const states = new FileStates(join(state, 'round-states'), systemClock);
+  return new ProxyRounds(new Rounds({ seal, nonces, states, clock: systemClock, server }), systemClock);
 }
 
 /** Made once, for the owner of the folder alone. */

@@ -1,8 +1,8 @@
 // The tasks of the MCP proxy's calls in the folder of state: who may ask about them, and whose approvals they wait for.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { ApprovalBackend } from '../approvals.ts';
 import { systemClock } from '../clock.ts';
+import type { Guard } from '../guard/guard.ts';
 import type { ConnectionPlan } from './connection.ts';
 import type { ListenAddress } from './mcp/listener.ts';
 import { TaskFiles } from './mcp/tasks/files.ts';
@@ -13,15 +13,15 @@ interface TaskPlan {
   /** Of the server. */
   readonly label: string;
   readonly listen: ListenAddress | null;
-  readonly approvals: ApprovalBackend | null;
+  readonly guard: Guard;
   readonly told: (text: string) => void;
 }
 
-export function proxyTasks({ plan, label, listen, approvals, told }: TaskPlan): ProxyTasks {
+export function proxyTasks({ plan, label, listen, guard, told }: TaskPlan): ProxyTasks {
   const { hub, state } = plan;
   const files = new TaskFiles(join(state, 'tasks', digest(label)), systemClock);
   const scope = digest(JSON.stringify(hub ? [hub.url, hub.agentId] : []));
-  return new ProxyTasks({ files, clock: systemClock, owner: ownerOf(listen), scope, approvals, told });
+  return new ProxyTasks({ files, clock: systemClock, owner: ownerOf(listen), scope, guard, told });
 }
 
 /** Over HTTP, whoever has the token, or reaches the listener; else whoever uses the folder. */

@@ -1,6 +1,6 @@
 // Input and output of a governed call: options, warnings, the denial. Decides nothing.
 import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
-import type { AuditRecord, Principal } from '../record.ts';
+import type { AuditRecord, Principal, RoundAnswers } from '../record.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
 export class DeniedError extends Error {
@@ -45,12 +45,16 @@ export interface CallRounds {
   readonly isApproved: boolean;
   /** True after the execution was counted. False while the approval is a question of an earlier round. */
   readonly isCounted: boolean;
+  /** Answers to the tool's questions so far. Absent: there are none. */
+  readonly answers?: readonly RoundAnswers[];
 }
 
 /** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
 export interface RoundOptions<R> {
   /** From the `carry` of the round before. Null in the first round. */
   readonly earlier: CallRounds | null;
+  /** The user's answers that this round brings, by question. No contract sees them; they are recorded. */
+  readonly answers?: ToolArgs;
   /** Returns true if the result does not end the call. */
   readonly isInterim: (result: R) => boolean;
   /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
@@ -62,6 +66,8 @@ export interface RoundOptions<R> {
     readonly denial: QuestionDenial;
     readonly outcome: () => Promise<ApprovalOutcome>;
   };
+  /** True if an earlier process has started the tool: the call is not judged and not counted, its end is recorded. */
+  readonly isStarted?: boolean;
 }
 
 /** The denial that follows if nobody approves. */

@@ -1,10 +1,15 @@
-// One round of a call that may take several: the call that its records belong to, and what earlier rounds have counted.
-// Runs and records nothing.
+// One round of a call that may take several: the call that its records belong to, what earlier rounds have counted, and
+// what the user has answered. Runs and records nothing.
 import { randomUUID } from 'node:crypto';
+import type { AuditRecord, RoundAnswers } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
+import type { Redaction } from '../rules/redact.ts';
 import type { CallRounds, RoundOptions } from './call.ts';
 import type { RunCounters } from './counters.ts';
 import type { Denial } from './denial.ts';
+
+/** Bytes of all answers of a call in its record, as JSON. They travel in the sealed state of a round. */
+const maxAnswerBytes = 4096;
 
 export class Round<R> {
   readonly callId: string;
@@ -16,9 +21,10 @@ export class Round<R> {
   /** True after the execution was counted. */
   isCounted: boolean;
   readonly #options: RoundOptions<R> | undefined;
+  readonly #answers: readonly RoundAnswers[];
 
   /** @param nextIndex the call's place in its run, if the call begins with this round */
-  constructor(options: RoundOptions<R> | undefined, nextIndex: number) {
+  constructor(options: RoundOptions<R> | undefined, nextIndex: number, redaction: Redaction) {
     const earlier = options?.earlier ?? null;
     this.#options = options;
     this.callId = earlier?.callId ?? randomUUID();
@@ -26,10 +32,17 @@ export class Round<R> {
     this.count = (earlier?.count ?? 0) + 1;
     this.isApproved = earlier?.isApproved ?? false;
     this.isCounted = earlier?.isCounted ?? false;
+    this.#answers = withAnswers(earlier?.answers ?? [], this.count, options?.answers ?? {}, redaction);
   }
 
   get isFirst(): boolean {
     return this.count === 1;
+  }
+
+  /** Members of the call's last record. */
+  get ofRecord(): Pick<AuditRecord, 'rounds' | 'answers'> {
+    if (this.isFirst) return {};
+    return { rounds: this.count, ...this.#answersSoFar };
   }
 
   /** The counters that judge this round: without the call's own execution, if an earlier round has counted it. */
@@ -59,8 +72,24 @@ export class Round<R> {
 
   get #soFar(): CallRounds {
     const { callId, callIndex, count, isApproved, isCounted } = this;
-    return { callId, callIndex, count, isApproved, isCounted };
+    return { callId, callIndex, count, isApproved, isCounted, ...this.#answersSoFar };
   }
+
+  get #answersSoFar(): Pick<CallRounds, 'answers'> {
+    return this.#answers.length > 0 ? { answers: this.#answers } : {};
+  }
+}
+
+function withAnswers(
+  earlier: readonly RoundAnswers[],
+  round: number,
+  sent: object,
+  redaction: Redaction,
+): readonly RoundAnswers[] {
+  if (Object.keys(sent).length === 0) return earlier;
+  const answers = [...earlier, { round, answers: redaction.redactArgs(sent) }];
+  if (Buffer.byteLength(JSON.stringify(answers)) <= maxAnswerBytes) return answers;
+  return [...earlier, { round, answers: { _truncated: true } }];
 }
 
 const addExecutions = (

@@ -25,6 +25,7 @@ import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
+import { startSpan, withSpansBelow } from './span.ts';
 
 /** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
@@ -56,7 +57,7 @@ export class GovernedCall<A extends object, R> {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
-    const round = new Round(options.rounds, place.callIndex);
+    const round = new Round(options.rounds, place.callIndex, parts.redaction);
     this.#round = round;
     this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
@@ -69,7 +70,8 @@ export class GovernedCall<A extends object, R> {
     this.#shown = shownToPeople(judged.args);
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
-    this.#journal = new Journal(parts, {
+    this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
+    this.#journal = new Journal(withSpansBelow(this.#span, parts), {
       run_id: place.runId,
       call_id: round.callId,
       call_index: round.callIndex,
@@ -84,15 +86,6 @@ export class GovernedCall<A extends object, R> {
       ...(trace_id === null ? {} : { trace_id }),
     });
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
-    const attributes = {
-      'tool.name': tool,
-      'tool.side_effect': side_effect,
-      'tool.call_index': round.callIndex,
-      'governance.environment': environment,
-      'governance.run_id': place.runId,
-      'reeve.policy_version': parts.policy.version,
-    };
-    this.#span = parts.telemetry.startCall(tool, attributes, traceparent);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
@@ -166,6 +159,11 @@ export class GovernedCall<A extends object, R> {
   /** A later round: the contracts in force are asked again, and nothing is counted. */
   async #decideRound(): Promise<void> {
     const { refusal, rounds } = this.#options;
+    if (rounds?.isStarted) {
+      this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
+      this.#counts = this.#round.withOwnExecution(this.#counts);
+      return;
+    }
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
     const suspended = rounds?.question;
     if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
@@ -386,7 +384,7 @@ export class GovernedCall<A extends object, R> {
       ...(isLater ? { follows_decision: true as const } : {}),
       hooks_evaluated: this.#hooks,
       rules_evaluated: this.#rules,
-      ...(!this.#round.isFirst && endings.has(action) ? { rounds: this.#round.count } : {}),
+      ...(endings.has(action) ? this.#round.ofRecord : {}),
       session_attempt_count: this.#counts.attempts,
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,

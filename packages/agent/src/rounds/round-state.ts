@@ -17,8 +17,10 @@ export interface RoundState extends CallRounds {
   readonly session: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** The server's own state; null if it gave none. */
+  /** The server's own state; null if it gave none, or if it is kept. */
   readonly inner: string | null;
+  /** True if the server's own state is too long to travel. */
+  readonly isInnerKept?: boolean;
   /** True if the round asked for an approval of the call, before the server got it. */
   readonly isApproval: boolean;
 }
@@ -35,10 +37,16 @@ export class RoundStateError extends NotStartedError {
 export class LateApprovalError extends RoundStateError {
   readonly earlier: CallRounds;
 
-  constructor({ callId, callIndex, count, isApproved, isCounted }: CallRounds) {
+  constructor(state: RoundState) {
     super('this request state has expired: nobody decided about the call in time');
-    this.earlier = { callId, callIndex, count, isApproved, isCounted };
+    this.earlier = roundsOf(state);
   }
+}
+
+/** The part of a state that a guard goes on with. */
+export function roundsOf(state: RoundState): CallRounds {
+  const { callId, callIndex, count, isApproved, isCounted, answers } = state;
+  return { callId, callIndex, count, isApproved, isCounted, ...(answers ? { answers } : {}) };
 }
 
 /** The bound of a server's own state, in bytes of UTF-8. */

@@ -1,15 +1,18 @@
 // The rounds of one server's calls: seals what the next round needs, and lets each sealed state go on once.
 import type { Clock } from '../clock.ts';
 import type { CallRounds } from '../guard/call.ts';
+import type { LargeStates } from './large-states.ts';
 import {
   checkRetry,
   digestOf,
+  maxInnerBytes,
   maxRounds,
   newNonce,
   type RoundSeal,
   type RoundState,
   RoundStateError,
   roundLife,
+  roundsOf,
 } from './round-state.ts';
 import type { UsedNonces } from './used-nonces.ts';
 
@@ -56,6 +59,7 @@ export class AnsweredRoundError extends RoundStateError {
 export interface RoundsPorts {
   readonly seal: RoundSeal;
   readonly nonces: UsedNonces;
+  readonly states: LargeStates;
   readonly clock: Clock;
   /** The label of the server. A state of another one is refused. */
   readonly server: string;
@@ -73,21 +77,25 @@ export class Rounds {
   /**
    * The sealed state for the next round of a call.
    * @param approvalMs milliseconds in which an approval is to be decided; null: the round asks for none
-   * @throws RoundStateError if there may be no further round
+   * @throws RoundStateError if there may be no further round, or no room for the server's own state
    */
-  carry(
+  async carry(
     { tool, args, session }: RoundCall,
     rounds: CallRounds,
     inner: string | null,
     approvalMs: number | null = null,
-  ): string {
-    const { seal, clock, server } = this.#ports;
+  ): Promise<string> {
+    const { seal, clock, server, states } = this.#ports;
     if (rounds.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
+    const nonce = newNonce();
+    const expiresAt = clock.now() + (approvalMs ?? 0) + roundLife;
+    const isInnerKept = inner !== null && Buffer.byteLength(inner) > maxInnerBytes;
+    if (isInnerKept) await states.keep(nonce, inner, expiresAt);
     const state: RoundState = {
       ...rounds,
-      ...{ nonce: newNonce(), tool, digest: digestOf(tool, args), server, session, inner },
+      ...{ nonce, tool, digest: digestOf(tool, args), server, session, expiresAt },
+      ...(isInnerKept ? { inner: null, isInnerKept } : { inner }),
       isApproval: approvalMs !== null,
-      expiresAt: clock.now() + (approvalMs ?? 0) + roundLife,
     };
     return seal.seal(state);
   }
@@ -97,9 +105,9 @@ export class Rounds {
    * @throws AnsweredRoundError; RoundStateError for a state that is forged, expired, or another call's
    */
   async open(sealed: string, { tool, args, session }: RoundCall): Promise<OpenRound> {
-    const { seal, nonces, clock, server } = this.#ports;
+    const { seal, nonces, clock, server, states } = this.#ports;
     const state = seal.open(sealed);
-    const { nonce, expiresAt, inner, isApproval, callId, callIndex, count, isApproved, isCounted } = state;
+    const { nonce, expiresAt, isApproval, isInnerKept = false } = state;
     checkRetry(state, { digest: digestOf(tool, args), server, session, now: clock.now() });
     if (this.#open.has(nonce)) throw new AnsweredRoundError(nonce);
     this.#open.add(nonce);
@@ -107,11 +115,19 @@ export class Rounds {
       this.#open.delete(nonce);
       throw new AnsweredRoundError(nonce);
     }
+    const inner = isInnerKept ? await states.read(nonce) : state.inner;
+    if (isInnerKept && inner === null) {
+      this.#open.delete(nonce);
+      throw new RoundStateError(
+        'the state of the server is not kept any more: call the tool again without it',
+      );
+    }
     return {
-      earlier: { callId, callIndex, count, isApproved, isCounted },
+      earlier: roundsOf(state),
       ...{ inner, isApproval, nonce, deadline: isApproval ? expiresAt - roundLife : expiresAt },
       use: async () => {
         if (!(await nonces.use(nonce, expiresAt))) throw new AnsweredRoundError(nonce);
+        if (isInnerKept) await states.drop(nonce);
       },
       end: () => void this.#open.delete(nonce),
     };

@@ -1,10 +1,8 @@
-// Redaction: six rules applied to arguments, results and whole records. Pure; bounded in depth, nodes, text and steps.
+// Redaction of arguments and results. Pure; bounded in depth, nodes, text and steps.
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
 import { type NameTest, nameTest } from './redact/names.ts';
 import { hideSecrets, type Meter, redacted } from './redact/scan.ts';
 import { looksSecret, secretTest } from './redact/tokens.ts';
-import { isDigits } from './redact/values.ts';
-import type { JsonObject } from './yaml.ts';
 
 export { looksSecret, redacted };
 
@@ -48,16 +46,13 @@ const maxRead = 4096;
 const maxSteps = 4_000_000;
 const truncated = '[TRUNCATED]';
 
-/** Characters of serialised JSON above which a payload is cut (rule 6). */
-export const maxPayload = 32_768;
-
 /** Cuts, and replaces halves of surrogate pairs, which would not survive UTF-8. */
 const cut = (text: string, length: number): string =>
   (text.length > length ? `${text.slice(0, length - 3)}...` : text).replace(/\p{Surrogate}/gu, '\ufffd');
 
 /** @throws SyntaxError when a custom pattern is no regular expression */
 export function createRedaction(policy: RedactionPolicy = {}): Redaction {
-  const names = nameTest(policy.sensitiveKeys ?? [], policy.safeCompoundKeys ?? []);
+  const names = nameTest([...(policy.sensitiveKeys ?? [])], [...(policy.safeCompoundKeys ?? [])]);
   const { looksSecret, tokens } = secretTest(policy.keyPrefixes);
   const detect = policy.detectSecretValues ?? true;
   const custom = (policy.customPatterns ?? []).map(([pattern, replacement]) => {
@@ -67,7 +62,7 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   const hide = (text: string, meter: Meter): string => {
     if (!detect) return text;
     const rest = custom.reduce((left, { pattern, replacement }) => left.replace(pattern, replacement), text);
-    return hideSecrets(rest, { names, tokens }, meter);
+    return hideSecrets(rest, { names, tokens, meter });
   };
   const shorten = (text: string, length: number, meter: Meter): string => {
     const hidden = hide(text.slice(0, maxRead), meter);
@@ -86,89 +81,64 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   };
 }
 
+/** Members that name another one, members that hold its value, and private members of a JSON web key. */
+const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
+const valueFields = /^(?:\w*values?|val)$/i;
+const webKeyFields = /^(?:d|p|q|dp|dq|qi|k)$/;
+
+type Member = readonly [name: string, value: unknown];
+
+/** Items of a list, each named by the flag before it, or by the first of a pair. */
+const itemsOf = (list: readonly unknown[]): Member[] =>
+  list.map((item, i) => {
+    const word = i > 0 && typeof item === 'string' ? String(list[i - 1]).slice(0, 128) : '';
+    return [(list.length === 2 ? /^[\w.-]+$/ : /^-[\w.-]+$/).test(word) ? word : '', item];
+  });
+
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
 function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
+  /** Whether a flag says that the item behind it is a secret, or a member of an object, or another member of it. */
+  const isSecretItem = ([word, item]: Member): boolean =>
+    detect && word !== '' && (word === '-p' || names.isSecretName(word.replace(/^-{1,2}/, ''), item));
+  const secretFieldsOf = (members: readonly Member[]): RegExp | null => {
+    if (members.some(([field]) => field === 'kty')) return webKeyFields;
+    const value = members.find(([field]) => field === 'value')?.[1];
+    const isNamed = ([field, name]: Member): boolean =>
+      nameFields.test(field) && names.isSecretName(name, value);
+    return members.slice(0, 16).some(isNamed) ? valueFields : null;
+  };
   const walk = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return text(value);
     if (typeof value === 'bigint') return String(value);
-    if (typeof value !== 'object' || value === null)
-      return typeof value === 'function' || typeof value === 'symbol' ? undefined : value;
+    if (typeof value === 'function' || typeof value === 'symbol') return undefined;
+    if (typeof value !== 'object' || value === null) return value;
     if (depth >= maxDepth || nodes >= maxNodes) return truncated;
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+    if (value instanceof Date) return value.toJSON();
     if (ArrayBuffer.isView(value)) return `[BINARY ${value.byteLength} bytes]`;
-    if (Array.isArray(value) || value instanceof Set) return list(value, depth);
-    const isNamed = detect && namesSecret(value, names);
-    const isWebKey = detect && 'kty' in value;
-    const out: [string, unknown][] = [];
-    for (const [key, item] of value instanceof Map ? value.entries() : Object.entries(value)) {
-      const name = String(key);
+    const isList = Array.isArray(value) || value instanceof Set;
+    const members: readonly Member[] = isList
+      ? itemsOf([...value].slice(0, maxNodes + 1))
+      : Object.entries(value instanceof Map ? Object.fromEntries(value) : value);
+    const fields = isList || !detect ? null : secretFieldsOf(members);
+    const out: Member[] = [];
+    for (const [name, item] of members) {
       if (++nodes > maxNodes) {
-        out.push([truncated, true]);
+        out.push([truncated, isList ? truncated : true]);
         break;
       }
-      const isHidden = names.isSensitiveKey(name, item) || (isNamed && valueNames.test(name));
-      out.push([name, isHidden || (isWebKey && webKeyParts.test(name)) ? redacted : walk(item, depth + 1)]);
+      const isHidden = isList
+        ? isSecretItem([name, item])
+        : names.isSensitiveKey(name, item) || fields?.test(name);
+      // Behind `-u` judged as the two words of a command line that they are.
+      const isUser = isList && detect && /^(?:-[uU]|--(?:proxy-)?user)$/.test(name);
+      out.push([name, isHidden ? redacted : isUser ? text(`-u ${item}`).slice(3) : walk(item, depth + 1)]);
     }
-    return Object.fromEntries(out);
-  };
-  const list = (items: Iterable<unknown>, depth: number): unknown[] => {
-    const out: unknown[] = [];
-    const isPair = Array.isArray(items) && items.length === 2;
-    let previous: unknown = null;
-    for (const item of items) {
-      if (++nodes > maxNodes) return [...out, truncated];
-      const word = detect && typeof previous === 'string' && typeof item === 'string' ? previous : '';
-      if (announcesSecret(word, item, isPair, names)) out.push(redacted);
-      // Judged as the two words of a command line that they are.
-      else out.push(userFlag.test(word) ? text(`-u ${item}`).slice(3) : (walk(item, depth + 1) ?? null));
-      previous = item;
-    }
-    return out;
+    return isList ? out.map(([, item]) => item ?? null) : Object.fromEntries(out);
   };
   return walk(root, 0);
 }
 
-/** Members that hold what another one names, members that name it, and private members of a JSON web key. */
-const valueNames = /^(?:\w*values?|val)$/i;
-const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
-const webKeyParts = /^(?:d|p|q|dp|dq|qi|k)$/;
-const userFlag = /^(?:-[uU]|--(?:proxy-)?user)$/;
-
-/** A name in running text, with the value that belongs to it. */
-const isSecretName = (name: string, value: unknown, names: NameTest): boolean => {
-  const strength = names.strengthOf(name);
-  return strength === 'code' ? isDigits(name, value) : strength === 'any' || strength === 'text';
-};
-
-/** A header or variable as an object: `{name: 'Authorization', value: '…'}`. Such objects have few members. */
-const namesSecret = (value: object, names: NameTest): boolean =>
-  (value instanceof Map ? [...value] : Object.entries(value)).slice(0, 16).some(([field, one]) => {
-    if (typeof field !== 'string' || typeof one !== 'string' || !nameFields.test(field)) return false;
-    return isSecretName(one.slice(0, 128), (value as { readonly value?: unknown }).value, names);
-  });
-
-/** A flag in an argument list whose value is the next word, or the name in a pair of name and value. */
-const announcesSecret = (word: string, value: unknown, isPair: boolean, names: NameTest): boolean =>
-  word === '-p' ||
-  ((isPair ? /^-{0,2}[A-Za-z][\w.-]{1,127}$/ : /^--?[A-Za-z][\w.-]{1,127}$/).test(word) &&
-    isSecretName(word.replace(/^-{1,2}/, ''), value, names));
-
 /** The built-in policy. */
 export const defaultRedaction: Redaction = createRedaction();
-
-export const redactArgs = (value: unknown, redaction = defaultRedaction): unknown =>
-  redaction.redactArgs(value);
-export const redactText = (text: string, redaction = defaultRedaction): string => redaction.redactText(text);
-export const redactResult = (text: string, redaction = defaultRedaction): string =>
-  redaction.redactResult(text);
-
-/**
- * Rule 6: a record whose JSON is longer than 32,768 characters loses its result summary and its arguments; the rest is
- * not checked again. Smaller records come back as they are.
- */
-export function capPayload<T extends object>(record: T): T | JsonObject {
-  if (JSON.stringify(record).length <= maxPayload) return record;
-  const { result_summary: _removed, ...rest } = record as JsonObject;
-  return { ...rest, _truncated: true, tool_args: { _redacted: 'payload exceeded 32KB' } };
-}
+export const { redactArgs, redactText, redactResult } = defaultRedaction;

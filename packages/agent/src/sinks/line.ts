@@ -1,8 +1,7 @@
 // Records as lines of JSON: to the standard output, or appended to a file. Applies the payload cap.
 import { type FileHandle, open } from 'node:fs/promises';
 import { stdout } from 'node:process';
-import type { AuditRecord } from '../record.ts';
-import { capPayload } from '../rules/redact.ts';
+import { type AuditRecord, capPayload } from '../record.ts';
 import { Serial } from '../serial.ts';
 import type { Sink } from './sink.ts';
 

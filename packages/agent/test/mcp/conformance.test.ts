@@ -1,16 +1,21 @@
 // The official conformance suite of the protocol, on both sides of the proxy: what passes without it passes through it.
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import { remoteServer } from '../../src/cli/mcp/remote.ts';
+import { TaskFiles } from '../../src/cli/mcp/tasks/files.ts';
+import { ProxyTasks } from '../../src/cli/mcp/tasks/tasks.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Guard } from '../../src/index.ts';
 import { nodeOfSuite, type Outcomes, runSuite } from './conformance.ts';
 import { type ClientRun, runClient } from './conformance-client.ts';
 import { legacyExample, modernExample } from './conformance-servers.ts';
+import { withTasks } from './conformance-tasks.ts';
 import { legacyHttp, modernHttp, type RunningServer } from './pair-servers.ts';
 import { noEnv, plainParts, rules } from './setting.ts';
 
@@ -27,7 +32,7 @@ function exampleOf(revision: string): Promise<Example> {
     prompts: () => handler.notify.promptsChanged(),
   };
   const handler = createMcpHandler(() => modernExample(changed), { legacy: 'reject' });
-  return modernHttp(handler);
+  return modernHttp(withTasks(handler));
 }
 
 /** What a client does, by revision. The scenarios of OAuth are not here: the proxy leaves OAuth to `--header`. */
@@ -70,6 +75,9 @@ const runClientSide = (way: 'alone' | 'through', revision: string, scenario: str
   ]);
 };
 
+/** Of the suite with one scenario, in milliseconds. */
+const patience = ['--timeout', '120000'];
+
 /** Scenarios that do not pass through the proxy, with the reason. */
 const exceptions: readonly (readonly [scenario: RegExp, reason: string])[] = [];
 
@@ -83,15 +91,37 @@ const lost = (alone: Outcomes, through: Outcomes): string[] =>
       : [];
   });
 
+/**
+ * The suite waits for tasks and progress as long as it sees fit, which may be too short while two runs share a busy
+ * machine: what was lost is run again, by itself.
+ */
+async function againAlone(
+  missing: readonly string[],
+  run: (scenario: string) => Promise<Outcomes>,
+): Promise<string[]> {
+  const remaining: string[] = [];
+  for (const line of missing) {
+    const [scenario = ''] = line.replace(/^server-/, '').split(':', 1);
+    const outcomes = await run(scenario);
+    const isPassed = [...outcomes].some(([key, { passes }]) => passes && line.startsWith(`${key}: `));
+    if (!isPassed) remaining.push(line);
+  }
+  return remaining;
+}
+
 describe.skipIf(node === null)('the conformance suite', () => {
   it.each(['2025-11-25', '2026-07-28'])(
     'passes through the proxy as it passes without, in %s',
     { timeout: 300_000 },
     async (revision) => {
       const example = await exampleOf(revision);
+      const folder = await mkdtemp(join(tmpdir(), 'reeve-mcp-conformance-'));
+      const told = (): void => {};
+      const files = new TaskFiles(folder, systemClock);
       const listener = new McpListener(
         {
           ...plainParts(guard, systemClock),
+          tasks: new ProxyTasks({ files, guard, told, clock: systemClock, owner: 'suite', scope: 'suite' }),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
         },
         { host: '127.0.0.1', port: 0, token: null },
@@ -99,16 +129,26 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const port = await listener.start();
       try {
         const run = (url: string) =>
-          runSuite(node ?? '', ['server', '--requirements', revision, '--url', url]);
+          runSuite(node ?? '', ['server', '--requirements', revision, ...patience, '--url', url]);
         const [alone, through] = await Promise.all([
           run(example.connect.url),
           run(`http://127.0.0.1:${port}/mcp`),
         ]);
-        expect([...alone.values()].filter(({ passes }) => passes).length).toBeGreaterThan(30);
-        expect(lost(alone, through)).toEqual([]);
+        const passing = [...alone].flatMap(([key, { passes }]) => (passes ? [key] : []));
+        expect(passing.length).toBeGreaterThan(30);
+        if (revision === '2026-07-28')
+          expect(passing.filter((key) => key.startsWith('server-tasks-')).length).toBeGreaterThan(40);
+        const remaining = await againAlone(lost(alone, through), (scenario) =>
+          runSuite(node ?? '', [
+            ...['server', '--scenario', scenario, '--spec-version', revision, '--force', ...patience],
+            ...['--url', `http://127.0.0.1:${port}/mcp`],
+          ]),
+        );
+        expect(remaining).toEqual([]);
       } finally {
         await listener.close();
         await example.close();
+        await rm(folder, { recursive: true, force: true });
       }
     },
   );

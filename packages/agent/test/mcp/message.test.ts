@@ -11,9 +11,9 @@ import {
 } from '../../src/cli/mcp/message.ts';
 
 const sent = (text: string): unknown[] => readMessages(text).map((message) => JSON.parse(textOf(message)));
-const callOf = (params: object) => {
+const callOf = (params: object, isModern = false) => {
   const [message] = readMessages(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
-  return toolCallOf(message as Request);
+  return toolCallOf(message as Request, {}, isModern);
 };
 
 describe('messages', () => {
@@ -128,6 +128,9 @@ describe('calls', () => {
       { name: 'read', arguments: {}, _meta: { progressToken: 'p' } },
     );
     expect(callOf({ name: 'read' }).request.params).toEqual({ name: 'read', arguments: {} });
+    // Revision 2026-07-28 has no such member.
+    const { params } = callOf({ name: 'read', task: { ttl: 1 } }, true).request;
+    expect(params).toEqual({ name: 'read', arguments: {} });
   });
 
   it.each([

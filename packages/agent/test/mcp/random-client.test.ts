@@ -14,9 +14,13 @@ import type { Json } from './setting.ts';
 import { ApprovalHub, TaskProxy, taskCapabilities } from './task-setting.ts';
 
 const steps = isNightly ? 30 : 15;
-const asks = (id: string, word: string, more = ''): string =>
-  `{ id: ${id}, type: pre, tool: read, when: { args.path: { starts_with: ${word} } }, then: { effect: approve, message: "sure?", timeout: 60${more} } }`;
-const contracts = [asks('own', 'own', ', metadata: { elicit: true }'), asks('hub', 'hub')];
+const asks = (id: string, word: string, more = '', tool = 'read'): string =>
+  `{ id: ${id}, type: pre, tool: ${tool}, when: { args.path: { starts_with: ${word} } }, then: { effect: approve, message: "sure?", timeout: 60${more} } }`;
+const contracts = [
+  asks('own', 'own', ', metadata: { elicit: true }'),
+  asks('hub', 'hub'),
+  asks('ask', 'hub', '', 'ask'),
+];
 const capabilities = { ...taskCapabilities, elicitation: { form: {} } };
 const accepted = (content: object) => ({ action: 'accept', content });
 
@@ -32,6 +36,9 @@ beforeAll(async () => {
   approvals = await new ApprovalHub().start();
 });
 afterAll(() => approvals.hub.stop());
+
+/** Kinds of lines, records and tasks of all runs: a search that reaches nothing shows nothing. */
+const reached = new Set<string>();
 
 class RandomClient {
   readonly log = new ServerLog();
@@ -81,8 +88,12 @@ class RandomClient {
       'retry',
       'decide',
       'cancel',
+      'answer',
+      'answer',
       'restart',
     ]);
+    if (kind === 'answer')
+      return this.#tasks.length === 0 ? undefined : this.#answer(chance.pick(this.#tasks));
     if (kind === 'call') return this.#call();
     if (kind === 'decide') return this.#decide();
     if (kind === 'restart') return chance.int(3) === 0 ? this.restart() : undefined;
@@ -105,7 +116,8 @@ class RandomClient {
   async finish(): Promise<void> {
     for (let i = 1; i <= approvals.asked.length; i++)
       if (approvals.statusOf(`a-${i}`) === 'pending') approvals.decide(`a-${i}`, 'approved');
-    for (const taskId of this.#tasks) await this.proxy.ended(taskId);
+    for (const taskId of this.#tasks)
+      while ((await this.proxy.ended(taskId)).status === 'input_required') await this.#answer(taskId);
     await this.proxy.end();
   }
 
@@ -113,7 +125,7 @@ class RandomClient {
     this.#count += 1;
     const isAsk = this.#chance.int(3) === 0;
     const path = `${this.#chance.pick(['free', 'own', 'hub'])}-${this.#count}`;
-    const [name, args] = isAsk ? ['ask', {}] : ['read', { path }];
+    const [name, args] = isAsk ? ['ask', path.startsWith('hub') ? { path } : {}] : ['read', { path }];
     await this.#send({ name, arguments: args });
   }
 
@@ -156,6 +168,19 @@ class RandomClient {
     this.#states.push({ name, args, state: String(requestState) });
   }
 
+  /** Answers what the tool of a task asks, several times at one moment. */
+  async #answer(taskId: unknown): Promise<void> {
+    const { status, inputRequests = {} } = await this.proxy.task(taskId);
+    if (status !== 'input_required') return;
+    reached.add('a task that asks');
+    const answers = Object.fromEntries(
+      Object.keys(inputRequests as Json).map((key) => [key, accepted({ sure: true })]),
+    );
+    const updates = Array.from({ length: 1 + this.#chance.int(3) }, () => this.proxy.update(taskId, answers));
+    await Promise.all(updates);
+    await this.proxy.ended(taskId);
+  }
+
   #decide(): void {
     const last = approvals.asked.length;
     if (last === 0) return;
@@ -170,11 +195,10 @@ function count(lines: readonly string[]): { readonly [line: string]: number } {
   return counts;
 }
 
-/** Kinds of lines and records of all runs: a search that reaches nothing shows nothing. */
-const reached = new Set<string>();
 afterAll(() => {
   expect([...reached]).toEqual(
     expect.arrayContaining([
+      'a task that asks',
       ...['read free', 'read own', 'read hub', 'ask', 'answered'],
       ...['call_approval_granted', 'call_approval_denied', 'call_denied', 'call_executed'],
     ]),

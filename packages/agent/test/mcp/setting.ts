@@ -17,6 +17,7 @@ import { McpSession } from '../../src/cli/mcp/session.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { GuardOptions } from '../../src/guard/options.ts';
 import { Guard } from '../../src/index.ts';
+import { MemoryStates } from '../../src/rounds/large-states.ts';
 import { RoundSeal } from '../../src/rounds/round-state.ts';
 import { Rounds } from '../../src/rounds/rounds.ts';
 import { MemoryNonces } from '../../src/rounds/used-nonces.ts';
@@ -28,7 +29,10 @@ export type Json = { readonly [name: string]: unknown };
 /** Rounds of calls that end with the process. */
 export const memoryRounds = (clock: Clock): ProxyRounds => {
   const nonces = new MemoryNonces(clock);
-  return new ProxyRounds(new Rounds({ seal: new RoundSeal(), nonces, clock, server: 'test' }), clock);
+  return new ProxyRounds(
+    new Rounds({ seal: new RoundSeal(), nonces, states: new MemoryStates(clock), clock, server: 'test' }),
+    clock,
+  );
 };
 
 /** A proxy's parts that most tests have alike: no pins, no tasks, rounds in memory, a minute for questions. */

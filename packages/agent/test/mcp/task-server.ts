@@ -12,9 +12,14 @@ const declared = ({ params }: Request): boolean => {
   );
 };
 
+const ask = (params: object) => ({ method: 'elicitation/create', params });
+
 export class TaskServer implements RunningServer {
   /** Calls that ran, and cancellations. */
   readonly lines: string[] = [];
+  /** Told of a call that brings answers; the server does not answer it. */
+  onAnswer: (answers: string) => void = () => {};
+  onUpdate: () => void = () => {};
   /** By the server's own ids. */
   readonly tasks = new Map<string, Json>();
 
@@ -22,6 +27,7 @@ export class TaskServer implements RunningServer {
     send: (sent) => {
       if (sent.kind !== 'request') return;
       const answer = this.#answer(sent);
+      if (!answer) return;
       queueMicrotask(() => message({ kind: 'response', id: sent.id, ...answer } as Message));
     },
     close: async () => {},
@@ -35,7 +41,17 @@ export class TaskServer implements RunningServer {
     this.tasks.set(`own-${this.tasks.size}`, task);
   }
 
-  #answer(request: Request): { readonly result: Json } | { readonly error: Json } {
+  /** Asks two things. */
+  #choose(answers: unknown): { readonly result: Json } | null {
+    const params = { message: 'sure?', requestedSchema: { type: 'object', properties: {} } };
+    const inputRequests = { one: ask(params), two: ask(params) };
+    if (answers === undefined)
+      return { result: { resultType: 'input_required', inputRequests, requestState: 'chosen' } };
+    this.onAnswer(JSON.stringify(answers));
+    return null;
+  }
+
+  #answer(request: Request): { readonly result: Json } | { readonly error: Json } | null {
     const { method, params } = request;
     const complete = { resultType: 'complete' };
     if (method === 'server/discover') {
@@ -45,17 +61,28 @@ export class TaskServer implements RunningServer {
     if (method === 'tools/list') {
       const inputSchema = { type: 'object' };
       return {
-        result: { ...complete, tools: [{ name: 'build', inputSchema }], ttlMs: 0, cacheScope: 'private' },
+        result: {
+          ...complete,
+          tools: ['build', 'choose'].map((name) => ({ name, inputSchema })),
+          ttlMs: 0,
+          cacheScope: 'private',
+        },
       };
     }
     const taskId = String(params.taskId);
     if (method === 'tasks/get' && this.tasks.has(taskId))
       return { result: { ...complete, taskId, ...this.tasks.get(taskId) } };
+    if (method === 'tasks/update') {
+      this.lines.push(`update ${taskId} ${JSON.stringify(params.inputResponses)}`);
+      this.onUpdate();
+      return { result: complete };
+    }
     if (method === 'tasks/cancel') {
       this.lines.push(`cancel ${taskId}`);
       return { result: complete };
     }
     if (method !== 'tools/call') return { error: { code: -32_601, message: 'no such method' } };
+    if (params.name === 'choose') return this.#choose(params.inputResponses);
     this.lines.push('build');
     if (!declared(request))
       return { result: { ...complete, content: [{ type: 'text', text: 'built at once' }] } };

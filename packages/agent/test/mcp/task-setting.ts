@@ -71,6 +71,8 @@ export interface ProxyPlan {
   readonly contracts?: readonly string[];
   readonly clock?: typeof systemClock;
   readonly sessions?: SessionStore;
+  /** Default: a random one. */
+  readonly sessionId?: string;
   /** Default: they end with the proxy. */
   readonly rounds?: ProxyRounds;
 }
@@ -92,7 +94,7 @@ export class TaskProxy {
 
   static async start(plan: ProxyPlan): Promise<TaskProxy> {
     const { way, server, hub, folder, token = null, contracts = [asking], clock = systemClock } = plan;
-    const { sessions, rounds = memoryRounds(clock) } = plan;
+    const { sessions, sessionId, rounds = memoryRounds(clock) } = plan;
     const client = new HubClient({
       url: hub.url,
       apiKey: 'svc_test',
@@ -102,10 +104,11 @@ export class TaskProxy {
     const guard = Guard.fromYaml(rules(...contracts), {
       ...{ openTelemetry: null, hub: client },
       ...(sessions === undefined ? {} : { sessions }),
+      ...(sessionId === undefined ? {} : { sessionId }),
     });
     const tasks = new ProxyTasks({
       files: new TaskFiles(join(folder, 'tasks'), clock),
-      ...{ clock, approvals: guard.approvals, scope: 'test' },
+      ...{ clock, guard, scope: 'test' },
       owner: token === null ? way : createHash('sha256').update(token).digest('hex'),
       told: (text) => proxy.told.push(text),
     });
@@ -157,9 +160,14 @@ export class TaskProxy {
     return this.#send({ jsonrpc: '2.0', id: this.#count, method, params: { ...params, _meta } });
   }
 
-  async call(name: string, args: object = {}): Promise<Json> {
-    const { result } = await this.request('tools/call', { name, arguments: args });
+  async call(name: string, args: object = {}, capabilities: object = taskCapabilities): Promise<Json> {
+    const { result } = await this.request('tools/call', { name, arguments: args }, capabilities);
     return result as Json;
+  }
+
+  async update(taskId: unknown, inputResponses: unknown): Promise<Json> {
+    const { result, error } = await this.request('tasks/update', { taskId, inputResponses });
+    return (result ?? error) as Json;
   }
 
   async task(taskId: unknown): Promise<Json> {
@@ -167,7 +175,7 @@ export class TaskProxy {
     return (result ?? error) as Json;
   }
 
-  /** The task, once it has ended. */
+  /** The task, once it has ended, or asks. */
   async ended(taskId: unknown): Promise<Json> {
     for (;;) {
       const task = await this.task(taskId);

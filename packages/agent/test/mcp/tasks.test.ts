@@ -1,9 +1,10 @@
 // Calls that go on without their client while people decide.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { MemorySessionStore } from '../../src/sessions.ts';
 import { until } from '../manual-clock.ts';
 import { pipedServer, ServerLog } from './pair-servers.ts';
 import { TaskServer } from './task-server.ts';
@@ -182,6 +183,39 @@ describe('a task', () => {
       status: 'failed',
       error: { message: expect.stringContaining('the outcome is not known') },
     });
+    expect(log.lines.filter((line) => line === 'slow')).toHaveLength(1);
+    expect(first.actions('slow').at(-1)).toBe('call_failed');
+    expect(second.actions('slow')).toEqual([]);
+  });
+
+  it('whose proxy was killed while the tool ran is recorded as failed, under its own id and not counted again', async () => {
+    const sessions = new MemorySessionStore();
+    const count = () => sessions.get('s:one:tool:slow');
+    const first = await start({ sessions, sessionId: 'one' });
+    const { taskId } = await first.call('slow');
+    approvals.decide(lastApproval(), 'approved');
+    await until(() => log.lines.includes('slow'), 'the tool');
+    expect(await count()).toBe('1');
+    const left = join(folder, 'left');
+    const again = join(folder, 'again');
+    for (const copy of [left, again])
+      await cp(join(folder, 'tasks'), join(copy, 'tasks'), { recursive: true });
+    const second = await start({ sessions, folder: left, sessionId: 'one' });
+    const failed = { status: 'failed', error: { message: expect.stringContaining('outcome is not known') } };
+    expect(await second.ended(taskId)).toMatchObject(failed);
+    // The second one was killed between the record and the end of the task.
+    const third = await start({ sessions, folder: again, sessionId: 'one' });
+    expect(await third.ended(taskId)).toMatchObject(failed);
+    const [begun] = first.guard.events.events;
+    for (const { guard } of [second, third]) {
+      expect(guard.events.events).toEqual([
+        expect.objectContaining({
+          ...{ action: 'call_failed', call_id: begun?.call_id, run_id: 'one', tool_success: false },
+          error: expect.stringContaining('outcome is not known'),
+        }),
+      ]);
+    }
+    expect(await count()).toBe('1');
     expect(log.lines.filter((line) => line === 'slow')).toHaveLength(1);
   });
 

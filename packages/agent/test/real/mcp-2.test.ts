@@ -164,6 +164,7 @@ describe('a tool that asks its user', () => {
     expect(actions()).toEqual(['call_approval_requested', 'call_approval_granted', 'call_executed']);
     const [requested, , executed] = guard.events.events;
     expect(executed).toMatchObject({ call_id: requested?.call_id, call_index: 0, rounds: 2 });
+    expect(executed?.answers).toEqual([{ round: 2, answers: yes }]);
 
     expect(await call('pay', { amount: 50 })).toMatchObject({
       isError: true,

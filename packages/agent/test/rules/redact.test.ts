@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runsOf } from '../../../../test/runs.ts';
+import { capPayload } from '../../src/record.ts';
 import {
-  capPayload,
   createRedaction,
   defaultRedaction,
   looksSecret,

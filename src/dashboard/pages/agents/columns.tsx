@@ -1,6 +1,7 @@
 // The columns of lists of agents.
 import type { Reply } from '../../lib/api.ts';
 import { counted } from '../../lib/text.ts';
+import { callsColumn } from '../../ui/calls-cell.tsx';
 import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Env, Name, Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -68,6 +69,7 @@ export const agentColumns: readonly Column<Agent>[] = [
     text: (row) => row.drift_since ?? '',
     cell: (row) => (row.drift_since ? <Time at={row.drift_since} /> : <span className="muted">–</span>),
   },
+  callsColumn('agent', (row) => row.agent_id),
   {
     key: 'coverage',
     label: 'Tools enforced',

@@ -1,16 +1,17 @@
 // The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
 import { type JSX, useEffect, useMemo, useState } from 'react';
-import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
-import type { Input } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
+import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
 import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted, middleCut, visible } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { PeekList, SearchInput, Views } from '../../ui/list.tsx';
+import { PeekList, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, PageHead, Select } from '../../ui/parts.tsx';
+import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { agentColumns } from './columns.tsx';
 import { AgentDetail } from './detail.tsx';
@@ -43,19 +44,27 @@ export default function Agents(): JSX.Element {
   );
 }
 
+const agentLanguage: QueryLanguage = {
+  grammar: agentGrammar,
+  earlier: ['search', 'status', 'connected', 'bundle'],
+  textOf: ({ connected, ...filters }) =>
+    textOfValues(agentGrammar, { search: null, status: 'is', connected: 'is', bundle: 'bundle' })({
+      ...filters,
+      connected: connected && (connected === 'true' ? 'connected' : 'away'),
+    }),
+};
+
 function Fleet(): JSX.Element {
-  const [{ search = '', status = '', connected = '', bundle = '' }, change] = useFilters();
+  const page = usePageQuery(agentLanguage);
+  const q = page.problem ? '' : page.text;
   const env = useEnv();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = {
     limit: pageSize,
     ...(env ? { env } : {}),
-    ...(search ? { search } : {}),
-    ...(status ? { status } : {}),
-    ...(connected ? { connected } : {}),
-    ...(bundle ? { bundle } : {}),
+    ...(q ? { q } : {}),
   };
-  const agentsQuery = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
+  const agentsQuery = usePages('listAgents', { query });
   const rows = useMemo(
     () => (agentsQuery.data?.pages ?? []).flatMap(({ reply }) => [...reply]),
     [agentsQuery.data],
@@ -71,37 +80,17 @@ function Fleet(): JSX.Element {
   }, [isOld, isSmall, isFetching, refetch]);
   return (
     <>
-      <div className="filter-bar">
-        <SearchInput items="agents" />
-        <Select
-          compact
-          label="Status"
-          value={status}
-          options={[
-            ['', 'Any status'],
-            ['current', displayWord('current')],
-            ['drift', displayWord('drift')],
-            ['unknown', 'unknown'],
-          ]}
-          onValue={(next) => change({ status: next })}
-        />
-        <Select
-          compact
-          label="Connection"
-          value={connected}
-          options={[
-            ['', 'Any connection'],
-            ['true', 'Connected'],
-            ['false', 'Not connected'],
-          ]}
-          onValue={(next) => change({ connected: next })}
-        />
-        {bundle && (
-          <Button icon="x" onClick={() => change({ bundle: undefined })}>
-            Document: {middleCut(visible(bundle), 40)}
-          </Button>
-        )}
-      </div>
+      <QueryBar
+        language={agentLanguage}
+        query={page}
+        placeholder="is:out_of_date bundle:shop agent:ci-*"
+        values={{ bundle: [...new Set(rows.flatMap((row) => row.resolved_bundle ?? []))] }}
+      />
+      <StateTerms
+        language={agentLanguage}
+        query={page}
+        words={['connected', 'away', 'current', 'out_of_date', 'unknown']}
+      />
       {selected.size > 0 && <BulkAssign ids={[...selected]} onLeft={(left) => setSelected(new Set(left))} />}
       {isOld && !isSmall && (
         <button type="button" className="pill" onClick={() => void refetch()}>
@@ -127,13 +116,7 @@ function Fleet(): JSX.Element {
           </span>
         }
         empty={
-          <Empty
-            title={
-              search || status || connected || bundle || env
-                ? 'No agents match these filters'
-                : 'No agents yet'
-            }
-          >
+          <Empty title={q || env ? 'No agents match these filters' : 'No agents yet'}>
             <p>Agents appear here when they connect or report a call with an API key.</p>
           </Empty>
         }

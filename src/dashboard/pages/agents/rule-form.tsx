@@ -1,16 +1,15 @@
 // The form of a new or existing assignment rule, with the number of current agents that it matches.
 
-import { type JSX, useState } from 'react';
+import type { JSX } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
-import type { ApiError, Input, Reply } from '../../lib/api.ts';
+import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
-import { Form } from '../../ui/form.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Data, Field, Select } from '../../ui/parts.tsx';
-import { FormFailed, QueryProblem } from '../../ui/query-result.tsx';
+import { Data } from '../../ui/parts.tsx';
+import { QueryProblem } from '../../ui/query-result.tsx';
+import { RecordForm } from '../../ui/resource.tsx';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 export type Rule = Reply<'listRules'>[number];
@@ -26,58 +25,36 @@ export const reaches = (pattern: string, tags: Tags, agent: Agent): boolean =>
 const touched = ['listRules', 'resolveRule', 'listAgents', 'getRegistration'] as const;
 
 interface Props {
-  /** The rule to edit, or `new`; null: the form is closed. */
-  readonly rule: Rule | 'new' | null;
+  /** Null: a new rule. */
+  readonly rule: Rule | null;
   /** Priorities of existing rules. */
   readonly taken: readonly number[];
   readonly onClose: () => void;
 }
 
-export const RuleForm = ({ rule, taken, onClose }: Props): JSX.Element => (
-  <Dialog
-    title={rule === 'new' || rule === null ? 'New rule' : 'Edit rule'}
-    open={rule !== null}
-    onClose={onClose}
-  >
-    {rule !== null && <RuleFields rule={rule === 'new' ? null : rule} taken={taken} onClose={onClose} />}
-  </Dialog>
-);
-
-function RuleFields({
-  rule,
-  taken,
-  onClose,
-}: {
-  readonly rule: Rule | null;
-  readonly taken: readonly number[];
-  readonly onClose: () => void;
-}): JSX.Element {
+export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
-  const [form, setForm] = useState({
-    pattern: rule?.pattern ?? '',
-    priority: rule === null ? '' : String(rule.priority),
-    tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
-    bundle: rule?.bundle_name ?? '',
-    env: rule?.env ?? 'production',
-  });
   const free = String(Math.max(0, ...taken) + 10);
-  const error: ApiError | null = make.error ?? update.error;
-  const fields = error?.fields ?? {};
-  const bundle = form.bundle || (bundles.data?.[0]?.name ?? '');
-  const names = new Set([
-    ...(bundles.data ?? []).map(({ name }) => name),
-    ...(bundle === '' ? [] : [bundle]),
-  ]);
-  const tags = tagsOf(form.tags);
-  const wrongTags = tagsProblem(form.tags);
-  const submit = (): void => {
+  const first = bundles.data?.[0]?.name ?? '';
+  const names = [
+    ...new Set([...(bundles.data ?? []).map(({ name }) => name), ...(rule ? [rule.bundle_name] : [])]),
+  ];
+  const initial = {
+    pattern: rule?.pattern ?? '',
+    tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
+    priority: rule === null ? '' : String(rule.priority),
+    bundle: rule?.bundle_name ?? '',
+    env: rule?.env ?? ('production' as string),
+  };
+  const submit = (form: typeof initial): void => {
+    const tags = tagsOf(form.tags);
     const body = {
       pattern: form.pattern,
       priority: Number(form.priority || free),
       tag_match: Object.keys(tags).length === 0 ? null : tags,
-      bundle_name: bundle,
+      bundle_name: form.bundle || first,
       env: form.env as Environment,
     };
     const onSuccess = ({ warnings }: Reply<'createRule'>): void => {
@@ -88,59 +65,40 @@ function RuleFields({
     else update.mutate({ params: { rule_id: rule.id }, body } as Input<'updateRule'>, { onSuccess });
   };
   return (
-    <Form onSubmit={submit}>
-      <Field
-        label="Agents"
-        required
-        maxLength={200}
-        value={form.pattern}
-        onValue={(pattern) => setForm({ ...form, pattern })}
-        help="An agent ID pattern, such as shop-*."
-        error={fields.pattern}
-      />
-      <Field
-        label="Required tags"
-        value={form.tags}
-        onValue={(next) => setForm({ ...form, tags: next })}
-        help="Enter name=value pairs, separated by commas. Leave empty to match all tags."
-        error={wrongTags ?? fields.tag_match}
-      />
-      <Field
-        label="Priority"
-        type="number"
-        min={0}
-        value={form.priority}
-        placeholder={free}
-        onValue={(priority) => setForm({ ...form, priority })}
-        help="The matching rule with the lowest number applies. Each number must be unique."
-        error={fields.priority}
-      />
-      <Select
-        label="Bundle"
-        value={bundle}
-        options={[...names].map((one) => [one, one] as const)}
-        onValue={(next) => setForm({ ...form, bundle: next })}
-      />
-      <QueryProblem query={bundles} />
-      <Select
-        label="Rule environment"
-        value={form.env}
-        options={envs.map((one) => [one, one] as const)}
-        onValue={(env) => setForm({ ...form, env: env as Environment })}
-      />
-      {form.pattern !== '' && <Reach pattern={form.pattern} tags={tags} env={form.env as Environment} />}
-      <FormFailed error={error} />
-      <ActButton
+    <Dialog title={rule === null ? 'New rule' : 'Edit rule'} open onClose={onClose}>
+      <RecordForm
+        initial={initial}
+        by={rule === null ? make : update}
+        act={rule === null ? 'Add rule' : 'Save rule'}
         operation="createRule"
-        envs={[form.env as Environment]}
-        kind="primary"
-        submit
-        busy={make.isPending || update.isPending}
-        disabled={bundle === '' || wrongTags !== null}
+        envs={({ env }) => [env as Environment]}
+        isOff={names.length === 0}
+        fields={({ tags }) => [
+          {
+            ...{ name: 'pattern', label: 'Agents', required: true, maxLength: 200 },
+            help: 'An agent ID pattern, such as shop-*.',
+          },
+          {
+            ...{ name: 'tags', sent: 'tag_match', label: 'Required tags', problem: tagsProblem(tags) },
+            help: 'Enter name=value pairs, separated by commas. Leave empty to match all tags.',
+          },
+          {
+            ...{ name: 'priority', label: 'Priority', type: 'number', min: 0, placeholder: free },
+            help: 'The matching rule with the lowest number applies. Each number must be unique.',
+          },
+          { name: 'bundle', label: 'Bundle', options: names.map((one) => [one, one] as const) },
+          { name: 'env', label: 'Rule environment', options: envs.map((one) => [one, one] as const) },
+        ]}
+        onSubmit={submit}
       >
-        {rule === null ? 'Add rule' : 'Save rule'}
-      </ActButton>
-    </Form>
+        {({ pattern, tags, env }) => (
+          <>
+            <QueryProblem query={bundles} />
+            {pattern !== '' && <Reach pattern={pattern} tags={tagsOf(tags)} env={env as Environment} />}
+          </>
+        )}
+      </RecordForm>
+    </Dialog>
   );
 }
 

@@ -1,26 +1,22 @@
 // Decided approvals: decider, time, channel and reason.
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useEffect, useMemo } from 'react';
+import { type JSX, useMemo } from 'react';
+import { approvalGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
-import { readOn, usePages } from '../../lib/query.ts';
-import { useEnv, useFilters } from '../../lib/search.ts';
+import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
+import { readOn, useFirstRow, usePages } from '../../lib/query.ts';
+import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Data, Empty, Name, Select, Skeleton, Time } from '../../ui/parts.tsx';
+import { Data, Empty, Name, Skeleton, Time } from '../../ui/parts.tsx';
+import { StateTerms } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { channelWord } from './model.ts';
 
 const pageSize = 100;
-const states = [
-  ['', 'Any outcome'],
-  ['approved', 'Approved'],
-  ['denied', 'Denied'],
-  ['timeout', 'Expired'],
-] as const;
-
 type Decided = Reply<'listApprovals'>[number];
 
 const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
@@ -67,21 +63,17 @@ const columns: readonly Column<Decided>[] = [
   },
 ];
 
-export function History(): JSX.Element {
+export const inboxLanguage: QueryLanguage = {
+  grammar: approvalGrammar,
+  earlier: ['search', 'status'],
+  textOf: textOfValues(approvalGrammar, { search: null, status: 'is' }),
+};
+
+export function History({ page }: { readonly page: PageQuery }): JSX.Element {
   const env = useEnv();
-  const [{ status = '', search = '' }, change] = useFilters();
   const navigate = useNavigate();
-  const selectedStatus = states.find(([key]) => key !== '' && key === status)?.[0] as
-    | 'approved'
-    | 'denied'
-    | 'timeout'
-    | undefined;
-  const query = {
-    limit: pageSize,
-    ...(selectedStatus ? { status: selectedStatus } : {}),
-    ...(env ? { env } : {}),
-    ...(search ? { search } : {}),
-  };
+  const q = page.problem ? '' : page.text;
+  const query = { limit: pageSize, ...(env ? { env } : {}), ...(q ? { q } : {}) };
   const approvalsQuery = usePages('listApprovals', { query });
   const rows = useMemo(
     () =>
@@ -90,33 +82,23 @@ export function History(): JSX.Element {
         .filter((one) => one.status !== 'pending'),
     [approvalsQuery.data],
   );
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = approvalsQuery;
-  // After an error, a click repeats the request.
-  const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
-  useEffect(() => {
-    // The newest approvals can all be pending.
-    if (isMoreWanted) void fetchNextPage();
-  }, [isMoreWanted, fetchNextPage]);
+  const { hasNextPage } = approvalsQuery;
+  // The newest approvals can all be pending.
+  useFirstRow(approvalsQuery, rows.length > 0);
   return (
     <div className="card">
       <div className="card-head">
-        <Select
-          compact
-          label="Outcome"
-          value={status}
-          options={states}
-          onValue={(next) => change({ status: next })}
-        />
+        <StateTerms language={inboxLanguage} query={page} words={['approved', 'denied', 'expired']} />
       </div>
       <QueryResult query={approvalsQuery}>
         {() =>
           rows.length === 0 && hasNextPage ? (
             <Skeleton />
           ) : rows.length === 0 ? (
-            <Empty title={search || selectedStatus ? 'No decisions match these filters' : 'No decisions yet'}>
+            <Empty title={q ? 'No decisions match these filters' : 'No decisions yet'}>
               <p>
-                {search || selectedStatus
-                  ? 'Change the search text, or select all outcomes.'
+                {q
+                  ? 'Change the query.'
                   : 'Approved and denied calls appear here with the decider, time, channel and reason.'}
               </p>
             </Empty>

@@ -2,14 +2,16 @@
 import './approvals.css';
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
+import { usePageQuery } from '../../lib/page-query.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { SearchInput, Views } from '../../ui/list.tsx';
+import { Views } from '../../ui/list.tsx';
 import { PageHead } from '../../ui/parts.tsx';
+import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { waitingInput } from '../home/ahead.ts';
-import { History } from './history.tsx';
+import { History, inboxLanguage } from './history.tsx';
 import { type Approval, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 import { Queue } from './queue.tsx';
@@ -19,16 +21,16 @@ import { useSnoozed } from './snooze.tsx';
 const max = 200;
 
 export default function Approvals(): JSX.Element {
-  const [{ view, search = '' }] = useFilters();
+  const [{ view }] = useFilters();
   const env = useEnv();
   const isSnoozed = useSnoozed();
+  const page = usePageQuery(inboxLanguage);
+  const q = page.problem ? '' : page.text;
   const input: Input<'listApprovals'> =
-    search === ''
-      ? waitingInput(env)
-      : { query: { status: 'pending', limit: max, search, ...(env ? { env } : {}) } };
+    q === '' ? waitingInput(env) : { query: { status: 'pending', limit: max, q, ...(env ? { env } : {}) } };
   const pending = useCall('listApprovals', input, { keep: true });
-  const isOld = useIsOld(pending, `${env} ${search}`);
-  const summary = pending.data && !isOld ? summaryOf(pending.data, search !== '') : null;
+  const isOld = useIsOld(pending, `${env} ${q}`);
+  const summary = pending.data && !isOld ? summaryOf(pending.data, q !== '') : null;
   return (
     <div className="page approvals-page">
       <PageHead title="Inbox" summary={summary}>
@@ -42,18 +44,21 @@ export default function Approvals(): JSX.Element {
           ['decided', 'Decided'],
         ]}
       >
-        <search className="filter-bar">
-          <SearchInput key={view} items="approvals" placeholder="Agent, tool, contract, message, person" />
-        </search>
+        <QueryBar
+          language={inboxLanguage}
+          query={page}
+          placeholder="tool:refund args.amount:>500 agent:ci-*"
+          values={valuesOf(pending.data ?? [])}
+        />
         {view === 'decided' ? (
-          <History />
+          <History page={page} />
         ) : (
           <QueryResult query={pending} isOld={isOld}>
             {(list) => (
               <Queue
                 key={view}
                 list={list.filter((one) => isSnoozed(one) === (view === 'snoozed'))}
-                narrowed={search !== ''}
+                narrowed={q !== ''}
                 isSnoozed={view === 'snoozed'}
                 isCut={list.length === max}
               />
@@ -64,6 +69,11 @@ export default function Approvals(): JSX.Element {
     </div>
   );
 }
+
+const valuesOf = (list: readonly Approval[]) => ({
+  tool: [...new Set(list.map((one) => one.tool_name))],
+  agent: [...new Set(list.map((one) => one.agent_id))],
+});
 
 /** Counts the sample run's approval separately, because the badge and Home leave it out. */
 function summaryOf(list: readonly Approval[], narrowed: boolean): string {

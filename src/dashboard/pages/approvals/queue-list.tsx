@@ -1,4 +1,4 @@
-// The list of the queue: the head of each group with its sum and its review, and a row for each call.
+// The rows of the queue: the head of each group with its sum and its review, and a row for each call.
 import type { JSX, ReactNode } from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { count, visible } from '../../lib/text.ts';
@@ -30,11 +30,11 @@ export interface QueueListProps {
 export function QueueList(props: QueueListProps): JSX.Element {
   const { sections, counts, onReview } = props;
   return (
-    <ul className="queue-list" aria-label="Queue">
+    <div role="grid" className="queue-list" aria-label="Approvals">
       {sections.map(({ key, group, rows }) => [
         group && (
-          <li key={key} className="queue-group">
-            <p>
+          <div role="row" key={key} className="queue-group">
+            <div role="gridcell">
               <Data text={group.tool} max={60} />
               {group.contracts.length > 0 && (
                 <>
@@ -44,13 +44,15 @@ export function QueueList(props: QueueListProps): JSX.Element {
               )}{' '}
               <Env name={group.env} /> {count(counts.get(key) ?? group.calls.length)}
               {moneyIn(group) && <span className="numbers"> Σ {moneyIn(group)}</span>}
-            </p>
-            <Review group={group} heldIds={props.heldIds} onReview={onReview} />
-          </li>
+            </div>
+            <div role="gridcell">
+              <Review group={group} heldIds={props.heldIds} onReview={onReview} />
+            </div>
+          </div>
         ),
         ...rows.map((row) => <Row key={row.id} row={row} isMember={group !== null} {...props} />),
       ])}
-    </ul>
+    </div>
   );
 }
 
@@ -93,9 +95,10 @@ function Row({
   const status = statusOf(row);
   const isHeld = heldIds.has(row.id);
   const isChosen = row.id === chosen?.id;
+  const content = below(row);
   return (
-    <li className={`queue-item ${status === 'pending' && !isHeld ? '' : 'queue-done'}`}>
-      <div className="queue-row">
+    <div role="row" className={`queue-item ${status === 'pending' && !isHeld ? '' : 'queue-done'}`}>
+      <div role="gridcell" className="queue-row">
         <input
           type="checkbox"
           aria-label={`Select ${visible(row.tool_name).slice(0, 60)} from ${visible(row.agent_id).slice(0, 60)}`}
@@ -126,7 +129,7 @@ function Row({
           {status === 'pending' ? <Countdown approval={row} /> : <Verdict word={status} />}
         </button>
       </div>
-      {below(row)}
-    </li>
+      {content && <div role="gridcell">{content}</div>}
+    </div>
   );
 }

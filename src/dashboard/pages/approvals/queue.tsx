@@ -254,7 +254,7 @@ const EmptyQueue = ({ narrowed, isSnoozed }: Pick<QueueProps, 'narrowed' | 'isSn
     </Empty>
   ) : narrowed ? (
     <Empty title="No pending approvals match these filters">
-      <p>Change the search text, or open the history.</p>
+      <p>Change the query, or open the decided approvals.</p>
     </Empty>
   ) : (
     <Empty title="No pending approvals">

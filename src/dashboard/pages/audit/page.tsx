@@ -2,19 +2,21 @@
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../audit/record.ts';
+import { auditGrammar } from '../../../event/rules/query/fields.ts';
 import { dayMs } from '../../../shared/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { readOn } from '../../lib/query.ts';
+import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
+import { readOn, useFirstRow } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Form } from '../../ui/form.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
-import { Button, Data, Empty, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Empty, PageHead, Select, Skeleton, Time } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
+import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
@@ -63,19 +65,33 @@ const actors: { readonly [view: string]: readonly string[] } = {
   machines: ['agent', 'key'],
   hub: ['system'],
 };
+const auditLanguage: QueryLanguage = {
+  grammar: auditGrammar,
+  parameters: {
+    by: 'actor',
+    action: 'action_type',
+    subject: Object.fromEntries(auditSubjects.map((subject) => [subject, { subject_type: subject }])),
+    agent: 'agent_id',
+    run: 'session_id',
+  },
+  earlier: ['actor', 'subject'],
+  textOf: textOfValues(auditGrammar, { actor: 'by', subject: 'subject' }),
+};
+
 /** No frame announces changed users, channels, settings and tools. */
 const lookMs = 15_000;
 
 export default function Audit(): JSX.Element {
   const me = useSignedIn();
-  const [{ subject = '', actor = '', days = '', view = 'people' }, change] = useFilters();
-  const [text, setText] = useState(actor);
+  const [{ days = '', view = 'people' }, change] = useFilters();
+  const page = usePageQuery(auditLanguage);
+  const { agent_id: agentId, session_id: sessionId, subject_type: subject, ...others } = page.parameters;
   // A moving start would create a new list each time.
   const [openedAt] = useState(() => serverNow());
   const filter = {
-    actor,
+    ...others,
     ...(actors[view] ? { actor_type: actors[view] } : {}),
-    ...(subject === '' ? { scope: 'all' } : { subject_type: [subject] }),
+    ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
     ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
   };
   const auditQuery = useHostedPages(
@@ -84,16 +100,22 @@ export default function Audit(): JSX.Element {
     ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
     { own: true },
   );
-  const rows = useMemo(
+  const loaded = useMemo(
     () => (auditQuery.data?.pages ?? []).flatMap(({ entries }) => entries),
     [auditQuery.data],
   );
+  const rows = loaded.filter(
+    (entry) =>
+      (agentId === undefined || entry.agent_id === agentId) &&
+      (sessionId === undefined || entry.session_id === sessionId),
+  );
+  useFirstRow(auditQuery, rows.length > 0);
   const peek = usePeek(rows, (entry) => entry.id, undefined);
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
   const head = newest.data?.entries[0]?.id;
   const isOld =
-    auditQuery.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
+    auditQuery.data !== undefined && head !== undefined && !loaded.some((entry) => entry.id === head);
   const isRead = peek.id !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
   const { refetch, isFetching } = auditQuery;
   useEffect(() => {
@@ -117,25 +139,14 @@ export default function Audit(): JSX.Element {
           ['everyone', 'All'],
         ]}
       >
-        <Form
-          className="filter-bar"
-          onSubmit={() => {
-            change({ actor: text.trim() });
-          }}
-        >
-          <Field label="Actor ID" value={text} maxLength={255} onValue={setText} placeholder="All actors" />
-          <Select
-            label="Subject"
-            value={subject}
-            options={[
-              ['', 'All subjects'],
-              ...auditSubjects.map((kind) => [kind, kind.replace('_', ' ')] as const),
-            ]}
-            onValue={(next) => change({ subject: next })}
+        <div className="filter-bar">
+          <QueryBar
+            language={auditLanguage}
+            query={page}
+            placeholder="action:key.created subject:channel agent:ci-1"
           />
           <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
-          <Button submit>Find entries</Button>
-        </Form>
+        </div>
         {isOld && isRead && (
           <button type="button" className="pill" onClick={() => void refetch()}>
             Show new entries
@@ -143,7 +154,9 @@ export default function Audit(): JSX.Element {
         )}
         <QueryResult query={auditQuery} rows={10}>
           {() =>
-            rows.length === 0 ? (
+            rows.length === 0 && auditQuery.hasNextPage ? (
+              <Skeleton />
+            ) : rows.length === 0 ? (
               <Empty title="No entries match these filters">
                 <p>
                   Choose a longer period, another subject or other actors. Entries appear here when somebody
@@ -173,7 +186,7 @@ export default function Audit(): JSX.Element {
       </Views>
       {peek.row && (
         <Peek key={peek.row.id} title="Audit entry" onClose={peek.close}>
-          <One entry={peek.row} onActor={(who) => change({ actor: who, peek: undefined })} />
+          <One entry={peek.row} onActor={(who) => page.change(auditLanguage.textOf({ actor: who }))} />
         </Peek>
       )}
     </div>

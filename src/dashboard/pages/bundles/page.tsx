@@ -11,13 +11,12 @@ import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { PeekList } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, TabHead, Time } from '../../ui/parts.tsx';
+import { Button, Env, TabHead, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
@@ -64,46 +63,54 @@ const columns: readonly Column<Row>[] = [
   timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
 
+const bundles: Resource<Row> = {
+  name: 'bundles',
+  noun: 'bundle',
+  keyOf: (row) => row.name,
+  columns,
+  linkOf: (row) => linkTo.bundle(row.name),
+  title: (row) => `Bundle ${row.name}`,
+  peek: (row) => <BundlePeek name={row.name} />,
+  add: {
+    label: 'Upload bundle',
+    icon: 'upload',
+    kind: 'primary',
+    operation: 'uploadBundle',
+    dialog: (close) => <Upload onClose={close} />,
+  },
+};
+
 export function Bundles(): JSX.Element {
   const env = useEnv();
-  const [uploading, setUploading] = useState(false);
-  useCommand('uploadBundle', () => setUploading(true), { why: useRefusal('uploadBundle') });
+  const adding = useState(false);
+  useCommand('uploadBundle', () => adding[1](true), { why: useRefusal('uploadBundle') });
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   const rows = (bundlesQuery.data ?? []).filter((row) => !env || row.deployed_envs.includes(env));
+  const empty = {
+    title: env ? `No bundles deployed to ${env}` : 'No bundles yet',
+    text: 'Bundles appear here when you deploy a composition or upload a bundle.',
+  };
   return (
-    <>
-      <TabHead
-        summary={
-          bundlesQuery.data &&
-          `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
-        }
-      >
-        <ActButton operation="uploadBundle" kind="primary" icon="upload" onClick={() => setUploading(true)}>
-          Upload bundle
-        </ActButton>
-      </TabHead>
-      <PeekList
-        query={bundlesQuery}
-        name="bundles"
-        row="bundle"
-        rows={rows}
-        columns={columns}
-        keyOf={(row) => row.name}
-        empty={
-          <Empty title={env ? `No bundles deployed to ${env}` : 'No bundles yet'}>
-            <p>Bundles appear here when you deploy a composition or upload a bundle.</p>
-          </Empty>
-        }
-        linkOf={(row) => linkTo.bundle(row.name)}
-        title={(row) => `Bundle ${row.name}`}
-        peek={(row) => <BundlePeek name={row.name} />}
-      />
-      <Upload open={uploading} onClose={() => setUploading(false)} />
-    </>
+    <ResourceView
+      resource={{ ...bundles, empty }}
+      query={bundlesQuery}
+      rows={rows}
+      adding={adding}
+      head={(add) => (
+        <TabHead
+          summary={
+            bundlesQuery.data &&
+            `${counted(rows.length, 'bundle')} ${env ? `deployed to ${env}` : 'in the hub'}.`
+          }
+        >
+          {add}
+        </TabHead>
+      )}
+    />
   );
 }
 
-function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+function Upload({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [draft, setDraft] = useDraft<{ readonly text: string }>('bundle');
   const text = draft?.text ?? starterBundle;
   const setText = (next: string): void => {
@@ -118,8 +125,8 @@ function Upload({ open, onClose }: { readonly open: boolean; readonly onClose: (
     onClose();
   };
   return (
-    <Dialog title="Upload bundle" shape="wide" open={open} onClose={onClose}>
-      {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
+    <Dialog title="Upload bundle" shape="wide" open onClose={onClose}>
+      <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />
       <Problems problems={problems} />
       {upload.error && <Failed error={upload.error} />}
       <div className="decide-buttons">

@@ -8,9 +8,9 @@ import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { proseColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Empty, PageHead, Time, Verdict } from '../../ui/parts.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
 
@@ -46,65 +46,62 @@ const columns: readonly Column<Channel>[] = [
   },
 ];
 
-const linkOf = ({ id }: Channel) => linkTo.channel(id);
+const channels: Resource<Channel> = {
+  name: 'channels',
+  noun: 'channel',
+  keyOf: (channel) => channel.id,
+  columns,
+  linkOf: ({ id }) => linkTo.channel(id),
+  empty: {
+    title: 'No channels yet',
+    text: 'A channel sends approvals to a chat, an e-mail address or a webhook. Channels appear here when an admin adds them.',
+  },
+};
 
 export default function Channels(): JSX.Element {
   const me = useSignedIn();
   const navigate = useNavigate();
   const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
-  const [making, setMaking] = useState(false);
-  useCommand('addChannel', me.is_admin ? () => setMaking(true) : null);
+  const adding = useState(false);
+  useCommand('addChannel', me.is_admin ? () => adding[1](true) : null);
+  const go = (channel: Channel): void => void navigate({ ...linkTo.channel(channel.id) });
+  const add = {
+    label: 'Add channel',
+    kind: 'primary',
+    dialog: (close: () => void) => (
+      <Dialog title="Add channel" open onClose={close}>
+        <ChannelForm
+          onDone={(made) => {
+            close();
+            go(made);
+          }}
+        />
+      </Dialog>
+    ),
+  } as const;
   const rows = channelsQuery.data ?? [];
   const on = rows.filter(({ enabled }) => enabled).length;
   return (
     <div className="page">
-      <PageHead
-        title="Channels"
-        summary={
-          channelsQuery.data &&
-          (on === 0
-            ? 'No notification channels. Approvals appear in this console only.'
-            : `${counted(on, 'active channel')}.`)
-        }
-      >
-        {me.is_admin ? (
-          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
-            Add channel
-          </Button>
-        ) : (
-          <p className="muted">Only admins can change channels.</p>
+      <ResourceView
+        resource={{ ...channels, onOpen: go, ...(me.is_admin ? { add } : {}) }}
+        query={channelsQuery}
+        rows={rows}
+        adding={adding}
+        head={(button) => (
+          <PageHead
+            title="Channels"
+            summary={
+              channelsQuery.data &&
+              (on === 0
+                ? 'No notification channels. Approvals appear in this console only.'
+                : `${counted(on, 'active channel')}.`)
+            }
+          >
+            {button ?? <p className="muted">Only admins can change channels.</p>}
+          </PageHead>
         )}
-      </PageHead>
-      <QueryResult query={channelsQuery}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title="No channels yet">
-              <p>
-                A channel sends approvals to a chat, an e-mail address or a webhook. Channels appear here when
-                an admin adds them.
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              name="channels"
-              row="channel"
-              rows={rows}
-              columns={columns}
-              keyOf={(channel) => channel.id}
-              linkOf={linkOf}
-              onOpen={(channel) => void navigate({ ...linkOf(channel) })}
-            />
-          )
-        }
-      </QueryResult>
-      <Dialog title="Add channel" open={making} onClose={() => setMaking(false)}>
-        <ChannelForm
-          onDone={(made) => {
-            setMaking(false);
-            void navigate({ ...linkOf(made) });
-          }}
-        />
-      </Dialog>
+      />
     </div>
   );
 }

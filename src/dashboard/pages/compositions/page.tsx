@@ -8,13 +8,10 @@ import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Form } from '../../ui/form.tsx';
-import { PeekList } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Field, Name, Select, TabHead } from '../../ui/parts.tsx';
-import { FormFailed } from '../../ui/query-result.tsx';
+import { Name, TabHead } from '../../ui/parts.tsx';
+import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CompositionPeek } from './detail.tsx';
 
@@ -46,111 +43,94 @@ const columns: readonly Column<Row>[] = [
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
+const compositions: Resource<Row> = {
+  name: 'compositions',
+  noun: 'composition',
+  keyOf: (row) => row.name,
+  columns,
+  linkOf: (row) => linkTo.composition(row.name),
+  title: (row) => `Composition ${row.name}`,
+  peek: (row) => <CompositionPeek name={row.name} />,
+  add: {
+    label: 'New composition',
+    kind: 'primary',
+    operation: 'createComposition',
+    dialog: (close) => <Make onClose={close} />,
+  },
+  empty: {
+    title: 'No compositions yet',
+    text: 'Compositions appear here when you create them. A composition orders library contracts for deployment.',
+  },
+};
+
 export function Compositions(): JSX.Element {
-  const [making, setMaking] = useState(false);
-  useCommand('newComposition', () => setMaking(true), { why: useRefusal('createComposition') });
+  const adding = useState(false);
+  useCommand('newComposition', () => adding[1](true), { why: useRefusal('createComposition') });
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
+  const rows = compositionsQuery.data ?? [];
   return (
-    <>
-      <TabHead
-        summary={compositionsQuery.data && `${counted(compositionsQuery.data.length, 'composition')}.`}
-      >
-        <ActButton operation="createComposition" kind="primary" icon="plus" onClick={() => setMaking(true)}>
-          New composition
-        </ActButton>
-      </TabHead>
-      <PeekList
-        query={compositionsQuery}
-        name="compositions"
-        row="composition"
-        rows={compositionsQuery.data ?? []}
-        columns={columns}
-        keyOf={(row) => row.name}
-        empty={
-          <Empty title="No compositions yet">
-            <p>
-              Compositions appear here when you create them. A composition orders library contracts for
-              deployment.
-            </p>
-          </Empty>
-        }
-        linkOf={(row) => linkTo.composition(row.name)}
-        title={(row) => `Composition ${row.name}`}
-        peek={(row) => <CompositionPeek name={row.name} />}
-      />
-      <Make open={making} onClose={() => setMaking(false)} />
-    </>
+    <ResourceView
+      resource={compositions}
+      query={compositionsQuery}
+      rows={rows}
+      adding={adding}
+      head={(add) => (
+        <TabHead summary={compositionsQuery.data && `${counted(rows.length, 'composition')}.`}>{add}</TabHead>
+      )}
+    />
   );
 }
 
-function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const make = useAction('createComposition', ['listCompositions']);
   const navigate = useNavigate();
-  const [form, setForm] = useState({ name: '', description: '', mode: 'enforce', kind: '' });
-  const fields = make.error?.fields ?? {};
-  const done = (): void => {
-    say(`${form.name} created. Add contracts to it.`, 'allow');
-    onClose();
-    void navigate({ ...linkTo.composition(form.name) });
-  };
   return (
-    <Dialog title="New composition" open={open} onClose={onClose}>
-      <Form
-        onSubmit={() => {
+    <Dialog title="New composition" open onClose={onClose}>
+      <RecordForm
+        initial={{ name: '', description: '', mode: 'enforce', kind: '' }}
+        by={make}
+        act="Create composition"
+        fields={() => [
+          { name: 'name', label: 'Name', required: true, help: 'Also the name of the deployed bundle.' },
+          { name: 'description', label: 'Description' },
+          {
+            ...{ name: 'mode', label: 'Default mode' },
+            options: [
+              ['enforce', 'enforce: contracts apply'],
+              ['observe', 'observe: contracts only record'],
+            ],
+          },
+          {
+            ...{ name: 'kind', label: 'Document' },
+            options: [
+              ['', 'hub default'],
+              ['bundle', 'contract bundle: for /api/v1 agents'],
+              ['ruleset', 'ruleset: for /v1 agents'],
+            ],
+          },
+        ]}
+        onSubmit={({ name, description, mode, kind }) => {
+          const body = { name, description: description || null };
           make.mutate(
             {
-              body: {
-                name: form.name,
-                description: form.description || null,
-                defaults_mode: form.mode,
-                document_kind: form.kind || null,
-              },
+              body: { ...body, defaults_mode: mode, document_kind: kind || null },
             } as Input<'createComposition'>,
-            { onSuccess: done },
+            {
+              onSuccess: () => {
+                say(`${name} created. Add contracts to it.`, 'allow');
+                onClose();
+                void navigate({ ...linkTo.composition(name) });
+              },
+            },
           );
         }}
       >
-        <Field
-          label="Name"
-          required
-          value={form.name}
-          onValue={(name) => setForm({ ...form, name })}
-          help="Also the name of the deployed bundle."
-          error={fields.name}
-        />
-        <Field
-          label="Description"
-          value={form.description}
-          onValue={(description) => setForm({ ...form, description })}
-          error={fields.description}
-        />
-        <Select
-          label="Default mode"
-          value={form.mode}
-          options={[
-            ['enforce', 'enforce: contracts apply'],
-            ['observe', 'observe: contracts only record'],
-          ]}
-          onValue={(mode) => setForm({ ...form, mode })}
-        />
-        <Select
-          label="Document"
-          value={form.kind}
-          options={[
-            ['', 'hub default'],
-            ['bundle', 'contract bundle: for /api/v1 agents'],
-            ['ruleset', 'ruleset: for /v1 agents'],
-          ]}
-          onValue={(kind) => setForm({ ...form, kind })}
-        />
-        <p className="muted">
-          Some agents load only one kind of document. Agents built with reeve-agent load both.
-        </p>
-        <FormFailed error={make.error} />
-        <Button kind="primary" submit busy={make.isPending}>
-          Create composition
-        </Button>
-      </Form>
+        {() => (
+          <p className="muted">
+            Some agents load only one kind of document. Agents built with reeve-agent load both.
+          </p>
+        )}
+      </RecordForm>
     </Dialog>
   );
 }

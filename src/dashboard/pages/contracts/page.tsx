@@ -10,6 +10,7 @@ import { useCall, useIsOld } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
+import { callsColumn } from '../../ui/calls-cell.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { PeekList, SearchInput } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
@@ -65,6 +66,7 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.usage_count,
     cell: (row) => row.usage_count,
   },
+  callsColumn('contract', (row) => row.contract_id),
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 

@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useEventQuery } from '../../lib/event-query.ts';
+import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
 import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -19,6 +19,7 @@ import { Icon } from '../../ui/icons.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
 import { Button, Empty, PageHead, PreciseTime, TabHead, ZoneSelect } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
+import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
@@ -27,7 +28,6 @@ import { EventDetail } from './detail.tsx';
 import type { FacetName } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import { bucketMsOf, filterOf, questionOf } from './filters.ts';
-import { QueryBar } from './query-bar.tsx';
 import { bucketsOfRows, visibleEvents } from './sample-events.ts';
 import { SavedViews } from './saved-views.tsx';
 import { useSearchFurther } from './search-further.ts';
@@ -161,7 +161,15 @@ function SearchBar(): JSX.Element {
       contract: topOf('decision_name'),
     };
   }, [data]);
-  return <QueryBar values={values} />;
+  useCommand('searchEvents', () => document.querySelector<HTMLElement>('.query-bar input')?.focus());
+  return (
+    <QueryBar
+      language={eventLanguage}
+      query={useEventQuery()}
+      placeholder="verdict:denied tool:run_sql args.path:*.env"
+      values={values}
+    />
+  );
 }
 
 function Histogram({

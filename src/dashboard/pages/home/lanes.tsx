@@ -8,10 +8,10 @@ import { usePrefs } from '../../lib/prefs.ts';
 import { useCall } from '../../lib/query.ts';
 import { fixedRange, type Span } from '../../lib/range.ts';
 import { useEnv } from '../../lib/search.ts';
+import { barsOf } from '../../lib/series.ts';
 import { clockTime, count, counted, middleCut, visible } from '../../lib/text.ts';
 import { chartEnd, laneLabelWidth, type Track } from '../../ui/chart.ts';
 import { TimeChart } from '../../ui/time-chart.tsx';
-import { barsOf } from './series.ts';
 
 const number = (value: number | null): string => count(value ?? 0);
 const tracks: readonly Track[] = [

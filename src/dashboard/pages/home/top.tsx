@@ -4,11 +4,11 @@ import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { type Moving, useCall } from '../../lib/query.ts';
 import type { Env } from '../../lib/search.ts';
+import { barsOf, callsOf } from '../../lib/series.ts';
 import { count } from '../../lib/text.ts';
 import { Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, Sparkline } from '../../ui/ribbon.tsx';
-import { barsOf, callsOf } from './series.ts';
 
 const lists = [
   ['contract', 'Top contracts', 'decision_name', 48],

@@ -10,14 +10,11 @@ import { useRefusal } from '../../lib/may.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { usePeek } from '../../ui/list.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Empty, Env, TabHead, Time } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Env, TabHead, Time } from '../../ui/parts.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { RulesetForm } from './form.tsx';
 
 type Ruleset = HostedReply<'hostedListRulesets'>['rulesets'][number];
@@ -63,74 +60,69 @@ const columns: readonly Column<Ruleset>[] = [
   timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
-/** A bundle may have the same name, and stands on the same page. */
-const keyOf = ({ name }: Ruleset): string => `ruleset ${name}`;
+const rulesets: Resource<Ruleset> = {
+  name: 'rulesets',
+  noun: 'ruleset',
+  sortAs: 'rulesets_sort',
+  // A bundle may have the same name, and stands on the same page.
+  keyOf: ({ name }) => `ruleset ${name}`,
+  columns,
+  linkOf: ({ name }) => linkTo.ruleset(name),
+  title: ({ name }) => `Ruleset ${name}`,
+  peek: (one) => <RulesetPeek ruleset={one} />,
+  add: {
+    label: 'New ruleset',
+    kind: 'primary',
+    operation: 'hostedPutRuleset',
+    dialog: (close) => <NewRuleset onClose={close} />,
+  },
+};
+
+function NewRuleset({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const navigate = useNavigate();
+  return (
+    <Dialog title="New ruleset" shape="wide" open onClose={onClose}>
+      <RulesetForm
+        onDone={(name) => {
+          onClose();
+          void navigate({ ...linkTo.ruleset(name) });
+        }}
+      />
+    </Dialog>
+  );
+}
 
 export function Rulesets(): JSX.Element {
-  const navigate = useNavigate();
   const env = useEnv();
-  const [making, setMaking] = useState(false);
-  useCommand('newRuleset', () => setMaking(true), { why: useRefusal('hostedPutRuleset') });
+  const adding = useState(false);
+  useCommand('newRuleset', () => adding[1](true), { why: useRefusal('hostedPutRuleset') });
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const loaded = useMemo(
     () => (rulesetsQuery.data?.pages ?? []).flatMap(({ rulesets }) => rulesets),
     [rulesetsQuery.data],
   );
   const rows = env ? loaded.filter(({ deployed }) => deployed.some((one) => one.env === env)) : loaded;
-  const peek = usePeek(rows, keyOf, (one) => linkTo.ruleset(one.name));
+  const empty = {
+    title: env ? `No rulesets deployed to ${env}` : 'No rulesets yet',
+    text: 'Rulesets appear here when you create them. Agents that use the /v1 API load rulesets.',
+  };
   return (
-    <>
-      <TabHead
-        summary={
-          rulesetsQuery.data &&
-          `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
-        }
-      >
-        <ActButton operation="hostedPutRuleset" kind="primary" icon="plus" onClick={() => setMaking(true)}>
-          New ruleset
-        </ActButton>
-      </TabHead>
-      <QueryResult query={rulesetsQuery} rows={6}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={env ? `No rulesets deployed to ${env}` : 'No rulesets yet'}>
-              <p>Rulesets appear here when you create them. Agents that use the /v1 API load rulesets.</p>
-            </Empty>
-          ) : (
-            <Table
-              name="rulesets"
-              row="ruleset"
-              rows={rows}
-              columns={columns}
-              sortAs="rulesets_sort"
-              keyOf={keyOf}
-              chosen={peek.id}
-              onOpen={peek.open}
-              linkOf={(one) => linkTo.ruleset(one.name)}
-              onEnd={() => readOn(rulesetsQuery)}
-            />
-          )
-        }
-      </QueryResult>
-      <Dialog title="New ruleset" shape="wide" open={making} onClose={() => setMaking(false)}>
-        <RulesetForm
-          onDone={(name) => {
-            setMaking(false);
-            void navigate({ ...linkTo.ruleset(name) });
-          }}
-        />
-      </Dialog>
-      {peek.row && (
-        <Peek
-          key={peek.row.name}
-          title={`Ruleset ${peek.row.name}`}
-          page={linkTo.ruleset(peek.row.name)}
-          onClose={peek.close}
+    <ResourceView
+      resource={{ ...rulesets, empty, onEnd: () => readOn(rulesetsQuery) }}
+      query={rulesetsQuery}
+      rows={rows}
+      adding={adding}
+      head={(add) => (
+        <TabHead
+          summary={
+            rulesetsQuery.data &&
+            `${counted(rows.length, 'ruleset')}${rulesetsQuery.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
+          }
         >
-          <RulesetPeek ruleset={peek.row} />
-        </Peek>
+          {add}
+        </TabHead>
       )}
-    </>
+    />
   );
 }
 

@@ -26,7 +26,7 @@ export function RunDetail({
   session,
   isPeek = false,
 }: RunPlace & {
-  /** Without the evidence and the values. */
+  /** Without the values, and of the evidence only the verification. */
   readonly isPeek?: boolean;
 }): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', {
@@ -42,7 +42,7 @@ export function RunDetail({
           </p>
         ) : (
           <>
-            {!isPeek && <Evidence agent={agent} session={session} />}
+            <Evidence agent={agent} session={session} isPeek={isPeek} />
             <Head run={run} />
             {run.workflow && <Workflow agent={agent} session={session} />}
             <Timeline agent={agent} session={session} startedAt={run.started_at} />

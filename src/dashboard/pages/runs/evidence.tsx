@@ -13,9 +13,12 @@ import { type Bundle, bundleIn, CheckResult, maxFile } from '../evidence/bundle-
 export function Evidence({
   agent,
   session,
+  isPeek,
 }: {
   readonly agent: string;
   readonly session: string;
+  /** Only the verification: files and keys are on the page of the run. */
+  readonly isPeek: boolean;
 }): JSX.Element {
   const fetched = useHostedAction('hostedRunBundle');
   const [keys, keep] = usePinnedKeys();
@@ -38,10 +41,12 @@ export function Evidence({
   return (
     <section className="form" aria-label="Seal">
       <h2>Seal</h2>
-      <p className="muted">
-        The decision bundle contains the events of the run in a signed chain. This browser verifies it with
-        your pinned keys. To verify a file elsewhere, use <code>reeve-agent verify</code>.
-      </p>
+      {!isPeek && (
+        <p className="muted">
+          The decision bundle contains the events of the run in a signed chain. This browser verifies it with
+          your pinned keys. To verify a file elsewhere, use <code>reeve-agent verify</code>.
+        </p>
+      )}
       <div className="decide-buttons">
         <Button
           icon="check"
@@ -53,16 +58,18 @@ export function Evidence({
         >
           Verify run
         </Button>
-        <FileButton
-          label="Verify file"
-          accept=".json"
-          maxBytes={maxFile}
-          onText={(text) => {
-            setRefused(null);
-            setBundle(bundleIn(text));
-          }}
-          onRefused={setRefused}
-        />
+        {!isPeek && (
+          <FileButton
+            label="Verify file"
+            accept=".json"
+            maxBytes={maxFile}
+            onText={(text) => {
+              setRefused(null);
+              setBundle(bundleIn(text));
+            }}
+            onRefused={setRefused}
+          />
+        )}
         {bundle && (
           <Button
             icon="download"
@@ -81,7 +88,7 @@ export function Evidence({
       {bundle && checked && (
         <CheckResult result={checked} bundle={bundle} run={params} keys={keys} onPin={keep} />
       )}
-      <PinnedKeys keys={keys} onKeys={keep} />
+      {!isPeek && <PinnedKeys keys={keys} onKeys={keep} />}
     </section>
   );
 }

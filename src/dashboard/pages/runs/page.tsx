@@ -1,19 +1,20 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
 
-import { type JSX, useMemo, useState } from 'react';
-import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { type JSX, useMemo } from 'react';
+import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
-import { readOn } from '../../lib/query.ts';
-import { useEnv, useFilters } from '../../lib/search.ts';
+import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
+import { readOn, useFirstRow } from '../../lib/query.ts';
+import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Form } from '../../ui/form.tsx';
 import { usePeek } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Empty, Name, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
+import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
@@ -47,66 +48,58 @@ const columns: readonly Column<Run>[] = [
   timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.2),
 ];
 
-const runStatuses = [
-  'active',
-  'approval_pending',
-  'blocked',
-  'completed',
-  'stale',
-] as const satisfies readonly Run['status'][];
-const statuses = [
-  ['', 'Any status'],
-  ...runStatuses.map((status) => [status, displayWord(status)] as const),
-] as const;
+const runLanguage: QueryLanguage = {
+  grammar: runGrammar,
+  parameters: {
+    is: {
+      running: { status: 'active' },
+      pending: { status: 'approval_pending' },
+      denied: { status: 'blocked' },
+      completed: { status: 'completed' },
+      stale: { status: 'stale' },
+    },
+    agent: 'agent_id',
+    run: 'session_id',
+    env: 'env',
+  },
+  earlier: ['status', 'agent_id'],
+  textOf: textOfValues(runGrammar, { status: 'is', agent_id: 'agent' }),
+};
 
 const keyOf = (run: Run): string => runKey(run.agent_id, run.session_id);
 const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
 export default function Runs(): JSX.Element {
-  const [{ status = '', agent_id: agent = '' }, change] = useFilters();
-  const env = useEnv();
-  const [text, setText] = useState(agent);
-  const query = { limit: 100, status, agent_id: agent };
+  const page = usePageQuery(runLanguage);
+  const { env: queriedEnv, ...filters } = page.parameters;
+  const chosenEnv = useEnv();
+  const env = queriedEnv ?? chosenEnv;
+  const isNarrowed = Object.keys(filters).length > 0;
+  const query = { limit: 100, ...filters };
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
+  useFirstRow(runsQuery, rows.length > 0);
   const peek = usePeek(rows, keyOf, linkOf);
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
       <PageHead
         title="Runs"
-        summary={runsQuery.data && `${counted(total, 'run')}${status || agent ? ' found' : ''}.`}
+        summary={runsQuery.data && `${counted(total, 'run')}${isNarrowed ? ' found' : ''}.`}
       />
-      <Form
-        className="filter-bar"
-        onSubmit={() => {
-          change({ agent_id: text.trim() });
-        }}
-      >
-        <label className="field">
-          <span className="heard">Agent ID</span>
-          <input
-            type="search"
-            value={text}
-            maxLength={255}
-            placeholder="Complete agent ID"
-            onChange={(event) => setText(event.target.value)}
-          />
-        </label>
-        <Select
-          compact
-          label="Status"
-          value={status}
-          options={statuses}
-          onValue={(next) => change({ status: next })}
-        />
-        <Button submit>Find runs</Button>
-      </Form>
+      <QueryBar language={runLanguage} query={page} placeholder="is:denied agent:checkout-010" />
+      <StateTerms
+        language={runLanguage}
+        query={page}
+        words={['running', 'pending', 'denied', 'completed', 'stale']}
+      />
       <QueryResult query={runsQuery} rows={10}>
         {() =>
-          rows.length === 0 ? (
-            <NoRuns filtered={status !== '' || agent !== '' || env !== undefined} />
+          rows.length === 0 && runsQuery.hasNextPage ? (
+            <Skeleton />
+          ) : rows.length === 0 ? (
+            <NoRuns filtered={isNarrowed || env !== undefined} />
           ) : (
             <Table
               name="runs"
@@ -149,7 +142,7 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
   if (filtered) {
     return (
       <Empty title="No runs match these filters">
-        <p>Select another status, agent or environment.</p>
+        <p>Change the query, or select another environment.</p>
       </Empty>
     );
   }

@@ -1,30 +1,18 @@
 // The link by which somebody chooses a password: shown once, for an admin to hand over.
 import type { JSX } from 'react';
-
 import { useAction } from '../../lib/query.ts';
-import { copyText } from '../../ui/download.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { CopySecret } from '../../ui/copy-secret.tsx';
+import { Dialog } from '../../ui/overlay.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 
 /** An invitation's link, which the hub does not show again. */
-export function InviteLink({ url }: { readonly url: string }): JSX.Element {
-  const copy = async (): Promise<void> =>
-    say(
-      (await copyText(url))
-        ? 'Link copied.'
-        : 'The browser blocked the clipboard. Select the link and copy it.',
-    );
-  return (
-    <>
-      <p>Send this link to the user. It works once, within 7 days, and the hub does not show it again.</p>
-      <p className="mono wrap">{url}</p>
-      <Button kind="primary" onClick={() => void copy()}>
-        Copy link
-      </Button>
-    </>
-  );
-}
+export const InviteLink = ({ url }: { readonly url: string }): JSX.Element => (
+  <>
+    <p>Send this link to the user. It works once, within 7 days, and the hub does not show it again.</p>
+    <CopySecret text={url} noun="link" />
+  </>
+);
 
 interface RenewProps {
   readonly user: { readonly user_id: string; readonly email: string };

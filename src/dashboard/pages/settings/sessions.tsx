@@ -2,10 +2,11 @@
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Time } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
-import { Table } from '../../ui/table.tsx';
+import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
 
 type Session = Reply<'listOwnSessions'>[number];
 
@@ -16,73 +17,44 @@ const methods = {
   oidc: 'single sign-on',
 } as const;
 
-interface ListProps {
-  readonly sessions: readonly Session[];
-  readonly name: string;
-  /** Ends one of them; absent: they end together. */
-  readonly onEnd?: (session: Session) => void;
-}
-
-const SessionTable = ({ sessions, name, onEnd }: ListProps): JSX.Element => (
-  <Table
-    name={name}
-    row="session"
-    sortAs={`${name}_sort`}
-    rows={sessions}
-    keyOf={(session) => session.id}
-    columns={[
-      {
-        key: 'browser',
-        label: 'Browser',
-        width: 2,
-        sort: (session) => session.browser ?? '',
-        cell: (session) => (
-          <>
-            {session.browser ?? 'Unknown'} {session.current && <span className="tag">this one</span>}
-          </>
-        ),
-      },
-      {
-        key: 'network',
-        label: 'Network',
-        width: 1.4,
-        sort: (session) => session.network ?? '',
-        cell: (session) => <span className="mono">{session.network ?? 'unknown'}</span>,
-      },
-      {
-        key: 'method',
-        label: 'Signed in by',
-        sort: (session) => session.method ?? '',
-        cell: (session) => (session.method ? methods[session.method] : 'unknown'),
-      },
-      {
-        key: 'seen',
-        label: 'Last seen',
-        sort: (session) => Date.parse(session.last_seen_at),
-        text: (session) => session.last_seen_at,
-        cell: (session) => <Time at={session.last_seen_at} className="muted" />,
-      },
-      ...(onEnd
-        ? [
-            {
-              key: 'actions',
-              label: 'Actions',
-              cell: (session: Session) =>
-                session.current ? null : (
-                  <Button
-                    kind="quiet"
-                    aria-label={`End the session of ${session.browser ?? 'an unknown browser'}`}
-                    onClick={() => onEnd(session)}
-                  >
-                    End
-                  </Button>
-                ),
-            },
-          ]
-        : []),
-    ]}
-  />
-);
+/** @param onEnd ends one of them; absent: they end together */
+const sessionsOf = (name: string, onEnd?: (session: Session) => void): Resource<Session> => ({
+  name,
+  noun: 'session',
+  sortAs: `${name}_sort`,
+  keyOf: (session) => session.id,
+  columns: [
+    {
+      key: 'browser',
+      label: 'Browser',
+      width: 2,
+      sort: (session) => session.browser ?? '',
+      cell: (session) => (
+        <>
+          {session.browser ?? 'Unknown'} {session.current && <span className="tag">this one</span>}
+        </>
+      ),
+    },
+    nameColumn('network', 'Network', (session) => session.network ?? 'unknown', 1.4),
+    {
+      key: 'method',
+      label: 'Signed in by',
+      sort: (session) => session.method ?? '',
+      cell: (session) => (session.method ? methods[session.method] : 'unknown'),
+    },
+    timeColumn('seen', 'Last seen', (session) => session.last_seen_at),
+  ],
+  acts: onEnd
+    ? [
+        {
+          label: 'End',
+          name: ({ browser }) => `End the session of ${browser ?? 'an unknown browser'}`,
+          isHidden: ({ current }) => current,
+          press: onEnd,
+        },
+      ]
+    : [],
+});
 
 export function OwnSessions(): JSX.Element {
   const sessions = useCall('listOwnSessions', {});
@@ -92,22 +64,22 @@ export function OwnSessions(): JSX.Element {
   const failure = end.error ?? endOthers.error;
   return (
     <section className="card" aria-label="Your sessions">
-      <div className="card-head">
-        <h2>Your sessions</h2>
-        <Button busy={endOthers.isPending} onClick={() => endOthers.mutate({})}>
-          End all others
-        </Button>
-      </div>
-      {failure && <Failed error={failure} />}
-      <QueryResult query={sessions} rows={2}>
-        {(list) => (
-          <SessionTable
-            name="sessions"
-            sessions={list}
-            onEnd={({ id }) => end.mutate({ params: { login_id: id } })}
-          />
+      <ResourceView
+        resource={sessionsOf('sessions', ({ id }) => end.mutate({ params: { login_id: id } }))}
+        query={sessions}
+        rows={sessions.data ?? []}
+        head={() => (
+          <>
+            <div className="card-head">
+              <h2>Your sessions</h2>
+              <Button busy={endOthers.isPending} onClick={() => endOthers.mutate({})}>
+                End all others
+              </Button>
+            </div>
+            {failure && <Failed error={failure} />}
+          </>
         )}
-      </QueryResult>
+      />
       {provider && (
         <a className="button" href="/auth/oidc?link=1&return_to=/dashboard/me/security">
           Link account of {provider.name}
@@ -128,10 +100,12 @@ export function UserSessions({ user, onClose }: UserProps): JSX.Element {
   const end = useAction('endUserSessions', ['listUserSessions']);
   return (
     <Dialog title={`Sessions of ${user.email}`} open onClose={onClose}>
-      {end.error && <Failed error={end.error} />}
-      <QueryResult query={sessions} rows={2}>
-        {(list) => <SessionTable name="user_sessions" sessions={list} />}
-      </QueryResult>
+      <ResourceView
+        resource={sessionsOf('user_sessions')}
+        query={sessions}
+        rows={sessions.data ?? []}
+        head={() => end.error && <Failed error={end.error} />}
+      />
       <Button kind="primary" busy={end.isPending} onClick={() => end.mutate({ params })}>
         Sign out everywhere
       </Button>

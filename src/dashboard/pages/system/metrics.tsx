@@ -14,10 +14,10 @@ type Figures = Reply<'healthMetrics'>;
 type Route = Figures['routes'][number];
 
 const statusesFrom = ({ statuses }: Route, first: number, last: number): number =>
-  Object.entries(statuses).reduce(
-    (sum, [status, requests]) => (Number(status) >= first && Number(status) <= last ? sum + requests : sum),
-    0,
-  );
+  Object.entries(statuses).reduce((sum, [name, requests]) => {
+    const status = Number(name.replace('4xx', '400'));
+    return status >= first && status <= last ? sum + requests : sum;
+  }, 0);
 
 const within = (ms: number | null): string =>
   ms === null ? '–' : Number.isFinite(ms) ? `≤ ${count(ms)}` : 'more';

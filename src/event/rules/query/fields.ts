@@ -1,4 +1,5 @@
 // The fields that queries of each page may name. Pure; runs in browsers.
+import { auditSubjects } from '../../../audit/record.ts';
 import { environments } from '../../../shared/ids.ts';
 
 /** How the values of a field are written and compared. */
@@ -129,7 +130,13 @@ export const agentGrammar: QueryGrammar = {
 
 export const runGrammar: QueryGrammar = {
   fields: [
-    choice('is', plain('running', 'pending', 'denied', 'completed', 'stale')),
+    choice('is', {
+      running: ['active'],
+      pending: ['approval_pending'],
+      denied: ['blocked'],
+      completed: [],
+      stale: [],
+    }),
     text('agent'),
     text('run'),
     env,
@@ -137,5 +144,11 @@ export const runGrammar: QueryGrammar = {
 };
 
 export const auditGrammar: QueryGrammar = {
-  fields: [text('by'), text('action'), text('subject'), text('agent'), text('run'), env],
+  fields: [
+    text('by'),
+    text('action'),
+    choice('subject', plain(...auditSubjects)),
+    text('agent'),
+    text('run'),
+  ],
 };

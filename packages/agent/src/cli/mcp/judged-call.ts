@@ -1,5 +1,5 @@
 // A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
-import { type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
+import { isInputRequired, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import { HandedOverError, timedOut } from '../../approvals.ts';
 import type { RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
@@ -12,10 +12,12 @@ import { clientCapabilitiesKey, type Era } from './era.ts';
 import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
+import { answering, answersOf } from './tasks/input.ts';
 import { ProxyEndedError, type ServerTask, type TaskRecord } from './tasks/record.ts';
-import { declaringTasks, taskLook } from './tasks/requests.ts';
-import type { TaskCall, TaskDraft } from './tasks/tasks.ts';
+import { declaringTasks, taskLook, taskUpdate } from './tasks/requests.ts';
+import type { TaskCall, TaskDraft } from './tasks/task-call.ts';
 import { withActiveSpan } from './trace.ts';
+import { unanswerable } from './translation.ts';
 
 /** Calls that go on as tasks. */
 export interface CallTasks {
@@ -61,6 +63,8 @@ const maxTaskId = 1024;
 /** Milliseconds between two looks at a server's task. */
 const shortestPoll = 100;
 const longestPoll = 5000;
+/** Looks at a task that shows questions which were answered, before they are asked again. */
+const maxOldLooks = 3;
 
 export class JudgedCall {
   readonly #ports: CallPorts;
@@ -78,7 +82,7 @@ export class JudgedCall {
     this.#ports = ports;
     this.#sent = sent;
     this.#task = task;
-    this.#call = toolCallOf(sent.request, sent.era.meta(sent.request));
+    this.#call = toolCallOf(sent.request, sent.era.meta(sent.request), sent.era.isModern);
   }
 
   /** @throws DeniedError, CallError, MessageError, TypeError; the failures of a guard */
@@ -96,7 +100,7 @@ export class JudgedCall {
       return response;
     } catch (failure) {
       const isHandedOver = failure instanceof HandedOverError;
-      const result = isHandedOver ? (begun?.question ?? (await this.#createTask())) : null;
+      const result = isHandedOver ? ((await begun?.question()) ?? (await this.#createTask())) : null;
       if (result) return { kind: 'response', id: request.id, result };
       throw failure instanceof RoundStateError ? this.#refused(failure) : failure;
     } finally {
@@ -149,8 +153,11 @@ export class JudgedCall {
     const task = this.#round && serverTaskOf(result);
     const created = task && (await this.#createTask(task));
     if (created) return { kind: 'response', id: request.id, result: created };
-    if (this.#round && fieldsOf(result).resultType === 'input_required')
-      return { kind: 'response', id: request.id, result: this.#round.interim(fieldsOf(result)) };
+    if (isInputRequired(result)) {
+      const questions = fieldsOf(result);
+      const interim = this.#round ? await this.#round.interim(questions) : questions;
+      return { kind: 'response', id: request.id, result: interim };
+    }
     const untouched = this.#answer;
     return untouched && untouched.result === result
       ? untouched
@@ -212,35 +219,51 @@ export class JudgedCall {
     const { era, send } = this.#sent;
     const round = this.#round;
     await round?.use();
-    await this.#task?.use();
+    const mayAnswer = await this.#task?.use();
     const { record } = this.#task ?? {};
     if (record?.serverTask)
-      return this.#serverResult(record, record.serverTask).catch((failure: unknown) => {
+      return this.#serverResult(record, record.serverTask, mayAnswer === true).catch((failure: unknown) => {
         throw failure instanceof ProxyEndedError ? new HandedOverError() : failure;
       });
     const isTasked = round !== null && this.#ports.tasks?.isFor(this.#sent.request) === true;
     const judged = withActiveSpan(this.#call.request);
     const request = isTasked ? declaringTasks(judged) : judged;
-    const answer = await send(round ? round.upstream(request) : request);
+    const upstream = record ? answering(request, record.input ?? null) : request;
+    const answer = await send(round ? round.upstream(upstream) : upstream);
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);
-    if (round && fieldsOf(answer.result).resultType === 'input_required') {
-      if (round.isLast) throw unended(answer, era, `The tool did not finish after ${maxRounds} rounds.`);
-      const missing = round.missingCapability(fieldsOf(answer.result), this.#capabilities);
-      if (missing === null) return answer.result as McpResult;
-      const error = { code: codes.missingCapability, message: missing };
-      throw new CallError({ kind: 'response', id: answer.id, error }, error);
-    }
+    if (fieldsOf(answer.result).resultType === 'input_required' && (round || record))
+      return this.#asked(answer, fieldsOf(answer.result));
     if (isTasked && serverTaskOf(answer.result)) return answer.result as McpResult;
     const reason = era.unendedReason(answer.result);
     if (reason !== null) throw unended(answer, era, reason);
     return era.decode(answer.result) as McpResult;
   }
 
-  /** The result of a task that the server has made of the call. */
-  async #serverResult(record: TaskRecord, { pollMs }: ServerTask): Promise<McpResult> {
+  /** Questions of the server. @throws CallError if its client cannot answer them, or after too many rounds */
+  #asked(answer: Response, result: Fields): McpResult {
+    const { era } = this.#sent;
+    const earlierCount = this.#task?.record.rounds.count ?? this.#round?.earlierCount ?? 0;
+    if (earlierCount + 1 >= maxRounds)
+      throw unended(answer, era, `The tool did not finish after ${maxRounds} rounds.`);
+    const missing = unanswerable(result, this.#capabilities);
+    if (missing === null) return result as McpResult;
+    const error = { code: codes.missingCapability, message: missing };
+    throw new CallError({ kind: 'response', id: answer.id, error }, error);
+  }
+
+  /**
+   * The result of a task that the server has made of the call, or its questions.
+   * @param mayAnswer false: the server has got the answers before
+   */
+  async #serverResult(record: TaskRecord, { pollMs }: ServerTask, mayAnswer: boolean): Promise<McpResult> {
     const { era, send, signal } = this.#sent;
-    for (;;) {
+    const answers = record.input ? answersOf(record.input) : {};
+    if (record.input && mayAnswer) {
+      const { id, error } = await send(taskUpdate(record, answers));
+      if (error) throw new CallError({ kind: 'response', id, error }, error);
+    }
+    for (let looks = 0; ; looks++) {
       const answer = await send(taskLook(record));
       this.#answer = answer;
       if (answer.error) throw new CallError(answer, answer.error);
@@ -252,12 +275,14 @@ export class JudgedCall {
         const own = { code: typeof code === 'number' ? code : codes.server, message: String(message) };
         throw new CallError({ kind: 'response', id: answer.id, error: own }, own);
       }
-      if (status !== 'working')
-        throw unended(
-          answer,
-          era,
-          `The tool did not finish: its task is ${status === 'cancelled' ? status : 'in need of input'}.`,
-        );
+      if (status === 'input_required') {
+        const { inputRequests } = fieldsOf(answer.result);
+        const isOld = Object.keys(fieldsOf(inputRequests)).every((key) => Object.hasOwn(answers, key));
+        // A server may show for a moment what was answered.
+        if (!isOld || looks >= maxOldLooks)
+          return this.#asked(answer, { resultType: 'input_required', inputRequests });
+      } else if (status !== 'working')
+        throw unended(answer, era, 'The tool did not finish: its task is cancelled.');
       await this.#ports.wait(pollMs, signal);
     }
   }

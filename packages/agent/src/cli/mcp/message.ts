@@ -224,14 +224,20 @@ const callMembers = ['name', 'arguments', 'task', '_meta'];
 
 /**
  * @param eraMeta members of `_meta` that the revision requires
+ * @param isModern in revision 2026-07-28, `task` has no meaning, and is not sent on
  * @throws MessageError for a call that could be read as another one than is judged, or as a task
  */
-export function toolCallOf({ id, method, params }: Request, eraMeta: Params = {}): ToolCall {
+export function toolCallOf(
+  { id, method, params }: Request,
+  eraMeta: Params = {},
+  isModern = false,
+): ToolCall {
   const wrong = (message: string): MessageError => new MessageError(codes.params, message, id);
   const { name, arguments: args = {}, task, _meta: meta } = params;
   if (typeof name !== 'string') throw wrong('a call must name its tool');
   if (!isObject(args)) throw wrong('the arguments of a call must be an object');
-  if (task !== undefined) throw wrong('contracts cannot govern calls as tasks: make the call without `task`');
+  if (task !== undefined && !isModern)
+    throw wrong('contracts cannot govern calls as tasks: make the call without `task`');
   const twin = Object.keys(params).find(
     (member) => !callMembers.includes(member) && callMembers.includes(foldCase(member)),
   );

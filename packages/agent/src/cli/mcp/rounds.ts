@@ -3,13 +3,12 @@
 import { isInputRequired, type McpResult } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
 import type { CallRounds, QuestionDenial, RoundOptions } from '../../guard/call.ts';
-import { maxRounds, RoundStateError } from '../../rounds/round-state.ts';
+import { RoundStateError } from '../../rounds/round-state.ts';
 import { AnsweredRoundError, type OpenRound, type RoundCall, type Rounds } from '../../rounds/rounds.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import type { Request, Response } from './message.ts';
 import type { TaskApproval } from './tasks/record.ts';
-import type { TaskDraft } from './tasks/tasks.ts';
-import { inputMethods, missingCapability } from './translation.ts';
+import type { TaskDraft } from './tasks/task-call.ts';
 
 /** The name of the proxy's own question among the input requests. */
 const approvalKey = 'reeve.approval';
@@ -84,8 +83,11 @@ export class ProxyRound {
 
   /** For the guard. */
   get options(): RoundOptions<McpResult> {
+    const { inputResponses } = this.#request.params;
+    const hasAnswers = this.#open !== null && !this.#open.isApproval && inputResponses !== undefined;
     return {
       earlier: this.#open?.earlier ?? null,
+      ...(hasAnswers ? { answers: fieldsOf(inputResponses) } : {}),
       isInterim: (result) => isInputRequired(result) || result?.resultType === 'task',
       carry: (result, rounds) => {
         this.#next = rounds;
@@ -152,40 +154,30 @@ export class ProxyRound {
   }
 
   /** The question about an approval as a result; null: there is none. */
-  get question(): Fields | null {
+  async question(): Promise<Fields | null> {
     if (!this.#question || !this.#next) return null;
     const { params, timeoutMs } = this.#question;
     return {
       resultType: 'input_required',
       inputRequests: { [approvalKey]: { method: 'elicitation/create', params } },
-      requestState: this.#rounds.carry(this.#call, this.#next, null, timeoutMs),
+      requestState: await this.#rounds.carry(this.#call, this.#next, null, timeoutMs),
     };
   }
 
-  /** True if no further round may follow. */
-  get isLast(): boolean {
-    return (this.#open?.earlier.count ?? 0) + 1 >= maxRounds;
+  /** Rounds before this one. */
+  get earlierCount(): number {
+    return this.#open?.earlier.count ?? 0;
   }
 
-  /** Why the client cannot answer a question of the server; null: it can answer all. */
-  missingCapability({ inputRequests }: Fields, capabilities: Fields): string | null {
-    for (const inputRequest of Object.values(fieldsOf(inputRequests))) {
-      const { method, params } = fieldsOf(inputRequest);
-      const name = String(method);
-      const isKnown = inputMethods.includes(name);
-      const missing = isKnown ? missingCapability(name, fieldsOf(params), capabilities) : name;
-      if (missing !== null)
-        return `the server asks for ${name}, and the client does not have the capability ${missing}`;
-    }
-    return null;
-  }
-
-  /** An interim result of the server as the client gets it. @throws RoundStateError if the call has ended */
-  interim(result: Fields): Fields {
+  /**
+   * An interim result of the server as the client gets it.
+   * @throws RoundStateError if the call has ended, or without room for the server's state
+   */
+  async interim(result: Fields): Promise<Fields> {
     const { requestState } = result;
     const inner = typeof requestState === 'string' ? requestState : null;
     if (!this.#next) throw new RoundStateError('the call has ended');
-    return { ...result, requestState: this.#rounds.carry(this.#call, this.#next, inner) };
+    return { ...result, requestState: await this.#rounds.carry(this.#call, this.#next, inner) };
   }
 
   end(): void {

@@ -22,9 +22,9 @@ import {
   type ToolCall,
 } from './message.ts';
 import type { ProxyRounds } from './rounds.ts';
-import { ProxyEndedError } from './tasks/record.ts';
+import { ProxyEndedError, type TaskRecord } from './tasks/record.ts';
 import { answerTaskRequest, cancelledTask, type SessionTasks, taskRequestOf } from './tasks/requests.ts';
-import type { TaskCall } from './tasks/tasks.ts';
+import type { TaskCall } from './tasks/task-call.ts';
 import { ToolList } from './tool-list.ts';
 
 export interface SessionOptions {
@@ -255,7 +255,6 @@ export class McpSession {
   async runTask(task: TaskCall): Promise<Response> {
     const { record, signal } = task;
     const request = taskRequestOf(record);
-    const { id } = request;
     const era = this.#eraOf(request) ?? eraOf(request);
     const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
     const cancel = (): void => {
@@ -265,7 +264,7 @@ export class McpSession {
     };
     const send = async (upstream: Request): Promise<Response> => {
       signal.throwIfAborted();
-      this.#open.set(id, open);
+      this.#open.set(request.id, open);
       signal.addEventListener('abort', cancel, { once: true });
       return this.#atServer(open, upstream);
     };
@@ -273,11 +272,15 @@ export class McpSession {
       signal.throwIfAborted();
       return await new JudgedCall(this.#callPorts, { request, era, send, signal }, task).run();
     } catch (failure) {
-      return answerOf(failure, era, id);
+      return answerOf(failure, era, request.id);
     } finally {
       this.#close(open);
       this.#answered();
     }
+  }
+
+  cancelTask(record: TaskRecord): void {
+    this.#toServer(cancelledTask(record, taskRequestOf(record)));
   }
 
   /** Null: the request names a revision that the proxy does not serve. */
@@ -315,8 +318,9 @@ export class McpSession {
     const { id } = open.request;
     const { signal } = open.cancelled;
     let answer: Response;
+    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
     try {
-      answer = await this.#judged(open);
+      answer = await new JudgedCall(this.#callPorts, { ...open, send, signal }).run();
     } catch (failure) {
       answer = answerOf(failure, open.era, id);
     }
@@ -340,12 +344,6 @@ export class McpSession {
       checkNames: ({ name, args, request }: ToolCall) =>
         checkCallNames({ guard, pins, tools: this.#tools }, name, args, request.id),
     };
-  }
-
-  #judged(open: Open): Promise<Response> {
-    const { request, era, cancelled } = open;
-    const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
-    return new JudgedCall(this.#callPorts, { request, era, send, signal: cancelled.signal }).run();
   }
 
   #atServer(open: Open, request: Request): Promise<Response> {

@@ -78,6 +78,19 @@ export function missingCapability(method: string, params: Fields, capabilities: 
   return Object.keys(modes).length === 0 || modes.form !== undefined ? null : 'elicitation.form';
 }
 
+/** Why a client cannot answer the questions of a result; null: it can answer all. */
+export function unanswerable({ inputRequests }: Fields, capabilities: Fields): string | null {
+  for (const inputRequest of Object.values(fieldsOf(inputRequests))) {
+    const { method, params } = fieldsOf(inputRequest);
+    const name = String(method);
+    const isKnown = inputMethods.includes(name);
+    const missing = isKnown ? missingCapability(name, fieldsOf(params), capabilities) : name;
+    if (missing !== null)
+      return `the server asks for ${name}, and the client does not have the capability ${missing}`;
+  }
+  return null;
+}
+
 /** Capabilities of a client in the words of the other era: without tasks, which are not translated. */
 export const clientCapabilitiesOf = (capabilities: unknown): Fields =>
   without(fieldsOf(capabilities), 'tasks');

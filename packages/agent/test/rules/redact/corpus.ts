@@ -302,7 +302,6 @@ export const pairsInline: readonly (readonly [text: string, hidden: string])[] =
   ['host=h user=u password=p dbname=d', `host=h user=u password=${R} dbname=d`],
   ['jdbc:mysql://h/d?user=u&password=p&ssl=1', `jdbc:mysql://h/d?user=u&password=${R}&ssl=1`],
   ['jdbc:oracle:thin:scott/tiger@h:1521', `jdbc:oracle:thin:scott/${R}@h:1521`],
-  ['root:pw@tcp(h:3306)/d', `root:${R}@tcp(h:3306)/d`],
   [`CREATE USER x IDENTIFIED BY 'p w'`, `CREATE USER x IDENTIFIED BY ${R}`],
   [`ALTER ROLE x WITH PASSWORD 'pw';`, `ALTER ROLE x WITH PASSWORD ${R};`],
   ['machine h login u password p', `machine h login u password ${R}`],
@@ -593,6 +592,11 @@ export const repeatedParts: readonly string[] = [
   ).map(([, part]) => part),
 ];
 
+/** Pairs of before whose secrets stay visible: nothing before the value says what it is. */
+const pairsMissed: readonly (readonly [text: string, hidden: string])[] = [
+  ['root:pw@tcp(h:3306)/d', `root:${R}@tcp(h:3306)/d`],
+];
+
 /** The parts of a text that its hidden form replaces. */
 function secretsOf(text: string, hidden: string): readonly string[] {
   const secrets: string[] = [];
@@ -608,7 +612,7 @@ function secretsOf(text: string, hidden: string): readonly string[] {
   return secrets.filter((secret) => secret.trim().length > 1);
 }
 
-const pairs = [...pairsByProgram, ...pairsInSentences, ...pairsInline];
+const pairs = [...pairsByProgram, ...pairsInSentences, ...pairsInline, ...pairsMissed];
 
 /** Every secret: by its name, by program, in a sentence, and apart from its name. */
 export const secretTexts: readonly SecretText[] = [

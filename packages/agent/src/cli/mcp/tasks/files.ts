@@ -51,13 +51,16 @@ export class TaskFiles {
       await rm(this.#path('open', name), { force: true });
   }
 
-  /** Right before the server gets the call. False: it was sent before. Durable when the promise resolves. */
-  markSent(taskId: string): Promise<boolean> {
-    return createExclusive(this.#path('open', `${taskId}.sent`), '');
+  /**
+   * Right before the server gets a round of the call. False: it was sent before. Durable when the promise resolves.
+   * @param rounds that have run
+   */
+  markSent(taskId: string, rounds: number): Promise<boolean> {
+    return createExclusive(this.#path('open', sentName(taskId, rounds)), '');
   }
 
-  isSent(taskId: string): Promise<boolean> {
-    return exists(this.#path('open', `${taskId}.sent`));
+  isSent(taskId: string, rounds: number): Promise<boolean> {
+    return exists(this.#path('open', sentName(taskId, rounds)));
   }
 
   /** For the holder, which may be another process. */
@@ -178,6 +181,9 @@ export class TaskFiles {
     await rename(draft, path);
   }
 }
+
+const sentName = (taskId: string, rounds: number): string =>
+  rounds === 1 ? `${taskId}.sent` : `${taskId}.${rounds}.sent`;
 
 function parsed(text: string): object {
   try {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { CallRounds, QuestionDenial } from '../../../guard/call.ts';
 import type { Fields } from '../fields.ts';
 import type { RpcError } from '../message.ts';
+import { isAnswered, pendingRequests, type TaskInput } from './input.ts';
 
 /** The approval that a call waits for. */
 export interface TaskApproval {
@@ -53,14 +54,19 @@ export interface TaskRecord {
   readonly approval: TaskApproval | null;
   /** Null: the server has not got the call, or runs it without a task. */
   readonly serverTask: ServerTask | null;
+  /** What the tool asks its user. Null or absent: nothing. */
+  readonly input?: TaskInput | null;
   /** Null: the call goes on. */
   readonly end: TaskEnd | null;
 }
 
-/** Why a task's call stops here: the next process goes on with the task. */
+/** For people and clients. */
+export const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
+
+/** Why a task's call stops here. The next process goes on with the task, unless the tool runs. */
 export class ProxyEndedError extends Error {
   constructor() {
-    super('the proxy ends');
+    super(outcomeUnknown);
     this.name = 'ProxyEndedError';
   }
 }
@@ -79,16 +85,19 @@ export const isTaskId = (value: unknown): value is string =>
 
 /** @param isRunning the server has the call */
 export function taskOf(record: TaskRecord, isRunning: boolean): Fields {
-  const { taskId, createdAt, updatedAt, expiresAt, approval, end } = record;
+  const { taskId, createdAt, updatedAt, expiresAt, approval, input = null, end } = record;
+  const asks = end === null && input !== null && !isAnswered(input) ? input : null;
   const waiting = approval ? `Approval pending: ${approval.message}` : 'The tool runs.';
+  const working = asks ? 'The tool asks for input.' : waiting;
   return {
     taskId,
-    status: end?.status ?? 'working',
-    ...messageOf(end, isRunning ? 'The tool runs.' : waiting),
+    status: end?.status ?? (asks ? 'input_required' : 'working'),
+    ...messageOf(end, isRunning && !asks ? 'The tool runs.' : working),
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(updatedAt).toISOString(),
     ttlMs: expiresAt - createdAt,
     pollIntervalMs: pollInterval,
+    ...(asks ? { inputRequests: pendingRequests(asks) } : {}),
     ...(end?.status === 'completed' ? { result: end.result } : {}),
     ...(end?.status === 'failed' ? { error: end.error } : {}),
   };

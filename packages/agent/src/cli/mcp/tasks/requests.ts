@@ -3,7 +3,8 @@ import { clientCapabilitiesKey, tasksKey, versionOf } from '../era.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
 import { codes, failureOf, type Message, type Request, type Response } from '../message.ts';
 import type { TaskRecord } from './record.ts';
-import type { ProxyTasks, TaskRunner } from './tasks.ts';
+import type { TaskRunner } from './task-call.ts';
+import type { ProxyTasks } from './tasks.ts';
 
 /** Tasks of one session. */
 export interface SessionTasks {
@@ -33,18 +34,27 @@ export async function answerTaskRequest(
   }
 }
 
-/** The call of a task. The server may ask nobody: no client waits. */
+/** The call of a task. The server may ask what the client's user can answer. */
 export const taskRequestOf = (record: TaskRecord): Request =>
-  requestOf(record, 'tools/call', { name: record.tool, arguments: record.args }, {});
+  requestOf(record, 'tools/call', { name: record.tool, arguments: record.args }, capabilitiesOf(record));
 
 /** Asks the server about a task that it has made of the call. */
 export const taskLook = (record: TaskRecord): Request =>
-  requestOf(record, 'tasks/get', { taskId: record.serverTask?.taskId }, known);
+  requestOf(record, 'tasks/get', { taskId: record.serverTask?.taskId }, withTasks(capabilitiesOf(record)));
+
+/** Answers for such a task. */
+export const taskUpdate = (record: TaskRecord, inputResponses: Fields): Request =>
+  requestOf(
+    record,
+    'tasks/update',
+    { taskId: record.serverTask?.taskId, inputResponses },
+    withTasks(capabilitiesOf(record)),
+  );
 
 /** The server need not go on with a call. */
 export function cancelledTask(record: TaskRecord, { id }: Request): Message {
   if (record.serverTask) {
-    const cancel = requestOf(record, 'tasks/cancel', { taskId: record.serverTask.taskId }, known);
+    const cancel = requestOf(record, 'tasks/cancel', { taskId: record.serverTask.taskId }, withTasks({}));
     return { ...cancel, id: `${id}:cancel` };
   }
   const params = { requestId: id, reason: 'the task was cancelled' };
@@ -54,13 +64,17 @@ export function cancelledTask(record: TaskRecord, { id }: Request): Message {
 /** A call that the server may make a task of. */
 export function declaringTasks(request: Request): Request {
   const meta = fieldsOf(request.params._meta);
-  const capabilities = fieldsOf(meta[clientCapabilitiesKey]);
-  const extensions = { ...fieldsOf(capabilities.extensions), ...known.extensions };
-  const _meta = { ...meta, [clientCapabilitiesKey]: { ...capabilities, extensions } };
+  const _meta = { ...meta, [clientCapabilitiesKey]: withTasks(fieldsOf(meta[clientCapabilitiesKey])) };
   return { ...request, params: { ...request.params, _meta } };
 }
 
-const known = { extensions: { [tasksKey]: {} } };
+/** Of the client, as it declared them with its call: without tasks. */
+const capabilitiesOf = ({ meta }: TaskRecord): Fields => fieldsOf(meta[clientCapabilitiesKey]);
+
+const withTasks = (capabilities: Fields): Fields => ({
+  ...capabilities,
+  extensions: { ...fieldsOf(capabilities.extensions), [tasksKey]: {} },
+});
 
 const requestOf = (record: TaskRecord, method: string, params: Fields, capabilities: Fields): Request => ({
   ...{ kind: 'request', id: `reeve:task:${record.taskId}`, method },

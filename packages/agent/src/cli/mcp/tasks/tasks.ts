@@ -1,46 +1,31 @@
 // Calls that go on without their client: each under a handle that the client asks about. A call runs once, when its
 // approval is decided, also if the client or the proxy went away in between (promise P74).
-import type { McpResult } from '../../../adapters/mcp-result.ts';
-import { type ApprovalBackend, type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
+import { isInputRequired } from '../../../adapters/mcp-result.ts';
+import { type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
-import { NotStartedError, type RoundOptions } from '../../../guard/call.ts';
+import { NotStartedError } from '../../../guard/call.ts';
+import type { Guard } from '../../../guard/guard.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
 import { clientCapabilitiesKey, tasksKey } from '../era.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
 import { codes, failureOf, type Request, type Response } from '../message.ts';
 import { resultOf } from '../translation.ts';
 import type { TaskFiles } from './files.ts';
+import { answersOf, inputOf } from './input.ts';
+import { LiveTask } from './live-task.ts';
+import { recordLostCall } from './lost-call.ts';
 import {
   isTaskId,
   keptAfterDeadline,
   latestStart,
   newTaskId,
+  outcomeUnknown,
   ProxyEndedError,
   type TaskEnd,
   type TaskRecord,
   taskOf,
 } from './record.ts';
-
-/** A call with a handle, for the session that runs it. */
-export interface TaskCall {
-  readonly record: TaskRecord;
-  readonly rounds: RoundOptions<McpResult>;
-  /** Refuses the call instead of running it; null: the contracts decide. */
-  readonly refusal: { readonly name: string; readonly reason: string } | null;
-  readonly signal: AbortSignal;
-  /** Right before the server gets the call. @throws Error if it may not get it */
-  use(): Promise<void>;
-}
-
-export interface TaskRunner {
-  runTask(call: TaskCall): Promise<Response>;
-}
-
-/** What a session knows about a call that becomes a task. */
-export type TaskDraft = Pick<
-  TaskRecord,
-  'tool' | 'args' | 'meta' | 'sessionId' | 'rounds' | 'approval' | 'serverTask'
->;
+import type { TaskDraft, TaskRunner } from './task-call.ts';
 
 export interface TaskPorts {
   readonly files: TaskFiles;
@@ -49,19 +34,10 @@ export interface TaskPorts {
   readonly owner: string;
   /** Names the hub and the agent. */
   readonly scope: string;
-  /** Where the calls ask people; null: nowhere. */
-  readonly approvals: ApprovalBackend | null;
+  /** Of the proxy. */
+  readonly guard: Guard;
   /** For people. */
   readonly told: (text: string) => void;
-}
-
-/** A task that this process goes on with. */
-interface LiveTask {
-  record: TaskRecord;
-  isRunning: boolean;
-  isCancelled: boolean;
-  readonly cancelled: AbortController;
-  readonly runner: () => TaskRunner;
 }
 
 /** Tasks of one process that have not ended. */
@@ -71,7 +47,6 @@ const lookInterval = 5000;
 /** Signs of life between two removals of what has expired. */
 const looksPerSweep = 120;
 
-const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
 const approvedLate = 'approved, not run: the approval came while no proxy could run the call';
 
 export class ProxyTasks {
@@ -79,6 +54,8 @@ export class ProxyTasks {
   readonly #live = new Map<string, LiveTask>();
   readonly #closed = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
+  /** Resolves when this process holds what an earlier one left. */
+  #begun: Promise<unknown> = Promise.resolve();
   #timer: Timer | null = null;
   #looks = 0;
 
@@ -88,7 +65,7 @@ export class ProxyTasks {
 
   /** True if calls may wait for approvals as tasks. */
   get canAsk(): boolean {
-    return this.#ports.approvals?.resume !== undefined;
+    return this.#ports.guard.approvals?.resume !== undefined;
   }
 
   /** True if the request may become a task: its client knows them, and there is room. */
@@ -114,7 +91,8 @@ export class ProxyTasks {
       if (!this.#closed.signal.aborted)
         this.#timer = clock.after(lookInterval, () => this.#track(lookAround()));
     };
-    await this.#track(lookAround());
+    this.#begun = this.#track(lookAround());
+    await this.#begun;
   }
 
   /**
@@ -149,10 +127,13 @@ export class ProxyTasks {
       const error = { code: codes.missingCapability, message, data: { requiredCapabilities } };
       return { kind: 'response', id, error };
     }
+    await this.#begun;
     const { taskId } = params;
     const record = isTaskId(taskId) ? await this.#recordOf(taskId) : null;
     if (!record) return failureOf(id, codes.params, 'the task does not exist, or has expired');
     if (method === 'tasks/cancel') await this.#cancel(record);
+    const refusal = method === 'tasks/update' ? await this.#update(record, params.inputResponses) : null;
+    if (refusal !== null) return failureOf(id, codes.params, refusal);
     const isRunning = this.#live.get(record.taskId)?.isRunning ?? false;
     const task = method === 'tasks/get' ? taskOf(record, isRunning) : {};
     return resultOf(id, { ...task, resultType: 'complete' });
@@ -183,21 +164,31 @@ export class ProxyTasks {
     return isKept && record.owner === this.#ports.owner ? record : null;
   }
 
+  /** Takes answers. @returns why it takes none, for the client; null: it took them */
+  async #update(record: TaskRecord, responses: unknown): Promise<string | null> {
+    if (typeof responses !== 'object' || responses === null || Array.isArray(responses))
+      return 'inputResponses must be an object';
+    if (record.end) return null;
+    const live = this.#live.get(record.taskId);
+    if (!live) return 'another proxy goes on with this task: send the answers there, or again in a minute';
+    return (await live.answer(fieldsOf(responses))) ? null : 'each of inputResponses must be an object';
+  }
+
   async #cancel(record: TaskRecord): Promise<void> {
     if (record.end) return;
     const { files } = this.#ports;
     const live = this.#live.get(record.taskId);
     if (live) live.isCancelled = true;
     await files.markCancelled(record.taskId);
-    if (live) await this.#end(live, { status: 'cancelled' });
+    await live?.end({ status: 'cancelled' });
     this.#withdraw(record);
-    live?.cancelled.abort(new Error('the client cancelled the task'));
+    live?.cancelled.abort(new Error(cancelledByClient));
   }
 
   /** The question is nobody's any more. An older hub keeps it: a later approval runs nothing. */
   #withdraw({ approval }: TaskRecord): void {
     if (!approval) return;
-    this.#ports.approvals?.withdraw?.(approval.id).catch(() => {});
+    this.#ports.guard.approvals?.withdraw?.(approval.id).catch(() => {});
   }
 
   /** Goes on with a task of a process that ended. */
@@ -205,19 +196,23 @@ export class ProxyTasks {
     const { files } = this.#ports;
     const { taskId } = record;
     if (await files.isCancelled(taskId)) return this.#finish(record, { status: 'cancelled' });
-    if (record.serverTask === null && (await files.isSent(taskId)))
-      return this.#finish(record, {
-        status: 'failed',
-        error: { code: codes.server, message: outcomeUnknown },
-      });
-    this.#follow(record, runner);
+    const isSent = record.serverTask === null && (await files.isSent(taskId, record.rounds.count));
+    if (!isSent) return this.#follow(record, runner);
+    // The server got the call, and its answer reached nobody.
+    await this.#recordEnd(record, outcomeUnknown);
+    await this.#finish(record, failureWith(outcomeUnknown));
+  }
+
+  /** Records the end of a call that the server does not bring to an end. */
+  async #recordEnd(record: TaskRecord, reason: string): Promise<void> {
+    const { guard, told } = this.#ports;
+    await recordLostCall(guard, record, reason).catch((failure: unknown) =>
+      told(`task ${record.taskId}: ${messageOf(failure)}`),
+    );
   }
 
   #follow(record: TaskRecord, runner: () => TaskRunner): void {
-    const live: LiveTask = {
-      ...{ record, runner, isRunning: record.serverTask !== null, isCancelled: false },
-      cancelled: new AbortController(),
-    };
+    const live = new LiveTask(record, runner, this.#ports.files, this.#ports.clock);
     this.#live.set(record.taskId, live);
     const work = this.#run(live)
       .catch((failure: unknown) => this.#ports.told(`task ${record.taskId}: ${messageOf(failure)}`))
@@ -231,16 +226,41 @@ export class ProxyTasks {
     if (this.#closed.signal.aborted) return;
     const late = approval && this.#ports.clock.now() > approval.deadline + latestStart;
     const isLate = late && outcome && 'decision' in outcome && outcome.decision.proceed;
-    const response = await this.#call(live, outcome, isLate ? approvedLate : null);
-    // The next process reports what it can know of a call that was not answered.
-    if (this.#closed.signal.aborted && response.error) return;
-    if (await this.#ports.files.isCancelled(live.record.taskId))
-      return this.#end(live, { status: 'cancelled' });
-    const error = isLate ? { code: codes.server, message: approvedLate } : response.error;
-    await this.#end(
-      live,
-      error ? { status: 'failed', error } : { status: 'completed', result: response.result },
-    );
+    if (isLate) {
+      await this.#call(live, outcome, approvedLate);
+      return live.end(failureWith(approvedLate));
+    }
+    await this.#goOn(live, outcome);
+  }
+
+  /** Rounds of the call, until its end. */
+  async #goOn(live: LiveTask, decided: Outcome | null): Promise<void> {
+    for (let outcome = decided; ; outcome = null) {
+      if (live.record.input && !(await live.answered(this.#signalOf(live)))) return this.#abandon(live);
+      const response = await this.#call(live, outcome, null);
+      const result = fieldsOf(response.result);
+      if (result.resultType !== 'input_required') return this.#settle(live, response);
+      await live.ask(inputOf(result, live.rounds.count));
+    }
+  }
+
+  async #settle(live: LiveTask, response: Response): Promise<void> {
+    const isLost = this.#closed.signal.aborted && response.error !== undefined;
+    // The next process goes on with a call that the server has not got.
+    if (isLost && !live.isSent) return;
+    if (await this.#ports.files.isCancelled(live.record.taskId)) return live.end({ status: 'cancelled' });
+    const { error, result } = response;
+    await live.end(error ? { status: 'failed', error } : { status: 'completed', result });
+  }
+
+  /** Nobody answers the questions of the tool any more. The next process goes on with what may still be answered. */
+  async #abandon(live: LiveTask): Promise<void> {
+    const { record, isCancelled } = live;
+    if (this.#closed.signal.aborted && !isCancelled) return;
+    if (record.serverTask) live.runner().cancelTask(record);
+    const reason = isCancelled ? cancelledByClient : 'nobody answered the questions of the tool';
+    await this.#recordEnd(record, reason);
+    await live.end(failureWith(reason));
   }
 
   #signalOf({ cancelled }: LiveTask): AbortSignal {
@@ -248,7 +268,7 @@ export class ProxyTasks {
   }
 
   async #outcomeOf(live: LiveTask): Promise<Outcome> {
-    const { approvals } = this.#ports;
+    const { approvals } = this.#ports.guard;
     const { approval } = live.record;
     try {
       if (!approval || !approvals?.resume) throw new Error('no hub is configured');
@@ -276,8 +296,12 @@ export class ProxyTasks {
       record,
       rounds: {
         earlier: record.rounds,
-        isInterim: () => false,
-        carry: (result) => result,
+        ...(record.input ? { answers: answersOf(record.input) } : {}),
+        isInterim: isInputRequired,
+        carry: (result, rounds) => {
+          live.rounds = rounds;
+          return result;
+        },
         ...(question ? { question } : {}),
       },
       refusal: refusal === null ? null : { name: 'approved_not_run', reason: refusal },
@@ -287,26 +311,22 @@ export class ProxyTasks {
     });
   }
 
-  async #use(live: LiveTask): Promise<void> {
+  async #use(live: LiveTask): Promise<boolean> {
     const { files } = this.#ports;
-    const { taskId, serverTask } = live.record;
+    const { taskId, serverTask, input = null, rounds } = live.record;
     const check = (): void => {
       if (live.isCancelled) throw new NotStartedError('the task was cancelled');
       if (this.#closed.signal.aborted) throw new HandedOverError();
     };
     if (await files.isCancelled(taskId)) live.isCancelled = true;
     check();
-    if (serverTask === null && !(await files.markSent(taskId)))
-      throw new NotStartedError('another process has run the call');
+    const isOnce = serverTask === null || input !== null;
+    const isFirst = !isOnce || (await files.markSent(taskId, rounds.count));
+    if (serverTask === null && !isFirst) throw new NotStartedError('another process has run the call');
     check();
+    live.isSent = serverTask === null;
     live.isRunning = true;
-  }
-
-  /** The first end of a task counts. */
-  async #end(live: LiveTask, end: TaskEnd): Promise<void> {
-    if (live.record.end) return;
-    live.record = { ...live.record, end };
-    await this.#finish(live.record, end);
+    return isFirst;
   }
 
   async #finish(record: TaskRecord, end: TaskEnd): Promise<void> {
@@ -315,6 +335,12 @@ export class ProxyTasks {
 }
 
 type Outcome = { readonly decision: ApprovalOutcome } | { readonly failure: unknown };
+
+const cancelledByClient = 'the client cancelled the task';
+const failureWith = (message: string): TaskEnd => ({
+  status: 'failed',
+  error: { code: codes.server, message },
+});
 
 const messageOf = (failure: unknown): string =>
   failure instanceof Error ? failure.message : String(failure);

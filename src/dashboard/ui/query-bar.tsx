@@ -1,12 +1,14 @@
-// The query bar: the text that filters the events, completions for its fields and values, and its first mistake. A text
+// The query bar: the text that filters a page, completions for its fields and values, and its first mistake. A text
 // with a mistake is not sent.
 import { type JSX, type KeyboardEvent, useId, useRef, useState } from 'react';
-import { eventGrammar } from '../../../event/rules/query/fields.ts';
-import { useCommand } from '../../lib/commands.ts';
-import { problemOf, useEventQuery } from '../../lib/event-query.ts';
-import { visible } from '../../lib/text.ts';
-import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import type { QueryGrammar } from '../../event/rules/query/fields.ts';
+import { valueTerm } from '../../event/rules/query/print.ts';
+import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
+import { visible } from '../lib/text.ts';
+import { Icon } from './icons.tsx';
+import { useKeys } from './overlay.tsx';
+import { Button, Data } from './parts.tsx';
+import './query-bar.css';
 
 /** Values to offer, by field: the ones with calls in the present range come first. */
 export type QueryValues = { readonly [field: string]: readonly string[] };
@@ -22,17 +24,18 @@ interface Completion {
 /** The word at the end of a text that a person is typing. */
 const lastWord = (text: string): string => /[^\s]*$/.exec(text)?.[0] ?? '';
 
-function completionsOf(text: string, values: QueryValues): readonly Completion[] {
+function completionsOf(text: string, { fields }: QueryGrammar, values: QueryValues): readonly Completion[] {
   const word = lastWord(text);
-  const [, sign = '', field = '', start] = /^(-?)([\w.]*)(?::(.*))?$/.exec(word) ?? [];
-  if (word === '' || word === '-') return [];
+  const match = /^(-?)([\w.]*)(?::(.*))?$/.exec(word);
+  if (match === null || word === '' || word === '-') return [];
+  const [, sign = '', field = '', start] = match;
   if (start === undefined) {
-    return eventGrammar.fields
+    return fields
       .filter(({ name }) => name.startsWith(field))
       .map(({ name, kind }) => `${sign}${name}${kind === 'path' ? '.' : ':'}`)
       .map((whole) => ({ text: whole, label: whole }));
   }
-  const known = eventGrammar.fields.find(({ name }) => name === field);
+  const known = fields.find(({ name }) => name === field);
   const choices = known && 'choices' in known ? Object.keys(known.choices as object) : (values[field] ?? []);
   return choices
     .filter((value) => value.startsWith(start) && value !== start)
@@ -42,29 +45,56 @@ function completionsOf(text: string, values: QueryValues): readonly Completion[]
     });
 }
 
-export function QueryBar({ values }: { readonly values: QueryValues }): JSX.Element {
-  const { text: applied, change } = useEventQuery();
-  // Another query in the address, from a facet or from Back, replaces the typed text.
-  return <Bar key={applied} applied={applied} values={values} onQuery={change} />;
+export interface QueryBarProps {
+  readonly language: QueryLanguage;
+  readonly query: PageQuery;
+  readonly placeholder: string;
+  readonly values?: QueryValues;
 }
 
-function Bar({
-  applied,
-  values,
-  onQuery,
-}: {
-  readonly applied: string;
-  readonly values: QueryValues;
-  readonly onQuery: (text: string) => void;
+/** Another query in the address, from a facet or from Back, replaces the typed text. */
+export const QueryBar = (props: QueryBarProps): JSX.Element => <Bar key={props.query.text} {...props} />;
+
+/** Buttons that put words of the field `is` into the query, or take them out. */
+export function StateTerms({
+  language: { grammar },
+  query,
+  words,
+}: Pick<QueryBarProps, 'language' | 'query'> & {
+  readonly words: readonly string[];
 }): JSX.Element {
+  return (
+    <div className="decide-buttons">
+      {words.map((word) => {
+        const term = valueTerm('is', word);
+        return (
+          <Button
+            key={word}
+            kind="quiet"
+            aria-pressed={hasTerm(query, term, grammar)}
+            onClick={() => query.change(toggledTerm(query, term, grammar))}
+          >
+            {word.replaceAll('_', ' ')}
+          </Button>
+        );
+      })}
+    </div>
+  );
+}
+
+const noValues: QueryValues = {};
+
+function Bar({ language, query, placeholder, values = noValues }: QueryBarProps): JSX.Element {
+  const { text: applied, change } = query;
   const [text, setText] = useState(applied);
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(0);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
-  useCommand('searchEvents', () => field.current?.focus());
-  const problem = problemOf(text);
-  const choices = open ? completionsOf(text, values).slice(0, maxChoices) : [];
+  useKeys({ '/': () => field.current?.focus() });
+  const read = readText(text, language);
+  const problem = 'problem' in read ? read.problem : null;
+  const choices = open ? completionsOf(text, language.grammar, values).slice(0, maxChoices) : [];
   const take = (choice: Completion): void => {
     setText(text.slice(0, text.length - lastWord(text).length) + choice.text);
     setAt(0);
@@ -72,7 +102,7 @@ function Bar({
   };
   const run = (): void => {
     setOpen(false);
-    if (problem === null && text.trim() !== applied) onQuery(text.trim());
+    if (problem === null && text.trim() !== applied) change(text.trim());
   };
   const press = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
@@ -98,7 +128,7 @@ function Bar({
           aria-activedescendant={choices[at] ? `${id}-${at}` : undefined}
           aria-invalid={problem !== null || undefined}
           aria-describedby={problem ? `${id}-problem` : undefined}
-          placeholder="verdict:denied tool:run_sql args.path:*.env"
+          placeholder={placeholder}
           value={text}
           maxLength={1_000}
           spellCheck={false}
@@ -117,7 +147,7 @@ function Bar({
             aria-label="Clear query"
             onClick={() => {
               setText('');
-              onQuery('');
+              change('');
             }}
           >
             <Icon name="x" />

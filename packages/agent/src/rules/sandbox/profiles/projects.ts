@@ -86,7 +86,7 @@ const script = (letters: string, longs = '', options: Options = {}): CommandProf
   stops: true,
 });
 
-export const build = [
+export const projects = [
   ...named('npm pnpm yarn', npm),
   ...named('npx pnpx bunx', {
     options: { flag: flags('yq', 'yes no no-install quiet'), word: '-p --package' },

@@ -1,6 +1,7 @@
 // Series of calls as bars and sums.
-import type { Reply } from '../../lib/api.ts';
-import type { Calls } from '../../ui/ribbon.tsx';
+
+import type { Calls } from '../ui/ribbon.tsx';
+import type { Reply } from './api.ts';
 
 export type Series = Reply<'statsSeries'>['series'][number];
 

@@ -1,66 +1,12 @@
-// The tables of redaction, as data: names that stand for a secret, prefixes of tokens, programs that take one by
-// position or flag, words and letter pairs of ordinary text. A row is judged by names.ts and scan.ts.
-
-/** Keys whose value is a secret, whatever it holds. */
-export const sensitiveNames =
-  'password secret token api_key apikey api-key authorization auth credentials private_key privatekey access_token ' +
-  'refresh_token client_secret connection_string database_url db_password ssh_key passphrase api_tokens db_passwords ' +
-  'user_credentials oauth_secrets encryption_keys jwt_tokens passwd proxy_authorization cookie set_cookie';
-
-/** The same, where the value is a text. A switch, a count or a program's field has these names too. */
-export const sensitiveTextNames =
-  'pass pw creds cred jwt bearer authheader mnemonic seed_phrase recovery_phrase secret_phrase backup_phrase ' +
-  'passcode pgpass secret_string securestring convertto_securestring from_literal add_mask requirepass masterauth bindpw rootpw storepass keypass private_mac private_hash';
-
-/** Keys that stay although a part of them is a sensitive word. */
-export const safeNames =
-  'max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens audio_tokens ' +
-  'cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens';
-
-/** Parts of a name, between what separates its words. */
-export const sensitiveParts =
-  'token tokens key keys secret secrets password passwords credential credentials passwd passwds passphrase passphrases';
-
-/** Names of a value in other languages, and what a prompt's test leaves of one. */
-export const namesAbroad =
-  'assword passwort kennwort contraseña passe senha wachtwoord hasło пароль 密码 密碼 パスワード 비밀번호';
-
-/** Every sensitive name has one of these; most names have none. */
-export const nameStem =
-  /pass|pwd|pw|psk|secret|token|key|cred|cookie|auth|string|database|pin|otp|code|cv[vc]|phrase|mnemonic|jwt|bearer|literal|mask/i;
-/** Also found in a name that is written in one piece: `dbpassword`, `ACCESSTOKEN`. */
-export const joinedEnding =
-  /(?:(?:password|passwd|passphrase|secret|credential|(?:api|access|secret|private|auth|account|encryption|signing|ssh)key)s?|connectionstring|token)$/;
-/** Keys (the noun) that are secrets in running text. */
-export const secretKey =
-  /(?:(?:api|access|secret|private)|(?:^|_)(?:auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared))_?keys?\d*$|_key_data$|secret_key_base$|^(?:tls|wpa)_key$/;
-/** `pass` behind a word that has one; behind others (`first_pass`) it is something else. */
-export const passOf =
-  /(?:^|_)(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store|sudo|user|vnc|wifi)_?pass\d*$|(?:^|_)psk$/;
-export const folderName = /(?:^|_)pwd\d*$|^oldpwd$/;
-/** Codes that people type: their names are ordinary words, so the value decides. */
-export const codeName =
-  /(?:^|_)(?:pin|otp|totp|passcode|cvv2?|cvc2?|(?:pin|otp|totp|mfa|2fa|tfa|sms|verification|one_time|security|login)_code)$/;
-/** From the root, a drive, home, or here. */
-export const folderPath =
-  /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
-
-/** Names that begin with an ordinary word: the word before, and the name. */
-export const namesOfTwo =
-  'api key|access key|secret key|private key|verification code|security code|login code|sms code|mfa code|pin code|' +
-  'otp code|one-time password|one-time pin|one-time code|seed phrase|recovery phrase';
+// Tokens of vendors that redaction hides where they stand alone: a form of each, and a public page about it.
+import { example } from './example.ts';
 
 const generated = '[A-Za-z0-9]';
 const url64 = '[A-Za-z0-9_-]';
 
-/**
- * Tokens that stand alone, each with its vendor and a public page about it. No pattern repeats a repetition, so each
- * reads a text once.
- */
-export const tokens: readonly string[] = [
+const forms: readonly string[] = [
   'n?-----BEGIN [A-Z ]{0,40}PRIVATE KEY[\\s\\S]*?(?:-----END[^-]{0,64}-----|$)', // PEM: https://www.rfc-editor.org/rfc/rfc7468
   '---- BEGIN SSH2 [A-Z ]{0,20}PRIVATE KEY[\\s\\S]*?(?:---- END[^-]{0,64}----|$)', // SSH2: https://www.rfc-editor.org/rfc/rfc4716
-  '(?<=Private-Lines:[ \\t]{0,8}\\d{1,4}\\r?\\n)[\\s\\S]*?(?:(?=\\r?\\nPrivate-)|$)', // PuTTY: https://the.earth.li/~sgtatham/putty/0.82/htmldoc/AppendixC.html
   `sk-${url64}{20,}`, // OpenAI, Anthropic, DeepSeek: https://platform.openai.com/docs/api-reference/authentication
   `[rs]k_(?:live|test)_${generated}{16,}`, // Stripe: https://docs.stripe.com/keys
   '(?:whsec_[A-Za-z0-9+/=]{16,})', // Stripe webhooks: https://docs.stripe.com/webhooks
@@ -150,25 +96,5 @@ export const tokens: readonly string[] = [
   '\\$(?:[156y]|2[abxy]|apr1|argon2id?)\\$[A-Za-z0-9./$=,+-]{16,512}', // Stored passwords: https://man7.org/linux/man-pages/man5/crypt.5.html
 ];
 
-/** Names of algorithms, encodings and numbered things: mixed like a secret, and none. */
-export const ordinaryWords = new RegExp(
-  `^(?:${[
-    'sha-?\\d+|md\\d|bcrypt\\w*|s?crypt\\d*|argon2\\w*|pbkdf2\\w*|hmac\\w*|[hrep]s\\d{3}|aes-?\\d+\\w*|ed25519|x25519|curve\\w+',
-    'base\\d+\\w*|utf-?\\d+\\w*|oauth-?\\d?\\w*|oidc\\d*|saml2?|jwt\\d*|x509\\w*|pkcs\\w*|rfc-?\\d+|iso-?\\d+|ipv\\d|http\\d',
-    'u?int\\d+|float\\d+|uuid\\w*|varchar\\d*|char\\d+|string\\d+|bytes\\d+',
-    '(?:step|part|phase|level|line|page|test|field|input|form|section|case|version|option|type|slot|stage|issue|table|column|user|group|node|task|error|rule|chapter|example|release|sprint|milestone|v)s?\\d+\\w?',
-  ].join('|')})$`,
-  'i',
-);
-
-/** A value that declares or computes one: a type, a constant, a call. */
-export const codeWords =
-  'string number boolean bool true false null none nil undefined void any unknown never object str int bytes text ' +
-  'await new async function typeof return not optional const let var';
-
-/** The pairs of letters that make up four fifths of English words and of names in code. */
-export const letterPairs =
-  'th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ' +
-  'ne ea ra ce li ch ll be ma si om ur ec ca el la ta et tr us ge ol lo na po ct ac un pe ai ul id mo ns pr em il sp ' +
-  'ut ot ie ad im ub pt am ap op ex di ho rs ss su no bl uc ag ry ke ly ol iv ig fi od ay ey ty cl cr ck sh ev tu mp ' +
-  'nc os rt da ir fo ow do fe ow if gi pl vi ab wi sc ep da ib ef bu ob rd lt um au up rm ks';
+/** The shortest token of each form. */
+export const vendorTokens: readonly string[] = forms.map(example);

@@ -1,0 +1,265 @@
+// Records of one kind from a declaration: a table with its columns, the acts on a row and the dialogs that they open,
+// the act that adds a record, and the text of an empty list. Forms show the hub's refusals at their fields.
+import type { RowData } from '@tanstack/react-table';
+import { type JSX, type ReactNode, useState } from 'react';
+import type { Env } from '../../shared/ids.ts';
+import type { ThingLink } from '../lib/address.ts';
+import type { ApiError, Input, Operation } from '../lib/api.ts';
+import type { HostedOperation } from '../lib/hosted.ts';
+import { useAction } from '../lib/query.ts';
+import { visible } from '../lib/text.ts';
+import { ActButton } from './act-button.tsx';
+import { Confirm } from './confirm.tsx';
+import { Form } from './form.tsx';
+import type { IconName } from './icons.tsx';
+import { PeekList } from './list.tsx';
+import { Button, type ButtonProps, Empty, Field, type FieldProps, Select } from './parts.tsx';
+import { FormFailed, QueryResult, type QueryState } from './query-result.tsx';
+import { type Column, Table, type TableProps } from './table.tsx';
+
+/** A button in each row. */
+export interface RowAct<R> {
+  readonly label: string;
+  /** Its accessible name, which names the row, too. */
+  readonly name: (row: R) => string;
+  readonly icon?: IconName;
+  /** The button is off for people without the role of the operation in these environments. */
+  readonly operation?: Operation;
+  readonly envs?: (row: R) => readonly Env[];
+  readonly isHidden?: (row: R) => boolean;
+  /** Acts at once; absent: the act opens its dialog. */
+  readonly press?: (row: R) => void;
+  readonly dialog?: (row: R, close: () => void) => ReactNode;
+}
+
+export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkOf'> {
+  /** Singular. */
+  readonly noun: string;
+  readonly acts?: readonly RowAct<R>[];
+  /** Width of the column of acts. */
+  readonly actsWidth?: number;
+  /** Absent: nothing can be added here, or not by this person. */
+  readonly add?: {
+    readonly label: string;
+    readonly kind?: 'primary' | 'plain';
+    readonly icon?: IconName;
+    readonly operation?: Operation | HostedOperation;
+    readonly dialog: (close: () => void) => ReactNode;
+  };
+  readonly empty?: { readonly title: string; readonly text: string };
+  /** The page of a row. */
+  readonly linkOf?: (row: R) => ThingLink;
+  /** A press on a row opens this beside the list. Needs `linkOf`. */
+  readonly peek?: (row: R) => ReactNode;
+  /** Title of the peek. */
+  readonly title?: (row: R) => string;
+}
+
+export interface ResourceViewProps<R> {
+  readonly resource: Resource<R>;
+  readonly query: QueryState<unknown>;
+  readonly rows: readonly R[];
+  /** The head of the page or card, around the button that adds a record. */
+  readonly head: (add: ReactNode) => ReactNode;
+  /** The dialog of a new record is open, also by a command. */
+  readonly adding?: readonly [isAdding: boolean, setAdding: (isAdding: boolean) => void];
+}
+
+export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JSX.Element {
+  const { query, rows, head } = props;
+  const {
+    noun,
+    acts = [],
+    actsWidth = 1,
+    add,
+    empty,
+    columns,
+    keyOf,
+    peek,
+    title,
+    linkOf,
+    ...rest
+  } = props.resource;
+  const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
+  const own = useState(false);
+  const [isAdding, setAdding] = props.adding ?? own;
+  const column: Column<R> = {
+    key: 'actions',
+    label: 'Actions',
+    width: actsWidth,
+    cell: (row) => (
+      <span className="decide-buttons">
+        {acts
+          .filter((act) => !act.isHidden?.(row))
+          .map((act) => (
+            <RoleButton
+              key={act.label}
+              operation={act.operation}
+              envs={act.envs?.(row)}
+              kind="quiet"
+              aria-label={act.name(row)}
+              onClick={() => (act.press ? act.press(row) : setOpen({ act, row }))}
+              {...(act.icon ? { icon: act.icon } : {})}
+            >
+              {act.label}
+            </RoleButton>
+          ))}
+      </span>
+    ),
+  };
+  const list = {
+    ...rest,
+    row: noun,
+    rows,
+    keyOf,
+    columns: acts.length > 0 ? [...columns, column] : columns,
+  };
+  const none = empty && (
+    <Empty title={empty.title}>
+      <p>{empty.text}</p>
+    </Empty>
+  );
+  // The newest state of an open row; a row that is gone keeps its last one.
+  const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
+  return (
+    <>
+      {head(
+        add && (
+          <RoleButton
+            operation={add.operation}
+            kind={add.kind ?? 'plain'}
+            icon={add.icon ?? 'plus'}
+            onClick={() => setAdding(true)}
+          >
+            {add.label}
+          </RoleButton>
+        ),
+      )}
+      {peek && title && linkOf ? (
+        <PeekList {...list} query={query} empty={none} linkOf={linkOf} title={title} peek={peek} />
+      ) : (
+        <QueryResult query={query} rows={3}>
+          {() => (rows.length === 0 && empty ? none : <Table {...list} {...(linkOf ? { linkOf } : {})} />)}
+        </QueryResult>
+      )}
+      {isAdding && add?.dialog(() => setAdding(false))}
+      {open && current && open.act.dialog?.(current, () => setOpen(null))}
+    </>
+  );
+}
+
+/** A button of an operation, or of none. */
+const RoleButton = ({
+  operation,
+  envs = [],
+  ...button
+}: ButtonProps & {
+  readonly operation: Operation | HostedOperation | undefined;
+  readonly envs?: readonly Env[] | undefined;
+}): JSX.Element =>
+  operation ? <ActButton {...button} operation={operation} envs={envs} /> : <Button {...button} />;
+
+export interface Removal<R, N extends Operation> extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'> {
+  readonly operation: N;
+  readonly refreshes: readonly Operation[];
+  /** Title of the dialog and label of its button: a verb and its object. */
+  readonly title: string;
+  /** Name of a row, for its button. */
+  readonly of: (row: R) => string;
+  readonly input: (row: R) => Input<N>;
+  /** The consequences. */
+  readonly text: (row: R) => ReactNode;
+}
+
+/** The act that removes a row, after a confirmation that names the consequences. */
+export const removal = <R, N extends Operation>(one: Removal<R, N>): RowAct<R> => ({
+  ...one,
+  name: (row) => `${one.label} ${visible(one.of(row)).slice(0, 80)}`,
+  icon: 'trash',
+  dialog: (row, close) => <Remove removal={one} row={row} onClose={close} />,
+});
+
+function Remove<R, N extends Operation>({
+  removal: { operation, refreshes, title, input, text },
+  row,
+  onClose,
+}: {
+  readonly removal: Removal<R, N>;
+  readonly row: R;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const remove = useAction(operation, refreshes);
+  return (
+    <Confirm
+      title={title}
+      open
+      onClose={onClose}
+      by={remove}
+      act={title}
+      onAct={() => remove.mutate(input(row), { onSuccess: onClose })}
+    >
+      <p>{text(row)}</p>
+    </Confirm>
+  );
+}
+
+type Values = { readonly [name: string]: string };
+
+/** A field of a form; with options, a choice. */
+export interface RecordField<V extends Values>
+  extends Omit<FieldProps, 'value' | 'onValue' | 'error' | 'name'> {
+  readonly name: keyof V & string;
+  /** Its name in the hub's refusals. Default: `name`. */
+  readonly sent?: string;
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  /** A mistake that is visible before the form is sent. */
+  readonly problem?: string | null;
+}
+
+export interface RecordFormProps<V extends Values> {
+  readonly initial: V;
+  readonly fields: (values: V) => readonly RecordField<V>[];
+  /** The mutation that the form sends. */
+  readonly by: { readonly isPending: boolean; readonly error: ApiError | null };
+  readonly act: string;
+  readonly isOff?: boolean;
+  /** The button is off for people without the role of the operation in these environments. */
+  readonly operation?: Operation;
+  readonly envs?: (values: V) => readonly Env[];
+  readonly onSubmit: (values: V) => void;
+  /** Below the fields. */
+  readonly children?: (values: V) => ReactNode;
+}
+
+export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Element {
+  const { initial, by, act, isOff = false, operation, envs, onSubmit, children } = props;
+  const [values, setValues] = useState(initial);
+  const fields = props.fields(values);
+  const refused = by.error?.fields ?? {};
+  const hasProblem = fields.some(({ problem }) => problem !== undefined && problem !== null);
+  return (
+    <Form onSubmit={() => onSubmit(values)}>
+      {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
+        const onValue = (value: string): void => setValues((before) => ({ ...before, [name]: value }));
+        const shared = { key: name, label, value: values[name] ?? '', onValue };
+        return options ? (
+          <Select {...shared} key={name} options={options} />
+        ) : (
+          <Field {...rest} {...shared} key={name} error={problem ?? refused[sent]} />
+        );
+      })}
+      {children?.(values)}
+      <FormFailed error={by.error} />
+      <RoleButton
+        operation={operation}
+        envs={envs?.(values)}
+        kind="primary"
+        submit
+        busy={by.isPending}
+        disabled={isOff || hasProblem}
+      >
+        {act}
+      </RoleButton>
+    </Form>
+  );
+}

@@ -1,0 +1,285 @@
+// A noun's fields, declared once: the domain's type, the forms in both stores, and both APIs' replies follow from the
+// declaration. No query, no relation, no change tracking: statements and conditions stay written out where they run.
+// Declarations are compiled when they load.
+import { z } from 'zod';
+import { renderMicros } from './instant.ts';
+import { isoInstant } from './schemas.ts';
+import { listed, type truncatedField } from './truncated.ts';
+
+export type ReplyApi = 'console' | 'hosted';
+/** A single record, or one of a list, where large fields give way to their size. */
+export type ReplyForm = 'one' | 'list';
+
+/** Schema of an instant: epoch milliseconds in the domain and in stores, ISO 8601 UTC on the wire. */
+export interface InstantSchema extends z.ZodNumber {
+  readonly isInstant: true;
+}
+export const instant = z.number() as InstantSchema;
+/** Schema of a JSON value of any content: both stores keep it as text. @param reply its schema on the wire */
+export const json = <T, S extends z.ZodType>(reply: S): JsonValue<T, S> =>
+  Object.assign(z.custom<T>(), { reply }) as JsonValue<T, S>;
+export interface JsonValue<T, S extends z.ZodType> extends z.ZodCustom<T, T> {
+  readonly reply: S;
+}
+
+/** How one API shows a field; what is absent follows from the field. */
+export interface ApiOptions {
+  readonly name?: string;
+  /** The API's word for each value of an enumeration that differs. */
+  readonly words?: { readonly [value: string]: string };
+  readonly schema?: z.ZodType;
+}
+
+export interface FieldOptions extends ApiOptions {
+  /** False: no reply contains the field. */
+  readonly wire?: false;
+  /** Gives way to its size: in lists, or wherever stores have kept the size alone. */
+  readonly shorten?: 'list' | 'always';
+  /** False: no reply of this API contains the field. */
+  readonly console?: ApiOptions | false;
+  readonly hosted?: ApiOptions | false;
+}
+
+export interface RecordField<S extends z.ZodType = z.ZodType, O extends FieldOptions = FieldOptions> {
+  readonly schema: S;
+  readonly options: O;
+}
+
+/** Absent options: the wire name and the column are the field's name in snake_case. */
+export const field = <S extends z.ZodType, const O extends FieldOptions = Record<never, never>>(
+  schema: S,
+  options: O = {} as O,
+): RecordField<S, O> => ({ schema, options });
+
+/** A member of replies that follows from the whole record. It replaces the field of the same name. */
+export interface Computed<S extends z.ZodType = z.ZodType, R = never> {
+  readonly schema: S;
+  readonly value: (record: R) => z.input<S>;
+}
+export const computed = <S extends z.ZodType, R>(
+  schema: S,
+  value: (record: R) => z.input<S>,
+): Computed<S, R> => ({ schema, value });
+
+export interface RecordFields {
+  readonly [name: string]: RecordField;
+}
+/** The domain's type of a record. */
+export type RecordOf<F extends RecordFields> = {
+  readonly [N in keyof F]: DeepReadonly<z.output<F[N]['schema']>>;
+};
+type DeepReadonly<T> = T extends readonly (infer E)[]
+  ? readonly DeepReadonly<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+export type RecordStorage = 'text' | 'number' | 'flag' | 'json';
+export interface RecordColumn<N = string> {
+  readonly field: N;
+  /** The field's name in snake_case. */
+  readonly name: string;
+  readonly storage: RecordStorage;
+}
+
+type Snake<S extends string> = S extends `${infer C}${infer Rest}`
+  ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
+  : S;
+type OptionsIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly [K in A]: infer P }
+  ? P
+  : unknown;
+type WireName<N, O extends FieldOptions, A extends ReplyApi> = O extends { readonly wire: false }
+  ? never
+  : OptionsIn<O, A> extends false
+    ? never
+    : OptionsIn<O, A> extends { readonly name: infer W }
+      ? W
+      : O extends { readonly name: infer W }
+        ? W
+        : Snake<N & string>;
+
+type WordsOf<S extends z.ZodType, W> =
+  S extends z.ZodEnum<infer E>
+    ? z.ZodEnum<{
+        [V in keyof E as V extends keyof W ? W[V] & string : V & string]: V extends keyof W
+          ? W[V] & string
+          : V & string;
+      }>
+    : S;
+type Plain<S, O, P> = P extends { readonly schema: infer T extends z.ZodType }
+  ? T
+  : O extends { readonly schema: infer T extends z.ZodType }
+    ? T
+    : S extends z.ZodNullable<infer T extends z.ZodType>
+      ? z.ZodNullable<Plain<T, O, P> & z.ZodType>
+      : S extends InstantSchema
+        ? z.ZodISODateTime
+        : S extends JsonValue<unknown, infer T>
+          ? T
+          : P extends { readonly words: infer W }
+            ? WordsOf<S & z.ZodType, W>
+            : S;
+type Shortened<S extends z.ZodType> =
+  S extends z.ZodNullable<infer T extends z.ZodType>
+    ? z.ZodNullable<z.ZodUnion<readonly [T, typeof truncatedField]>>
+    : z.ZodUnion<readonly [S, typeof truncatedField]>;
+type WireSchema<F extends RecordField, A extends ReplyApi, M extends ReplyForm> =
+  F extends RecordField<infer S, infer O>
+    ? O extends { readonly shorten: 'always' | M }
+      ? Shortened<Plain<S, O, OptionsIn<O, A>> & z.ZodType>
+      : Plain<S, O, OptionsIn<O, A>>
+    : never;
+
+type Own<C, A extends ReplyApi> = C extends { readonly [K in A]: infer Members }
+  ? Members
+  : Record<never, never>;
+type Shape<F extends RecordFields, C, A extends ReplyApi, M extends ReplyForm> = {
+  [N in keyof F as Exclude<WireName<N, F[N]['options'], A>, keyof Own<C, A>> & string]: WireSchema<
+    F[N],
+    A,
+    M
+  > &
+    z.ZodType;
+} & { [N in keyof Own<C, A>]: Own<C, A>[N] extends Computed<infer S, never> ? S : never };
+
+export interface RecordForms<F extends RecordFields, C> {
+  /** Of the table and of the collection. */
+  readonly name: string;
+  readonly columns: readonly RecordColumn<keyof F & string>[];
+  /** As a document of MongoDB: the id as `_id`, JSON of any content as text. */
+  toDocument(record: RecordOf<F>): DocumentOf<F>;
+  /** RecordFields that the document lacks are null. */
+  fromDocument(document: Partial<DocumentOf<F>>): RecordOf<F>;
+  /** The schema of a reply. */
+  reply<A extends ReplyApi, M extends ReplyForm>(api: A, form: M): z.ZodObject<Shape<F, C, A, M>>;
+  /** The value of a reply. Sizes replace large fields only where stores kept the sizes alone. */
+  render<A extends ReplyApi>(api: A, record: RecordOf<F>): z.input<z.ZodObject<Shape<F, C, A, 'one'>>>;
+}
+
+export type DocumentOf<F extends RecordFields> = {
+  readonly [N in keyof F as N extends 'id' ? '_id' : N]: F[N]['schema'] extends
+    | JsonValue<unknown, z.ZodType>
+    | z.ZodNullable<JsonValue<unknown, z.ZodType>>
+    ? string | Extract<z.output<F[N]['schema']>, null>
+    : RecordOf<F>[N];
+};
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const isNullable = (schema: z.ZodType): boolean => schema instanceof z.ZodNullable;
+const inner = (schema: z.ZodType): z.ZodType =>
+  schema instanceof z.ZodNullable ? (schema.unwrap() as z.ZodType) : schema;
+const isJson = (schema: z.ZodType): schema is JsonValue<unknown, z.ZodType> => 'reply' in schema;
+
+function storageOf(schema: z.ZodType): RecordStorage {
+  const stored = inner(schema);
+  if (isJson(stored) || stored instanceof z.ZodArray || stored instanceof z.ZodObject) return 'json';
+  if (stored instanceof z.ZodBoolean) return 'flag';
+  return stored instanceof z.ZodNumber ? 'number' : 'text';
+}
+
+/** A field of one API's replies. */
+interface WireField {
+  readonly field: string;
+  readonly name: string;
+  readonly schema: (form: ReplyForm) => z.ZodType;
+  readonly render: (value: unknown) => unknown;
+}
+
+const instantText: { readonly [A in ReplyApi]: (ms: number) => string } = {
+  console: (ms) => new Date(ms).toISOString(),
+  hosted: renderMicros,
+};
+
+function wireFieldOf(api: ReplyApi, name: string, { schema, options }: RecordField): WireField | null {
+  const own = options[api] ?? {};
+  if (options.wire === false || own === false) return null;
+  const domain = inner(schema);
+  const words = own.words ?? options.words ?? {};
+  const hasWords = Object.keys(words).length > 0;
+  const wordOf = (value: string): string => words[value] ?? value;
+  const render =
+    domain === instant
+      ? (value: unknown) => (value === null ? null : instantText[api](value as number))
+      : hasWords
+        ? (value: unknown) => (value === null ? null : wordOf(value as string))
+        : (value: unknown) => value;
+  const plain = (): z.ZodType => {
+    if (domain === instant) return isoInstant;
+    if (isJson(domain)) return domain.reply;
+    return domain instanceof z.ZodEnum && hasWords
+      ? z.enum(domain.options.map((value) => wordOf(String(value))))
+      : domain;
+  };
+  const explicit = own.schema ?? options.schema;
+  const shown = explicit ?? plain();
+  const { shorten } = options;
+  return {
+    field: name,
+    name: own.name ?? options.name ?? snake(name),
+    render,
+    schema: (form) => {
+      const short = shorten === 'always' || shorten === form ? listed(shown) : shown;
+      return isNullable(schema) && !explicit ? short.nullable() : short;
+    },
+  };
+}
+
+/** What each API's replies contain beside the fields, or in place of one. */
+type ComputedMembers = { readonly [A in ReplyApi]?: { readonly [name: string]: Computed<z.ZodType, never> } };
+
+/**
+ * @param name of the table and of the collection
+ * @param computedMembers by API: members of replies that follow from the whole record
+ */
+export function record<const F extends RecordFields, const C extends ComputedMembers = Record<never, never>>(
+  name: string,
+  fields: F,
+  computedMembers: C = {} as C,
+): RecordForms<F, C> {
+  const entries = Object.entries(fields);
+  const columns = entries.map(([field, { schema }]) => ({
+    field,
+    name: snake(field),
+    storage: storageOf(schema),
+  }));
+  const wire = {
+    console: entries.flatMap(([field, one]) => wireFieldOf('console', field, one) ?? []),
+    hosted: entries.flatMap(([field, one]) => wireFieldOf('hosted', field, one) ?? []),
+  };
+  const texts = new Set(entries.flatMap(([field, { schema }]) => (isJson(inner(schema)) ? [field] : [])));
+  const forms = {
+    name,
+    columns,
+    toDocument(source: { readonly [field: string]: unknown }) {
+      const document: { [field: string]: unknown } = {};
+      for (const { field } of columns) {
+        const value = source[field];
+        document[field === 'id' ? '_id' : field] =
+          texts.has(field) && value !== null ? JSON.stringify(value) : value;
+      }
+      return document;
+    },
+    fromDocument(document: { readonly [field: string]: unknown }) {
+      const result: { [field: string]: unknown } = {};
+      for (const { field } of columns) {
+        const value = document[field === 'id' ? '_id' : field] ?? null;
+        result[field] = texts.has(field) && typeof value === 'string' ? JSON.parse(value) : value;
+      }
+      return result;
+    },
+    reply(api: ReplyApi, form: ReplyForm) {
+      const shape: { [name: string]: z.ZodType } = {};
+      for (const one of wire[api]) shape[one.name] = one.schema(form);
+      for (const [member, { schema }] of Object.entries(computedMembers[api] ?? {})) shape[member] = schema;
+      return z.object(shape);
+    },
+    render(api: ReplyApi, source: { readonly [field: string]: unknown }) {
+      const reply: { [name: string]: unknown } = {};
+      for (const one of wire[api]) reply[one.name] = one.render(source[one.field]);
+      for (const [member, { value }] of Object.entries(computedMembers[api] ?? {}))
+        reply[member] = value(source as never);
+      return reply;
+    },
+  };
+  return forms as unknown as RecordForms<F, C>;
+}

@@ -1,0 +1,133 @@
+// One language on every page with a query: terms narrow the list, a press on a word changes the text, filters of
+// earlier addresses become terms, and a text with a mistake is not sent.
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+import { seed } from './seed.ts';
+
+const { hub, cookie } = await hubOfFile();
+beforeAll(async () => {
+  await seed(hub, cookie);
+});
+
+const bar = (page: Page) => page.getByRole('combobox', { name: 'Query' });
+const search = async (page: Page, text: string): Promise<void> => {
+  await bar(page).fill(text);
+  await bar(page).press('Enter');
+};
+
+const rows = (page: Page, list: string) =>
+  page.locator(`[role=grid], [role=table]`).and(page.getByLabel(list));
+
+it.each([
+  {
+    path: '/inbox',
+    list: 'Approvals',
+    terms: { 'tool:edit_file': 'edit_file', '-tool:edit_file args.service:checkout': 'deploy' },
+    wrong: 'is:nonsense',
+    expected: /position 3, expected one of pending, approved/,
+    operation: /\/api\/v1\/approvals\?/,
+  },
+  {
+    path: '/inbox?view=decided',
+    list: 'Approvals',
+    terms: { 'is:denied reason:receipt': 'refund', 'args.amount:>500': 'refund' },
+    wrong: 'verdict:denied',
+    expected: /position 0, expected a field \(is, tool/,
+    operation: /\/api\/v1\/approvals\?/,
+  },
+  {
+    path: '/fleet?view=agents',
+    list: 'Agents',
+    terms: { 'agent:*-3': 'shop-agent-3', 'is:connected -agent:(*-0,*-1,*-2,*-3,*-4)': 'shop-agent-5' },
+    wrong: 'agent:"open',
+    expected: /position 6, expected a closing quote/,
+    operation: /\/api\/v1\/agents\?/,
+  },
+  {
+    path: '/runs',
+    list: 'runs',
+    terms: { 'agent:sample-agent': 'sample-session', 'run:session-3': 'session-3' },
+    wrong: '-is:denied',
+    expected: /position 0, expected one value without -/,
+    operation: /\/v1\/runs\?/,
+  },
+  {
+    path: '/audit',
+    list: 'audit entries',
+    terms: {
+      'subject:channel': "Notification channel 'On call' was created",
+      'action:approval.rejected agent:shop-agent-3': 'denied a call',
+    },
+    wrong: 'subject:nothing',
+    expected: /position 8, expected one of approval, key/,
+    operation: /\/v1\/audit\?/,
+  },
+])('narrows $path by its query', async ({ path, list, terms, wrong, expected, operation }) => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto(`/dashboard${path}`);
+  for (const [text, match] of Object.entries(terms)) {
+    await search(page, text);
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe(text);
+    const matches = rows(page, list).getByRole('row').filter({ hasText: match });
+    await matches.first().waitFor();
+    // The head of a table is a row, too; the inbox has none.
+    await expect
+      .poll(() => rows(page, list).getByRole('row').filter({ hasNotText: match }).count())
+      .toBeLessThanOrEqual(1);
+  }
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  const before = page.url();
+  await search(page, wrong);
+  await page.getByRole('alert').getByText(expected).waitFor();
+  await accessible(page);
+  expect(page.url()).toBe(before);
+  expect(
+    requests.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url)),
+  ).toEqual([]);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('has words to press, and terms in place of the filters of earlier addresses', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents?status=drift&search=shop');
+  await expect.poll(() => bar(page).inputValue()).toBe('"shop" is:out_of_date');
+  await page.goto('/dashboard/fleet?view=agents');
+  await page.getByRole('button', { name: 'away' }).click();
+  await page.getByText('No agents match these filters').waitFor();
+  await page.getByRole('button', { name: 'connected', exact: true }).click();
+  await page.getByRole('grid', { name: 'Agents' }).getByText('shop-agent-0').waitFor();
+  expect(await bar(page).inputValue()).toBe('is:connected');
+  await page.getByRole('button', { name: 'connected', exact: true }).click();
+  expect(await bar(page).inputValue()).toBe('');
+  await page.goto('/dashboard/runs?status=approval_pending&agent_id=shop-agent-1');
+  await expect.poll(() => bar(page).inputValue()).toBe('is:pending agent:shop-agent-1');
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('shows the calls of the last day in the rows of agents and contracts, with one request for all of them', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const requests: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/stats/series')) requests.push(request.url());
+  });
+  await page.goto('/dashboard/fleet?view=agents');
+  const row = page.getByRole('grid', { name: 'Agents' }).getByRole('row').filter({ hasText: 'shop-agent-0' });
+  await row.getByRole('img', { name: /^\d+ allowed$/ }).waitFor();
+  await row.getByRole('img', { name: /^\d+ calls, at most \d+ at a time, last \d+$/ }).waitFor();
+  expect(requests).toHaveLength(1);
+  expect(new URL(requests[0] ?? '').searchParams.getAll('values').length).toBeGreaterThanOrEqual(6);
+  await page.goto('/dashboard/policies');
+  const contract = page.getByRole('table', { name: 'contracts' }).getByRole('row', { name: /^no-secrets/ });
+  await contract.getByRole('img', { name: /^\d+ calls,/ }).waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});

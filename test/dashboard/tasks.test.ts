@@ -1,0 +1,134 @@
+// Tasks of people from the overview to their end, with the number of presses that each may take.
+import { createHash } from 'node:crypto';
+import type { Locator } from 'playwright-core';
+import { fingerprintOf, readToolList } from 'reeve-agent/rules';
+import { beforeAll, expect, it } from 'vitest';
+import { AgentStreams } from './agent-streams.ts';
+import { noFaults, type View, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+
+const must = async (method: string, path: string, body: object, by: object = { cookie }) => {
+  const answer = await hub.call(method, path, { ...by, body });
+  expect(answer.status, path).toBeLessThan(300);
+  return answer.body;
+};
+
+async function reportTool(description: string): Promise<void> {
+  const { tools } = readToolList([{ name: 'read_file', description, inputSchema: { type: 'object' } }]);
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const sent = tools.map(({ name, definition }) => ({
+    ...{ name, definition },
+    fingerprint: fingerprintOf(definition, sha256),
+  }));
+  await must(
+    'POST',
+    '/api/v1/tool-observations',
+    { agent_id: 'a', server: 'npx:files', tools: sent },
+    { key },
+  );
+}
+
+let secondHash = '';
+
+beforeAll(async () => {
+  await must('POST', '/api/v1/bundles', { yaml_content: library });
+  const second = { yaml_content: library.replace('id_rsa', 'id_ed25519') };
+  secondHash = (await must('POST', '/api/v1/bundles', second)).revision_hash;
+  await must('POST', '/api/v1/bundles/shop/1/deploy', { env: 'production' });
+  await must('POST', '/api/v1/sample-run', {});
+});
+
+/** A view of the overview, and a press that is counted. */
+async function begin(): Promise<
+  View & { readonly press: (what: Locator) => Promise<void>; count(): number }
+> {
+  const seen = await view(hub.url, { cookie });
+  await seen.page.goto('/dashboard/');
+  await seen.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  let presses = 0;
+  const press = async (what: Locator): Promise<void> => {
+    await what.click();
+    presses += 1;
+  };
+  return { ...seen, press, count: () => presses };
+}
+
+it('deploys a version, sees it done, and rolls back, in at most 8 presses', async () => {
+  const agents = new AgentStreams(hub, key);
+  await agents.open('shop-1', `&bundle_name=shop&policy_version=${secondHash}`);
+  const { page, press, count, ...seen } = await begin();
+  const main = page.getByRole('main');
+  await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Policies' }));
+  await press(page.getByRole('tab', { name: 'Documents' }));
+  await press(page.getByRole('table', { name: 'bundles' }).getByRole('link', { name: 'shop' }));
+  await press(page.getByRole('complementary').getByRole('link', { name: 'Open page' }));
+  await press(main.getByRole('button', { name: /^Deploy v2/ }));
+  await main.getByRole('region', { name: 'Impact' }).getByText('1 changed, 2 unchanged.').waitFor();
+  await press(main.getByRole('button', { name: 'Deploy v2 to production' }));
+  await main.getByText('1 of 1 connected agent runs v2.').waitFor();
+  const back = main.getByRole('button', { name: 'Roll back production to v1' });
+  await press(back);
+  await page.waitForURL(/changes\/new/);
+  await press(back);
+  await main.getByText('shop v1 is deployed to production.').waitFor();
+  expect(count()).toBeLessThanOrEqual(8);
+  agents.close();
+  noFaults({ page, ...seen });
+  await seen.context.close();
+});
+
+it('accepts a changed tool in at most 4 presses, after its difference', async () => {
+  await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
+  await reportTool('Reads a file');
+  await reportTool('Reads a file and sends it away');
+  const { page, press, count, ...seen } = await begin();
+  const main = page.getByRole('main');
+  const attention = page.getByRole('region', { name: /^Needs attention/ });
+  await press(attention.getByRole('listitem').filter({ hasText: 'npx:files' }).getByRole('link'));
+  const waiting = main.getByRole('row').filter({ hasText: 'waiting' });
+  await press(waiting.getByRole('link', { name: 'read_file' }));
+  await main.getByRole('region', { name: 'Description' }).getByText('sends it away').waitFor();
+  await press(main.getByRole('button', { name: 'Accept in production' }));
+  await page.getByText('The definition is accepted in production.').waitFor();
+  expect(count()).toBeLessThanOrEqual(4);
+  noFaults({ page, ...seen });
+  await seen.context.close();
+});
+
+it('verifies a run in at most 3 presses, beside the list', async () => {
+  const { page, press, count, ...seen } = await begin();
+  await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }));
+  await press(page.getByRole('main').getByRole('link', { name: 'sample-session' }));
+  const seal = page.getByRole('region', { name: 'Seal' });
+  await press(seal.getByRole('button', { name: 'Verify' }));
+  await seal.getByText('Intact, signer unknown.').waitFor();
+  expect(count()).toBeLessThanOrEqual(3);
+  noFaults({ page, ...seen });
+  await seen.context.close();
+});
+
+it('follows the link of an earlier message through the sign-in to its approval', async () => {
+  const { body } = await hub.call('POST', '/api/v1/approvals', {
+    key,
+    agent: 'agent-1',
+    body: { tool_name: 'deploy', message: 'Deploy?', timeout: 900 },
+  });
+  const seen = await view(hub.url);
+  const { page } = seen;
+  await page.goto(`/dashboard/approvals?id=${body.id}`);
+  await page.getByLabel('E-mail').fill('admin@example.com');
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: /^Approve/ }).waitFor();
+  expect(page.url()).toBe(`${hub.url}/dashboard/approvals/${body.id}`);
+  // Filters of an earlier address become the query.
+  await page.goto('/dashboard/events?tool_name=read_file&verdict=call_denied');
+  const query = page.getByRole('combobox', { name: 'Query' });
+  await expect.poll(() => query.inputValue()).toBe('verdict:denied tool:read_file');
+  expect(new URL(page.url()).pathname).toBe('/dashboard/explore');
+  noFaults(seen);
+  await seen.context.close();
+});

@@ -1,0 +1,105 @@
+// What follows from a record's declaration.
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Database } from '../../adapters/sqlite/database.ts';
+import { migrate } from '../../adapters/sqlite/schema/index.ts';
+import { tableOf } from '../../adapters/sqlite/table.ts';
+import { approvalFields, approvalRecord } from '../../src/approval/record.ts';
+import { computed, field, instant, json, type RecordOf, record } from '../../src/shared/record.ts';
+import { anyObject } from '../../src/shared/schemas.ts';
+import { anApproval, hostileTexts } from '../conformance/fixtures.ts';
+
+describe('an approval with one more field', () => {
+  const fields = { ...approvalFields, costCentre: field(z.string().nullable()) };
+  const wider = record('approvals', fields);
+  const approval: RecordOf<typeof fields> = { ...anApproval(), costCentre: 'K7' };
+
+  it('comes back from SQLite', () => {
+    const db = new Database(':memory:');
+    migrate(db);
+    db.run('ALTER TABLE approvals ADD COLUMN cost_centre TEXT');
+    const table = tableOf<typeof approval>(wider);
+    db.run(table.insert, table.values(approval));
+    expect(table.maybe(db.get(`SELECT ${table.columns} FROM approvals`))).toEqual(approval);
+    db.close();
+  });
+
+  it('comes back from a document', () => {
+    expect(wider.fromDocument(wider.toDocument(approval))).toEqual(approval);
+  });
+
+  it.each(['console', 'hosted'] as const)('is in replies of the %s API, and in their schemas', (api) => {
+    expect(wider.render(api, approval)).toMatchObject({ cost_centre: 'K7' });
+    for (const form of ['one', 'list'] as const) {
+      const reply = wider.reply(api, form);
+      expect(Object.keys(reply.shape)).toEqual(Object.keys(wider.render(api, approval)));
+      expect(reply.parse(wider.render(api, approval))).toEqual(wider.render(api, approval));
+      expect(z.toJSONSchema(reply).properties).toHaveProperty('cost_centre', { type: ['string', 'null'] });
+    }
+  });
+});
+
+describe('replies of a record', () => {
+  const fields = {
+    id: field(z.uuid(), { hosted: { schema: z.string() } }),
+    secret: field(z.string(), { wire: false }),
+    kind: field(z.enum(['fast', 'slow']), { hosted: { name: 'speed', words: { fast: 'quick' } } }),
+    body: field(json<object, typeof anyObject>(anyObject).nullable(), { shorten: 'list' }),
+    isOpen: field(z.boolean()),
+    endedAt: field(instant.nullable(), { name: 'ended' }),
+    note: field(z.string(), { console: false }),
+  };
+  type Thing = RecordOf<typeof fields>;
+  const things = record('things', fields, {
+    console: { is_open: computed(z.enum(['yes', 'no']), ({ isOpen }: Thing) => (isOpen ? 'yes' : 'no')) },
+    hosted: { length: computed(z.int(), ({ note }: Thing) => note.length) },
+  });
+  const thing: Thing = {
+    ...{ id: 'b9d1b0c1-0000-4000-8000-000000000000', secret: 's', kind: 'fast', body: { a: 1 } },
+    ...{ isOpen: true, endedAt: 1000.25, note: 'abc' },
+  };
+
+  it('have the words, names, times and computed members of their API', () => {
+    const { id } = thing;
+    expect(things.render('console', thing)).toEqual({
+      ...{ id, kind: 'fast', body: { a: 1 }, is_open: 'yes', ended: '1970-01-01T00:00:01.000Z' },
+    });
+    expect(things.render('hosted', thing)).toEqual({
+      ...{ id, speed: 'quick', body: { a: 1 }, is_open: true, ended: '1970-01-01T00:00:01.000250Z' },
+      ...{ note: 'abc', length: 3 },
+    });
+    expect(things.reply('hosted', 'one').shape.speed.options).toEqual(['quick', 'slow']);
+  });
+
+  it('contain sizes instead of large values where the form allows it', () => {
+    const size = { body: { _truncated: true, bytes: 70_000 } };
+    const reply = { ...things.render('console', thing), ...size };
+    expect(things.reply('console', 'list').safeParse(reply).success).toBe(true);
+    expect(things.reply('hosted', 'one').shape.body.safeParse({ _truncated: 'no' }).success).toBe(true);
+    expect(z.toJSONSchema(things.reply('console', 'one').shape.body)).not.toEqual(
+      z.toJSONSchema(things.reply('console', 'list').shape.body),
+    );
+  });
+
+  it('are stored as columns of four kinds', () => {
+    expect(things.columns.map(({ name, storage }) => `${name} ${storage}`)).toEqual([
+      ...['id text', 'secret text', 'kind text', 'body json', 'is_open flag', 'ended_at number', 'note text'],
+    ]);
+  });
+});
+
+describe('documents of approvals', () => {
+  it('keep JSON of any names as text, and what they lack is null', () => {
+    const approval = anApproval({ toolArgs: { $where: { 'a.b': 1 } }, principal: { '': null } });
+    const { principal: _principal, ...document } = approvalRecord.toDocument(approval);
+    expect(document.toolArgs).toBe('{"$where":{"a.b":1}}');
+    expect(approvalRecord.fromDocument(document)).toEqual({ ...approval, principal: null });
+  });
+
+  it('keep hostile texts', () => {
+    for (const message of hostileTexts) {
+      const approval = anApproval({ message });
+      expect(approvalRecord.fromDocument(approvalRecord.toDocument(approval))).toEqual(approval);
+    }
+  });
+});
