@@ -173,6 +173,25 @@ describe('with a hub', () => {
     expect(await listedNames(first)).toEqual([]);
   });
 
+  it('a definition that changes without notice, or differs from client to client, waits', async () => {
+    await mode('hold');
+    const first = await proxy([read, write]);
+    expect(await listedNames(first)).toEqual(['read', 'write']);
+    // The server does not announce the change.
+    first.session.tools = [changedRead, write];
+    expect(await listedNames(first)).toEqual(['write']);
+    await expect.poll(() => answer(first, 'read')).toContain('tool_definition_changed');
+    const waiting = async () => (await entries()).filter(({ status }) => status === 'waiting').length;
+    await expect.poll(waiting).toBe(1);
+
+    const other = { ...write, description: 'writes for another client' };
+    const second = await proxy([read, other], { pinFile: join(folder, 'second.json') });
+    expect(await listedNames(second)).toEqual(['read']);
+    expect(await answer(second, 'write')).toContain('tool_definition_changed');
+    expect(await answer(first, 'write')).toBe('done');
+    await expect.poll(waiting).toBe(2);
+  });
+
   it('pins on disk hold while the hub is away, and an older or foreign document is refused', async () => {
     await mode('hold');
     const first = await proxy([read]);

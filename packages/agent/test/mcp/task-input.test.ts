@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { proxyRounds } from '../../src/cli/proxy-rounds.ts';
 import { until } from '../manual-clock.ts';
 import { pipedServer, ServerLog } from './pair-servers.ts';
 import { type Json, noEnv } from './setting.ts';
@@ -117,6 +118,25 @@ it('a call that asks without a task is recorded with the answers, redacted and b
   expect(await answers({ sure: true, ...long })).toMatchObject({
     answers: [{ round: 2, answers: { _truncated: true } }],
   });
+});
+
+it('a round goes on with the token that it began with, also after a restart', async () => {
+  const declared = { elicitation: { form: {} } };
+  const begin = async (token: string) =>
+    start({ way: 'HTTP', token, contracts: [noEnv], rounds: await proxyRounds(folder, 'test') });
+  const first = await begin('one');
+  const { requestState } = await first.call('ask', {}, declared);
+  await end(first);
+  const inputResponses = { sure: accepted({ sure: true }) };
+  const retry = { name: 'ask', arguments: {}, inputResponses, requestState };
+  const other = await begin('two');
+  expect((await other.request('tools/call', retry, declared)).error).toMatchObject({ code: -32_602 });
+  await end(other);
+  const again = await begin('one');
+  expect((await again.request('tools/call', retry, declared)).result).toMatchObject({
+    content: [{ text: 'sure' }],
+  });
+  expect(log.lines).toEqual(['ask', 'answered true']);
 });
 
 describe('a task that asks', () => {

@@ -176,7 +176,15 @@ export function Plan(props: {
           )}
         </>
       )}
-      {isRefused && <Force env={env} busy={busy} onForce={(why) => run(why, true)} />}
+      {isRefused && (
+        <Force
+          env={env}
+          busy={busy}
+          reason={reason}
+          onReason={setReason}
+          onForce={() => run(reason.trim(), true)}
+        />
+      )}
       {hasMoved && (
         <div className="notice notice-ask" role="alert">
           <p>The document of {env} changed while this page was open. The difference above is the new one.</p>
@@ -230,15 +238,19 @@ export function actOf(source: DeploySource, env: Environment, runningVersion: nu
 function Force({
   env,
   busy,
+  reason,
+  onReason,
   onForce,
 }: {
   readonly env: Environment;
   readonly busy: boolean;
-  readonly onForce: (reason: string) => void;
+  /** The reason that was typed before the refusal stays. */
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
+  readonly onForce: () => void;
 }): JSX.Element {
   const me = useSignedIn();
   const [typed, setTyped] = useState('');
-  const [reason, setReason] = useState('');
   if (!me.is_admin)
     return (
       <p className="muted">
@@ -251,7 +263,7 @@ function Force({
         A forced deployment is signed and sent despite the errors. Agents that cannot load it keep their
         current document; new agents get none. The deployment and the audit log record the reason.
       </p>
-      <Field label="Reason" value={reason} onValue={setReason} maxLength={500} autoComplete="off" />
+      <Field label="Reason" value={reason} onValue={onReason} maxLength={500} autoComplete="off" />
       <Field
         label={`Type ${env} to confirm`}
         value={typed}
@@ -260,12 +272,7 @@ function Force({
         spellCheck={false}
       />
       <div>
-        <Button
-          kind="danger"
-          busy={busy}
-          disabled={typed !== env || reason.trim() === ''}
-          onClick={() => onForce(reason.trim())}
-        >
+        <Button kind="danger" busy={busy} disabled={typed !== env || reason.trim() === ''} onClick={onForce}>
           Force deploy to {env}
         </Button>
       </div>

@@ -55,7 +55,11 @@ export class McpListener {
   constructor(proxy: ProxyParts, address: ListenAddress) {
     this.#proxy = proxy;
     this.#address = address;
-    this.#modern = new ModernHttp(proxy);
+    const { token } = address;
+    this.#modern = new ModernHttp(
+      proxy,
+      token === null ? 'listener' : `token ${digest(token).toString('hex')}`,
+    );
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((failure: unknown) => {
         if (failure instanceof Refusal) return refuse(response, failure);

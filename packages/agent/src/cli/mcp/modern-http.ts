@@ -50,14 +50,17 @@ interface Exchange {
 
 export class ModernHttp {
   readonly #proxy: ProxyParts;
+  readonly #place: string;
   readonly #exchanges = new Map<Id, Exchange>();
   /** By the session that clients choose; one for all where they choose none. */
   readonly #parts = new Map<string, Parts>();
   #sweep: Timer | null = null;
   #count = 0;
 
-  constructor(proxy: ProxyParts) {
+  /** @param place of all clients: a retry from another one is refused */
+  constructor(proxy: ProxyParts, place: string) {
     this.#proxy = proxy;
+    this.#place = place;
   }
 
   /** Goes on with the tasks of a proxy that ended. */
@@ -126,7 +129,7 @@ export class ModernHttp {
       ...{ guard, clock, hide, told, sessionMeta: this.#proxy.sessionMeta },
       pins: pins?.session() ?? null,
       rounds,
-      place: 'listener',
+      place: this.#place,
       tasks: tasks && { tasks, runner: () => this.#begun(key).session },
       toClient: (message, related) => this.#send(message, related),
     });
