@@ -14,8 +14,8 @@ import type { Figure } from '../suite/results.ts';
 import { MoveRates, type MoveRound } from './move-rates.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
 
-const boundText = 'a bare loop of insertMany of the same documents with the same indexes';
-const plainText = 'the same without indexes';
+const plainText = 'a bare loop of insertMany of the same documents without an index';
+const indexedText = 'a bare loop of insertMany of the same documents with the same unique indexes';
 
 /** A stopped hub with events of runs. */
 async function fillFolder(keptFolder: string, options: RunOptions): Promise<void> {
@@ -40,15 +40,21 @@ function figuresOf(rounds: readonly MoveRound[], isDisturbed: boolean): Figure[]
       id: 'move.copy',
       what: 'documents that a move writes',
       rounds: rounds.map(({ copied }) => copied),
-      bound: { what: boundText, rounds: rounds.map(({ inserted }) => inserted) },
+      bound: { what: indexedText, rounds: rounds.map(({ inserted }) => inserted) },
       target: { at_least: 0.5, of: 'ratio' },
     }),
     figureOf({
       ...form,
       id: 'move.copy_of_plain',
-      what: 'the same documents',
+      what: 'the same',
       rounds: rounds.map(({ copied }) => copied),
       bound: { what: plainText, rounds: rounds.map(({ insertedWithoutIndexes: plain }) => plain) },
+    }),
+    figureOf({
+      ...form,
+      id: 'move.whole',
+      what: 'documents that a move writes, compares and indexes',
+      rounds: rounds.map(({ moved }) => moved),
     }),
     figureOf({
       ...form,

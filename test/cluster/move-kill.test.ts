@@ -19,7 +19,7 @@ import { eventually, Nodes } from './nodes.ts';
 
 const seed = process.env.SEED ?? '1';
 const kills = runsOf(100);
-const events = kills * 400;
+const events = kills * 200;
 const setting = new Setting();
 let nodes: Nodes;
 let guard: Guard;
