@@ -148,7 +148,7 @@ export interface RecordForms<F extends RecordFields, C> {
   readonly columns: readonly RecordColumn<keyof F & string>[];
   /** As a document of MongoDB: the id as `_id`, JSON of any content as text. */
   toDocument(record: RecordOf<F>): DocumentOf<F>;
-  /** RecordFields that the document lacks are null. */
+  /** Fields that the document lacks are null. */
   fromDocument(document: Partial<DocumentOf<F>>): RecordOf<F>;
   /** The schema of a reply. */
   reply<A extends ReplyApi, M extends ReplyForm>(api: A, form: M): z.ZodObject<Shape<F, C, A, M>>;
