@@ -213,7 +213,8 @@ describe('telemetry', () => {
     });
     expect(executed).toMatchObject({ ended: 1, status: { code: 1 } });
     expect(counts).toEqual(['reeve.calls.allowed 1 query']);
-    expect(parents).toEqual(['in the span']);
+    // The record of the decision, the tool, and the record of its end.
+    expect(parents).toEqual(['in the span', 'in the span', 'in the span']);
   });
 
   it('marks denials and failures as errors', async () => {
