@@ -286,8 +286,13 @@ describe('with a hub', () => {
     serve(noRm);
     expect(await gate(bash('git push'), args(), key)).toMatchObject({ code: 0, out: '' });
     serve(noRm, askPush(', metadata: { elicit: true }'));
-    await longAgo();
-    expect((await gate(bash('git push'), args(), key)).out).toContain('"ask"');
+    // It waits a moment for the hub; on a busy machine the old ones may still count, once.
+    await expect
+      .poll(async () => {
+        await longAgo();
+        return (await gate(bash('git push'), args(), key)).out;
+      })
+      .toContain('"ask"');
   });
 
   it('asks there for approvals, and denies what nobody can approve', async () => {
