@@ -160,7 +160,6 @@ export function retentionStore(db: Database, removeOldEvents: RemoveOldEvents): 
     after: string | null,
     limit: number,
   ): RetentionSlice {
-    const begun = performance.now();
     const place = placeIn(after);
     const test = trimmingRuns(db, tenantId, before);
     const { removed, next } =
@@ -174,7 +173,7 @@ export function retentionStore(db: Database, removeOldEvents: RemoveOldEvents): 
         [tenantId, kind, removed],
       );
     }
-    return { removed, next: placeText(next), workMs: performance.now() - begun };
+    return { removed, next: placeText(next) };
   }
 
   /** Only the bodies of agents with runs that go on are read. */

@@ -10,8 +10,6 @@ export interface RetentionSlice {
   readonly removed: number;
   /** Where the next slice begins; null when none is left. Opaque. */
   readonly next: string | null;
-  /** Milliseconds of work at the store, without waits for other writes. Absent: unknown. */
-  readonly workMs?: number;
 }
 
 export interface RetentionStore {

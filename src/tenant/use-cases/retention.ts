@@ -43,9 +43,9 @@ export interface RecordRetention {
 
 /** Records that one slice looks at, at first, at least and at most. */
 const sliceSize = { first: 100, min: 20, max: 1_000 } as const;
-/** Milliseconds of work; a slice that takes longer is followed by a smaller one, a shorter one by a larger one. */
+/** Milliseconds; a slice that takes longer is followed by a smaller one, a shorter one by a larger one. */
 const sliceMs = { long: 15, short: 5 } as const;
-/** Rest after a slice, in multiples of its work: at most a tenth of the store's time goes to retention. */
+/** Rest after a slice, in multiples of its time: at most a tenth of the store's time goes to retention. */
 const restFactor = 9;
 const maxRestMs = 1_000;
 const reportEveryMs = 10_000;
@@ -93,7 +93,7 @@ export function createRetention(ports: Ports): RecordRetention {
       if (signal.aborted) return false;
       const begun = clock.monotonic();
       const slice = await store.retention.remove(tenantId, kind, now - days * dayMs, after, size);
-      const tookMs = slice.workMs ?? clock.monotonic() - begun;
+      const tookMs = clock.monotonic() - begun;
       removedOf.set(kind, (removedOf.get(kind) ?? 0) + slice.removed);
       await removed(slice.removed);
       after = slice.next;
