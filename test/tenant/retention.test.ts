@@ -123,7 +123,7 @@ it('stops when the days are taken back or the job is interrupted, and makes slic
     });
   while (!isDone) await t.clock.advanceAsync(1000);
   expect(await pass).toBe(true);
-  expect(sizes).toEqual([100, 50, 25]);
+  expect(sizes).toEqual([40, 20, 10]);
 
   await put({ events_days: 5 });
   const endless = retention({

@@ -42,9 +42,9 @@ export interface RecordRetention {
 }
 
 /** Records that one slice looks at, at first, at least and at most. */
-const sliceSize = { first: 100, min: 20, max: 1_000 } as const;
+const sliceSize = { first: 40, min: 10, max: 1_000 } as const;
 /** Milliseconds; a slice that takes longer is followed by a smaller one, a shorter one by a larger one. */
-const sliceMs = { long: 15, short: 5 } as const;
+const sliceMs = { long: 10, short: 3 } as const;
 /** Rest after a slice, in multiples of its time: at most a tenth of the store's time goes to retention. */
 const restFactor = 9;
 const maxRestMs = 1_000;
