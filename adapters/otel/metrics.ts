@@ -1,5 +1,6 @@
 // Metrics over OTLP: the registry of a scrape is read at intervals and posted to a receiver as JSON over HTTP. A slow
 // receiver costs readings, and nothing else: one is under way at a time.
+import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 
@@ -45,8 +46,6 @@ interface Times {
   readonly startTimeUnixNano: string;
   readonly timeUnixNano: string;
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Values, or points, between which other work goes first. */
 const atOnce = 200;

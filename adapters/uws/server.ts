@@ -1,5 +1,6 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers.
 // Knows no route.
+
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
@@ -11,6 +12,7 @@ import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { WaitingRoom } from '../../src/http/waiting-room.ts';
+import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
@@ -54,7 +56,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
    * handled.
    */
   async function refuse(raw: RawRequest): Promise<RawResponse> {
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     return pipeline.handle(raw);
   }
 

@@ -21,6 +21,7 @@ import { hostedFrames } from '../http/live/hosted-frames.ts';
 import { createMetrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { workNotifications } from '../notification/jobs.ts';
+import { nextTurn } from '../shared/concurrency/next-turn.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
 import type { Durations } from '../shared/meters.ts';
 import { pause } from '../shared/ports/clock.ts';
@@ -219,7 +220,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await Promise.all([live.drain(drainMs), shared && server ? pause(systemClock, drainMs) : undefined]);
     live.close();
     // Right after the turn of the event loop that took what was waiting to be accepted: closing resets the rest.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     server?.stopListening();
     await server?.settle(settleMs);
     await sweep.stop();

@@ -163,11 +163,9 @@ export function readOn(list: PagedList): void {
 
 /** Loads pages until one has a row that the page displays. */
 export function useFirstRow(list: PagedList, hasRows: boolean): void {
-  const isMoreNeeded = !hasRows && list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError;
-  const { fetchNextPage } = list;
   useEffect(() => {
-    if (isMoreNeeded) void fetchNextPage();
-  }, [isMoreNeeded, fetchNextPage]);
+    if (!hasRows) readOn(list);
+  });
 }
 
 const maxAnswersMs = 5_000;

@@ -1,9 +1,8 @@
 // Metrics whose values are read where they lie. prom-client's own classes keep a copy by label hash, which a scrape
 // would fill again each time.
 import type { Metric, Registry } from 'prom-client';
+import { nextTurn } from '../../shared/concurrency/next-turn.ts';
 import type { Durations, LabelledCount, LabelValues } from '../../shared/meters.ts';
-
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export interface Labels {
   readonly [label: string]: string | number;

@@ -1,7 +1,8 @@
 // A scrape as text, written in slices: with thousands of series, one go would hold the event loop for longer than a
 // frame may wait.
 import type { Registry } from 'prom-client';
-import { nextTurn, OwnMetric, type OwnValue } from './series.ts';
+import { nextTurn } from '../../shared/concurrency/next-turn.ts';
+import { OwnMetric, type OwnValue } from './series.ts';
 
 /** Lines between which other work goes first. */
 const linesAtOnce = 400;
@@ -34,14 +35,18 @@ interface Read {
 }
 
 /** All are read side by side, because some wait for an answer; each begins in a turn of its own. */
-async function readAll(registry: Registry): Promise<readonly Read[]> {
-  const reads: Promise<Read>[] = [];
-  for (const metric of registry.getMetricsAsArray() as readonly (object & { readonly name: string })[]) {
-    const own = metric instanceof OwnMetric ? metric : null;
-    if (own !== null) await nextTurn();
-    reads.push((async () => ({ name: metric.name, own, parts: (await own?.parts()) ?? [] }))());
-  }
-  return Promise.all(reads);
+function readAll(registry: Registry): Promise<readonly Read[]> {
+  let turn = Promise.resolve();
+  const metrics = registry.getMetricsAsArray() as readonly (object & { readonly name: string })[];
+  return Promise.all(
+    metrics.map(async (metric): Promise<Read> => {
+      const { name } = metric;
+      if (!(metric instanceof OwnMetric)) return { name, own: null, parts: [] };
+      turn = turn.then(nextTurn);
+      await turn;
+      return { name, own: metric, parts: await metric.parts() };
+    }),
+  );
 }
 
 /** Text format 0.0.4. */

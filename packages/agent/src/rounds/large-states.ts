@@ -1,6 +1,6 @@
 // Servers' own states that are too long to travel inside sealed ones: kept until their round is answered or expires, in
 // memory, or as files that outlive the process.
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { createExclusive } from '../files.ts';
@@ -22,12 +22,18 @@ export interface LargeStates {
 /** Bytes of all states together. */
 const maxBytes = 64 * 1024 * 1024;
 
+/** Bytes that hold the time of an expiry and the end of its line. */
+const maxLine = 32;
+
 const noRoom = (): RoundStateError =>
   new RoundStateError('the request states of the server need too much room: wait for other calls to end');
 
 export class MemoryStates implements LargeStates {
   readonly #clock: Clock;
-  readonly #states = new Map<string, { readonly state: string; readonly expiresAt: number }>();
+  readonly #states = new Map<
+    string,
+    { readonly state: string; readonly size: number; readonly expiresAt: number }
+  >();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -35,13 +41,14 @@ export class MemoryStates implements LargeStates {
 
   async keep(nonce: string, state: string, expiresAt: number): Promise<void> {
     const now = this.#clock.now();
-    let bytes = Buffer.byteLength(state);
+    const size = Buffer.byteLength(state);
+    let bytes = size;
     for (const [key, one] of this.#states) {
       if (one.expiresAt < now) this.#states.delete(key);
-      else bytes += Buffer.byteLength(one.state);
+      else bytes += one.size;
     }
     if (bytes > maxBytes) throw noRoom();
-    this.#states.set(nonce, { state, expiresAt });
+    this.#states.set(nonce, { state, size, expiresAt });
   }
 
   async read(nonce: string): Promise<string | null> {
@@ -79,14 +86,21 @@ export class FileStates implements LargeStates {
     await rm(this.#path(nonce), { force: true });
   }
 
-  /** Removes expired states. @returns the bytes of the others */
+  /** Removes expired states, of which it reads the first line alone. @returns the bytes of the others */
   async #sweep(): Promise<number> {
     let bytes = 0;
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
-      const [expiresAt = ''] = (await readFile(path, 'utf8').catch(() => '')).split('\n', 1);
-      if (Number(expiresAt) < this.#clock.now()) await rm(path, { force: true });
-      else bytes += (await stat(path).catch(() => null))?.size ?? 0;
+      const file = await open(path).catch(() => null);
+      if (!file) continue;
+      try {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(maxLine), 0, maxLine, 0);
+        const [expiresAt = ''] = buffer.toString('latin1', 0, bytesRead).split('\n', 1);
+        if (Number(expiresAt) < this.#clock.now()) await rm(path, { force: true });
+        else bytes += (await file.stat()).size;
+      } finally {
+        await file.close();
+      }
     }
     return bytes;
   }
