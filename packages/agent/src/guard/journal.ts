@@ -11,7 +11,7 @@ import {
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
 import type { Redaction } from '../rules/redact.ts';
 import type { Sink } from '../sinks/sink.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { CallSpan, Telemetry } from '../telemetry.ts';
 import { recordedConditions } from './conditions.ts';
 
 export interface JournalPorts {
@@ -68,9 +68,12 @@ export const redactedPrincipal = (
 export class Journal {
   readonly #ports: JournalPorts;
   readonly #facts: CallFacts;
+  readonly #span: CallSpan;
 
-  constructor(ports: JournalPorts, facts: CallFacts) {
+  /** @param span of the call: the records' spans stand below it */
+  constructor(ports: JournalPorts, facts: CallFacts, span: CallSpan) {
     this.#ports = ports;
+    this.#span = span;
     this.#facts = {
       ...facts,
       tool_args: ports.redaction.redactArgs(facts.tool_args) as object,
@@ -97,7 +100,7 @@ export class Journal {
       ...(typeof more.error === 'string' ? { error: redaction.redactResult(more.error) } : {}),
       ...(conditions.length > 0 ? { conditions: recordedConditions(conditions, redaction) } : {}),
     });
-    telemetry.evaluated(record);
+    this.#span.within(() => telemetry.evaluated(record));
     try {
       await sink.emit(record);
     } catch (failure) {

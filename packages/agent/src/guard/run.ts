@@ -25,7 +25,7 @@ import { judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
-import { startSpan, withSpansBelow } from './span.ts';
+import { startSpan } from './span.ts';
 
 /** One call while it runs. Judged by the policy that it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
@@ -71,7 +71,7 @@ export class GovernedCall<A extends object, R> {
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
-    this.#journal = new Journal(withSpansBelow(this.#span, parts), {
+    const facts = {
       run_id: place.runId,
       call_id: round.callId,
       call_index: round.callIndex,
@@ -84,7 +84,8 @@ export class GovernedCall<A extends object, R> {
       policy_version: parts.policy.version,
       mode: parts.mode,
       ...(trace_id === null ? {} : { trace_id }),
-    });
+    };
+    this.#journal = new Journal(parts, facts, this.#span);
     this.#counters = new RunCounters(parts.sessions, place.runId, tool);
   }
 

@@ -1,6 +1,6 @@
 // The span of a call, from its start.
 import type { SideEffect } from '../record.ts';
-import type { CallSpan, Telemetry } from '../telemetry.ts';
+import type { CallSpan } from '../telemetry.ts';
 import type { CallPlace, RunParts } from './parts.ts';
 
 /** @param traceparent the caller's trace; ignored if malformed */
@@ -20,11 +20,4 @@ export function startSpan(
     'reeve.policy_version': policy.version,
   };
   return telemetry.startCall(tool, attributes, traceparent);
-}
-
-/** The parts, with which spans of audit records are made below the call's. */
-export function withSpansBelow(span: CallSpan, parts: RunParts): RunParts {
-  const { telemetry } = parts;
-  const evaluated: Telemetry['evaluated'] = (record) => span.within(() => telemetry.evaluated(record));
-  return { ...parts, telemetry: { ...telemetry, evaluated } };
 }
