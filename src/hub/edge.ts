@@ -22,6 +22,7 @@ import { eventStreams } from './api/event-stream-handlers.ts';
 import { apiFamilies } from './api/families.ts';
 import { hostedHandlers } from './api/hosted-handlers.ts';
 import { streamHandlers } from './api/stream-handlers.ts';
+import { openApiFor } from './openapi.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { probeOf } from './probe.ts';
 
@@ -113,7 +114,7 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     trustedProxies: config.trustedProxies,
     budgets,
-    openApi: hub.openApi(),
+    openApi: () => openApiFor(config),
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
     downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),

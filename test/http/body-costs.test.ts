@@ -122,7 +122,7 @@ beforeAll(async () => {
     clock,
     log: silentLog,
     trustedProxies: [],
-    openApi: '{}',
+    openApi: () => '{}',
     budgets,
   });
   openSocket = async (codec, answered) => {
