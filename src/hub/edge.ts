@@ -84,6 +84,8 @@ export function createEdge(options: EdgeOptions): Edge {
       await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
     },
   });
+  /** Made at the first request: it would take a fifth of a start. */
+  let openApi: Buffer | undefined;
   const budgets = createBudgets();
   const live = createLive({
     budgets,
@@ -114,7 +116,10 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     trustedProxies: config.trustedProxies,
     budgets,
-    openApi: () => openApiFor(config),
+    openApi() {
+      openApi ??= Buffer.from(openApiFor(config));
+      return openApi;
+    },
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
     downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),

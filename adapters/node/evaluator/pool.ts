@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
-import { threadFile } from '../thread-file.ts';
+import { threadFile } from '../../threads/thread-file.ts';
 import type { TaskRefusal } from './answers.ts';
 
 export interface PoolOptions {

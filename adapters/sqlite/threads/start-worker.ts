@@ -1,6 +1,6 @@
 // Starts this folder's threads.
 import { type ResourceLimits, Worker } from 'node:worker_threads';
-import { threadFile } from '../../node/thread-file.ts';
+import { threadFile } from '../../threads/thread-file.ts';
 
 const isSource = import.meta.url.endsWith('.ts');
 

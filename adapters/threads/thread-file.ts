@@ -4,15 +4,20 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-const bundles = new Map<string, URL>();
+/** Of the sources, as they were when they were first needed. */
+class Bundles {
+  readonly #files = new Map<string, URL>();
+
+  get(entry: URL): URL {
+    const file = this.#files.get(entry.href) ?? bundleOf(entry);
+    this.#files.set(entry.href, file);
+    return file;
+  }
+}
+const bundles = new Bundles();
 
 /** @param entry the module that the thread runs, compiled or as TypeScript */
-export function threadFile(entry: URL): URL {
-  if (!entry.pathname.endsWith('.ts')) return entry;
-  const bundle = bundles.get(entry.href) ?? bundleOf(entry);
-  bundles.set(entry.href, bundle);
-  return bundle;
-}
+export const threadFile = (entry: URL): URL => (entry.pathname.endsWith('.ts') ? bundles.get(entry) : entry);
 
 /** Beside the packages, so that the file finds those that stay outside of it. */
 function bundleOf(entry: URL): URL {
