@@ -129,8 +129,8 @@ export async function decide(
   if (!asked) throw notFound('Approval not found.');
   const note = decisionNote(asked, decision, actor, now);
   const decidedBySubject = decision.decidedBySubject ?? actor?.id ?? null;
-  const named = { ...decision, decidedBySubject };
-  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, named, now);
+  const withDecider = { ...decision, decidedBySubject };
+  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, withDecider, now);
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw alreadyEnded();
   pending.decided.set(id, decision.id, now + decidedMs);

@@ -103,16 +103,16 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   const activation = ({ kind: name, key, type }: Tell): Activation<Ports> => {
     const kind = kinds.get(name);
-    const known = activations.get(name);
+    const ofKind = activations.get(name);
     const bare = type === wakeMessage || type === rebuildMessage;
-    if (!kind || !known || !(bare || kind.knows(type)))
+    if (!kind || !ofKind || !(bare || kind.knows(type)))
       throw new HubError('internal', `No actor takes ${name}.${type}.`);
-    let found = known.get(key);
-    if (!found) {
-      found = new Activation(kind, key, runtime);
-      known.set(key, found);
+    let actor = ofKind.get(key);
+    if (!actor) {
+      actor = new Activation(kind, key, runtime);
+      ofKind.set(key, actor);
     }
-    return found;
+    return actor;
   };
 
   const enqueue = (tell: Tell): boolean =>

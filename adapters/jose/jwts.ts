@@ -88,8 +88,9 @@ async function verify(
     throw refusalOf(error);
   }
   const { exp = 0, iat = 0, sub } = claims as { exp?: number; iat?: number; sub?: string };
-  const known = isLogout ? logoutTypes : types;
-  if (type !== undefined && !known.has(type.toLowerCase())) throw wrong('its typ is not a token type');
+  const acceptedTypes = isLogout ? logoutTypes : types;
+  if (type !== undefined && !acceptedTypes.has(type.toLowerCase()))
+    throw wrong('its typ is not a token type');
   if (!isForUs(claims, audiences)) throw wrong('its claim aud does not match');
   if (iat > seconds(now) + leewaySeconds) throw wrong('its claim iat does not match');
   if (exp - iat > maxLifeSeconds) throw wrong('its lifetime is longer than 24 hours');

@@ -79,11 +79,11 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
   ): Promise<BundleVersion | 'changed'> {
     return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const known = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
-        if (known) {
+        const stored = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
+        if (stored) {
           return record(
-            known,
-            signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
+            stored,
+            signatureOf(await deployed(stored.tenantId, stored.name, [stored.version]), stored.version),
           );
         }
         const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
@@ -110,8 +110,8 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       return row && record(row, signatureOf(await deployed(tenantId, name, [version]), version));
     },
     async versions(tenantId, name, page) {
-      const found = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
-      const { items: rows, more } = await pageOf(found, page, (row) => row);
+      const cursor = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
+      const { items: rows, more } = await pageOf(cursor, page, (row) => row);
       const numbers = rows.map((row) => row.version);
       const deployments = await deployed(tenantId, name, numbers);
       return { items: rows.map((row) => record(row, signatureOf(deployments, row.version))), more };
@@ -215,8 +215,8 @@ interface BundleGroup {
 }
 
 const latestOf = (times: readonly (number | undefined)[]): number | null => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? null : Math.max(...known);
+  const definedTimes = times.filter((time) => time !== undefined);
+  return definedTimes.length === 0 ? null : Math.max(...definedTimes);
 };
 
 /** When each of these bundles was last deployed, as far as the history tells. */

@@ -40,12 +40,12 @@ export function mongoIdempotency(rows: Collection<KeyedRequestRow>): Idempotency
             throw error;
           });
         if (claimed) return { kind: 'claimed', newId: claimed.newId };
-        const known = await rows.findOne({ _id });
+        const stored = await rows.findOne({ _id });
         // Swept away in between.
-        if (!known) continue;
-        if (known.bodyHash !== bodyHash) return { kind: 'reused' };
-        if (known.answer === null) return { kind: 'running' };
-        return { kind: 'answered', newId: known.newId, answer: known.answer };
+        if (!stored) continue;
+        if (stored.bodyHash !== bodyHash) return { kind: 'reused' };
+        if (stored.answer === null) return { kind: 'running' };
+        return { kind: 'answered', newId: stored.newId, answer: stored.answer };
       }
     },
     async find(request, now) {

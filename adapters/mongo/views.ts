@@ -24,9 +24,9 @@ export function mongoViews(views: Collection<ViewRow>): ViewStore {
     },
     get,
     async list(tenantId, ownerId, limit) {
-      const shown = [{ isShared: true }, ...(ownerId === null ? [] : [{ ownerId }])];
+      const visible = [{ isShared: true }, ...(ownerId === null ? [] : [{ ownerId }])];
       const rows = await views
-        .find({ tenantId, $or: shown })
+        .find({ tenantId, $or: visible })
         .sort({ name: 1, _id: 1 })
         .limit(limit)
         .toArray();

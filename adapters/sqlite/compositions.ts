@@ -101,13 +101,13 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
       );
       if (!row) return [];
       const [contractName, type, latestVersion, id, bytes] = row;
-      const known: ItemSummary = {
+      const summary: ItemSummary = {
         ...item,
         name: givenText(String(contractName)),
         type: String(type) as ContractType,
         latestVersion: Number(latestVersion),
       };
-      return [{ item: known, row: String(id), bytes: Number(bytes) }];
+      return [{ item: summary, row: String(id), bytes: Number(bytes) }];
     });
 
   return {

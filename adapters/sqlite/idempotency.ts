@@ -28,16 +28,16 @@ export function idempotencyStore(db: Database): Sync<IdempotencyStore> {
         [tenantId, id, bodyHash, newId, runsUntil, expiresAt, now],
       );
       if (claimed) return { kind: 'claimed', newId: String(claimed[0]) };
-      const known = db.get(
+      const stored = db.get(
         'SELECT body_hash, new_id, answer FROM idempotency WHERE tenant_id = ? AND id = ?',
         [tenantId, id],
       );
-      if (known?.[0] !== bodyHash) return { kind: 'reused' };
-      if (known[2] === null) return { kind: 'running' };
+      if (stored?.[0] !== bodyHash) return { kind: 'reused' };
+      if (stored[2] === null) return { kind: 'running' };
       return {
         kind: 'answered',
-        newId: String(known[1]),
-        answer: JSON.parse(String(known[2])) as StoredAnswer,
+        newId: String(stored[1]),
+        answer: JSON.parse(String(stored[2])) as StoredAnswer,
       };
     },
     find({ tenantId, id, bodyHash }, now) {
