@@ -68,8 +68,8 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
   });
 
   function queueOf(name: string): Queue {
-    const known = queues.get(name);
-    if (known) return known;
+    const open = queues.get(name);
+    if (open) return open;
     const queue = new Queue(name, {
       connection: caller,
       prefix,

@@ -57,8 +57,8 @@ function refusalOf(error: unknown): HubError {
 
 /** One of ours in `aud`, or in `azp`: some identity providers put the client there and send no audience. */
 function isForUs({ aud, azp }: Claims, audiences: readonly string[]): boolean {
-  const named = [...(Array.isArray(aud) ? aud : [aud])];
-  return [...named, ...(aud === undefined ? [azp] : [])].some(
+  const claimed = [...(Array.isArray(aud) ? aud : [aud])];
+  return [...claimed, ...(aud === undefined ? [azp] : [])].some(
     (name) => typeof name === 'string' && audiences.includes(name),
   );
 }

@@ -124,11 +124,11 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
     },
     async byRevision(tenantId, revisionHash) {
-      const found = c.bundles
+      const rows = c.bundles
         .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
         .sort({ createdAt: -1, version: -1 })
         .limit(100);
-      return (await found.toArray()).map(({ name, version }) => ({ name, version }));
+      return (await rows.toArray()).map(({ name, version }) => ({ name, version }));
     },
     async summaries(tenantId, env, { limit, offset }, order = 'newest') {
       const current = await currentOfTenant(c.signing, tenantId);
@@ -151,17 +151,17 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
           { $limit: limit + 1 },
         ])
         .toArray();
-      const shown = groups.slice(0, limit);
-      if (shown.length === 0) return { items: [], more: false };
+      const onPage = groups.slice(0, limit);
+      if (onPage.length === 0) return { items: [], more: false };
       const latest = await c.bundles
         .find(
-          { tenantId, $or: shown.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
+          { tenantId, $or: onPage.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
           { projection: { name: 1, contractCount: 1 } },
         )
         .toArray();
       const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
       const deployedAt = await lastDeployed(c, tenantId, env, [...counts.keys()]);
-      const items = shown.map(({ _id: name, ...sums }): BundleSummary => {
+      const items = onPage.map(({ _id: name, ...sums }): BundleSummary => {
         const deployed = here.filter((d) => d.bundleName === name);
         return {
           name,

@@ -84,8 +84,8 @@ export function mongoDeployments(
   async function withoutRow(current: readonly OrderedDeployment[]): Promise<readonly OrderedDeployment[]> {
     const ids = current.map(({ id }) => id);
     const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-    const known = new Set(rows.map((row) => row._id));
-    return current.filter(({ id }) => !known.has(id));
+    const inHistory = new Set(rows.map((row) => row._id));
+    return current.filter(({ id }) => !inHistory.has(id));
   }
   /** The place of a deployment in the order; 0 for an unknown one, behind which there is nothing. */
   async function orderOf(

@@ -183,12 +183,12 @@ export function redisValues(link: Link, prefix: string): ValueStore {
     },
     async getMany(tenantId, keys, now, maxBytes) {
       const values = new Map<string, string>();
-      const asked = [...new Set(keys)];
-      if (asked.length === 0) return values;
-      const names = asked.map((key) => keyOf(tenantId, key));
+      const unique = [...new Set(keys)];
+      if (unique.length === 0) return values;
+      const names = unique.map((key) => keyOf(tenantId, key));
       const answers = await link.run(readScript, names, [String(now), String(maxBytes)]);
       if (!Array.isArray(answers)) return 'too_large';
-      for (const [index, key] of asked.entries()) {
+      for (const [index, key] of unique.entries()) {
         const value = read(answers[index], now);
         if (value !== null) values.set(key, value);
       }
@@ -218,9 +218,9 @@ export function redisValues(link: Link, prefix: string): ValueStore {
         const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
         const [next, keys] = Array.isArray(answer) ? answer : [];
         cursor = String(next ?? '0');
-        const found = Array.isArray(keys) ? keys.map(String) : [];
-        if (found.length > 0) await link.send(['UNLINK', ...found]);
-        removed += found.length;
+        const names = Array.isArray(keys) ? keys.map(String) : [];
+        if (names.length > 0) await link.send(['UNLINK', ...names]);
+        removed += names.length;
       } while (cursor !== '0' && removed < limit);
       return removed;
     },

@@ -68,7 +68,7 @@ export function agentSeen(
 
   /** Null when there is one. */
   function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
-    const made: Registration = {
+    const added: Registration = {
       id,
       tenantId,
       agentId,
@@ -85,7 +85,7 @@ export function agentSeen(
       loadsAny: on?.loadsAny ?? false,
     };
     const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
-    return db.run(insert, registrations.values(made)) === 1 ? made : null;
+    return db.run(insert, registrations.values(added)) === 1 ? added : null;
   }
 
   /** One that was seen later than now keeps that, but was in this environment, too. */

@@ -290,7 +290,7 @@ export function auditStore(db: Database): Sync<AuditStore> {
     },
     head: (tenantId) => headOf(db, tenantId),
     links(tenantId, from, to, maxBytes) {
-      const found: AuditLink[] = [];
+      const result: AuditLink[] = [];
       let bytes = 0;
       const first = Math.max(from, (startOf(db, tenantId)?.seq ?? 0) + 1);
       for (let seq = first; seq <= to && bytes < maxBytes; seq++) {
@@ -301,9 +301,9 @@ export function auditStore(db: Database): Sync<AuditStore> {
         if (!row) break;
         const { tenantId: _, at: __, ...link } = links.read(row);
         bytes += Buffer.byteLength(link.body);
-        found.push(link);
+        result.push(link);
       }
-      return found;
+      return result;
     },
     keepHead(head) {
       db.run(

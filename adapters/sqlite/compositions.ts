@@ -111,11 +111,11 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
     });
 
   return {
-    create(given) {
-      if (get(given.tenantId, given.name)) return 'exists';
-      const items = pinned(db, given.tenantId, given.items);
+    create(unpinned) {
+      if (get(unpinned.tenantId, unpinned.name)) return 'exists';
+      const items = pinned(db, unpinned.tenantId, unpinned.items);
       if ('unknownContract' in items) return items;
-      const composition = { ...given, items: items.items };
+      const composition = { ...unpinned, items: items.items };
       insertComposition(db, composition);
       return composition;
     },

@@ -41,11 +41,11 @@ export function idempotencyStore(db: Database): Sync<IdempotencyStore> {
       };
     },
     find({ tenantId, id, bodyHash }, now) {
-      const known = db.get(
+      const stored = db.get(
         'SELECT answer FROM idempotency WHERE tenant_id = ? AND id = ? AND body_hash = ? AND expires_at > ?',
         [tenantId, id, bodyHash, now],
       );
-      return known?.[0] ? (JSON.parse(String(known[0])) as StoredAnswer) : null;
+      return stored?.[0] ? (JSON.parse(String(stored[0])) as StoredAnswer) : null;
     },
     answered({ tenantId, id }, newId, answer) {
       db.run('UPDATE idempotency SET answer = ? WHERE tenant_id = ? AND id = ? AND new_id = ?', [
