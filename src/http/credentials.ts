@@ -68,14 +68,14 @@ export function keyFields(
   wire: Pick<WireNames, 'agentIdHeaders'>,
   network: string,
 ) {
-  const named = agentIdOf(headers, wire);
-  if (named !== null) requireAgent(key, named);
+  const agentId = agentIdOf(headers, wire);
+  if (agentId !== null) requireAgent(key, agentId);
   return {
     keyId: key.id,
     keyPrefix: key.prefix,
     keyHash: key.hash,
     tenantId: key.tenantId,
-    agentId: named ?? onlyAgent(key),
+    agentId: agentId ?? onlyAgent(key),
     agentPattern: key.agentPattern,
     expiresAt: key.expiresAt,
     network,
