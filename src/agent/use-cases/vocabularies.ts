@@ -79,7 +79,7 @@ export function createVocabularies({
       after = page.items.at(-1)?.agentId ?? null;
       more = page.more && after !== null;
     }
-    return summed(documentKind, problems, more);
+    return summed(documentKind, givenAgents, more);
   }
 
   const quietly = (finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
