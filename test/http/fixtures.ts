@@ -522,7 +522,7 @@ export function edge(
     clock,
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
-    openApi: '{"openapi":"3.1.0"}',
+    openApi: () => Buffer.from('{"openapi":"3.1.0"}'),
     budgets,
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
   });
