@@ -14,7 +14,7 @@ import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisi
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { undeployments } from './deployments.ts';
-import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
+import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies, verdictWords } from './events.ts';
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
@@ -315,6 +315,7 @@ const migrations: readonly string[] = [
   undeployments,
   tenantImportTables,
   viewTable,
+  verdictWords,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
