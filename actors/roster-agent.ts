@@ -5,7 +5,7 @@ import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
 import type { AgentApi } from '../src/shared/vocabulary.ts';
-import type { ResolvedAt } from './protocol.ts';
+import type { ResolvedAt, StatusPlace, StreamNotice } from './protocol.ts';
 
 export interface RosterStream {
   readonly id: string;
@@ -154,3 +154,17 @@ export function kindToLoad(
   }
   return kind;
 }
+
+/** Texts of the program: a message that was read holds a copy of its own for each stream. */
+export const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
+  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
+export const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
+  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
+
+export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
+  compareTexts(one.agentId, other.agentId) ||
+  one.connectedAt - other.connectedAt ||
+  compareTexts(one.streamId, other.streamId);
+
+export const compareTexts = (one: string, other: string): number =>
+  one === other ? 0 : one < other ? -1 : 1;

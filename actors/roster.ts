@@ -11,9 +11,9 @@ import {
 import { FirstOf } from '../src/shared/concurrency/first-of.ts';
 import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
 import type { Env } from '../src/shared/ids.ts';
+import type { OpenStream } from './open-streams.ts';
 import type {
   AgentState,
-  OpenStream,
   ResolvedAt,
   Rollout,
   RolloutRequest,
@@ -24,7 +24,10 @@ import type {
   StreamNotice,
 } from './protocol.ts';
 import {
+  apiOf,
   type CurrentVersions,
+  comparePlaces,
+  compareTexts,
   driftSince,
   followed,
   type IsGone,
@@ -35,6 +38,7 @@ import {
   type RosterAgent,
   type RosterStream,
   statusOf,
+  transportOf,
 } from './roster-agent.ts';
 
 /** Agents without a stream whose versions are remembered. */
@@ -83,7 +87,7 @@ export class Roster {
     this.#versionsCap = bounds.versions ?? maxReportedBundles;
   }
 
-  /** True when no stream is open. */
+  /** True without an open stream. */
   get empty(): boolean {
     return this.#connected.size === 0;
   }
@@ -136,15 +140,23 @@ export class Roster {
     return agent.streams.length > 0 && (before?.bundleName ?? null) !== bundleName;
   }
 
-  leave(agentId: string, connectionId: string): void {
+  /** Returns the stream that left; undefined if it is not in the roster. */
+  leave(agentId: string, connectionId: string): RosterStream | undefined {
     const agent = this.#connected.get(agentId);
-    if (!agent) return;
-    agent.streams = agent.streams.filter(({ id }) => id !== connectionId);
+    const stream = agent?.streams.find(({ id }) => id === connectionId);
+    if (!agent || !stream) return undefined;
+    agent.streams = agent.streams.filter((one) => one !== stream);
     if (agent.streams.length === 0) this.#part(agentId, agent);
+    return stream;
   }
 
-  /** Forgets streams that connected before `before`, those of nodes that are gone, and fetches of long ago. */
-  prune(before: number, isGone: IsGone = () => false, now = before): void {
+  /** Forgets streams that connected before `before`, those of nodes that are gone (each to `onGone`), and old fetches. */
+  prune(
+    before: number,
+    isGone: IsGone = () => false,
+    now = before,
+    onGone: (agentId: string, stream: RosterStream) => void = () => undefined,
+  ): void {
     for (const [agentId, agent] of this.#connected) {
       if (agent.fetches.length > 0) {
         agent.fetches = agent.fetches
@@ -152,9 +164,11 @@ export class Roster {
           .map((one) => ({ ...one, bundleName: fetchedName(one.fetched, now) }));
       }
       const stays = ({ connectedAt, node }: RosterStream) => connectedAt >= before && !isGone(node);
-      if (agent.streams.every(stays)) continue;
+      const gone = agent.streams.filter((stream) => !stays(stream));
+      if (gone.length === 0) continue;
       agent.streams = agent.streams.filter(stays);
       if (agent.streams.length === 0) this.#part(agentId, agent);
+      for (const stream of gone) onGone(agentId, stream);
     }
   }
 
@@ -327,12 +341,12 @@ export class Roster {
     return counts;
   }
 
-  /** Those with a stream, streams of nodes that are gone included. */
-  connectedAgents(): Iterable<RosterAgent> {
-    return this.#connected.values();
+  /** Those with a stream, streams of nodes that are gone included, by agent id. */
+  connectedAgents(): Iterable<readonly [agentId: string, agent: RosterAgent]> {
+    return this.#connected;
   }
 
-  /** Agents with a stream, those of nodes that are gone included. */
+  /** How many these are. */
   get size(): number {
     return this.#connected.size;
   }
@@ -385,16 +399,3 @@ export class Roster {
     if (!oldest.done) this.#absent.delete(oldest.value);
   }
 }
-
-/** Texts of the program: a message that was read holds a copy of its own for each stream. */
-const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
-  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
-const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
-  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
-
-const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
-  compareTexts(one.agentId, other.agentId) ||
-  one.connectedAt - other.connectedAt ||
-  compareTexts(one.streamId, other.streamId);
-
-const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);

@@ -45,6 +45,26 @@ export interface Reported {
   readonly at: number;
 }
 
+/** A stream of an agent, as it is remembered for a week. */
+export interface PastStream {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly agentId: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** Null: it was open when it was stored. */
+  readonly endedAt: number | null;
+  /** False: its node died, and `endedAt` is when the hub noticed. */
+  readonly isEndNoticed: boolean;
+  /** Null: its node did not say. */
+  readonly transport: StreamTransport | null;
+  readonly node: string;
+}
+
+/** Streams of an agent in an environment that are remembered. */
+export const maxPastStreams = 200;
+
 export interface AssignmentRule {
   readonly id: string;
   readonly tenantId: string;

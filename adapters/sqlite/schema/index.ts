@@ -1,6 +1,7 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
 // ones never change.
 import { HubError } from '../../../src/shared/error.ts';
+import { agentStreamTable } from '../agent-streams.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
@@ -316,6 +317,7 @@ const migrations: readonly string[] = [
   tenantImportTables,
   viewTable,
   verdictWords,
+  agentStreamTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

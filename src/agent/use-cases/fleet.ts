@@ -1,6 +1,7 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
-import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+import type { OpenStream } from '../../../actors/open-streams.ts';
+import { type AgentState, environmentKey } from '../../../actors/protocol.ts';
 import {
   requireRole,
   requireSight,
