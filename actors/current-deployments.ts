@@ -24,8 +24,8 @@ export function missingDeployments(
 }
 
 /**
- * The same deployments, with those attested that an older version of the hub made, or that a restore gave new sequences. Agents that
- * saw an attestation before take no document without one.
+ * The same deployments, with those attested that an older version of the hub made, or that a restore gave new
+ * sequences. Agents that saw an attestation before take no document without one.
  */
 export async function allAttested(deployments: readonly Deployment[], ports: ActorPorts) {
   const older = deployments.filter(({ attestation }) => attestation === null);

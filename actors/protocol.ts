@@ -5,6 +5,7 @@ import type {
   DriftStatus,
   FleetNumbers,
   FollowedBundle,
+  OpenStreams,
   StreamTransport,
   Tags,
 } from '../src/agent/record.ts';
@@ -17,7 +18,6 @@ import type { Deployment, UndeployOrder } from '../src/deployment/record.ts';
 import { HubError } from '../src/shared/error.ts';
 import { type Env, isEnv } from '../src/shared/ids.ts';
 import type { AgentApi, SeenOn } from '../src/shared/vocabulary.ts';
-import type { OpenStreams } from './open-streams.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;

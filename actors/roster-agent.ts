@@ -168,3 +168,25 @@ export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
 
 export const compareTexts = (one: string, other: string): number =>
   one === other ? 0 : one < other ? -1 : 1;
+
+export const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
+  one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
+
+export interface RosterBounds {
+  /**
+   * Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago
+   * go first.
+   */
+  readonly absent?: number;
+  /** Bundles per agent whose versions are remembered; 8 by default. */
+  readonly versions?: number;
+}
+
+/** What an agent is to follow from now on. */
+export interface Assignment {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  /** It may have a stream that this roster does not know yet. */
+  readonly connected?: boolean;
+  readonly resolvedAt?: ResolvedAt | undefined;
+}

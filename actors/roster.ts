@@ -1,7 +1,12 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
 // new activation.
 
-import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/agent/record.ts';
+import {
+  type FleetNumbers,
+  maxReportedBundles,
+  type OpenStream,
+  type Reported,
+} from '../src/agent/record.ts';
 import {
   type FetchedRuleset,
   fetchedMs,
@@ -11,10 +16,8 @@ import {
 import { FirstOf } from '../src/shared/concurrency/first-of.ts';
 import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
 import type { Env } from '../src/shared/ids.ts';
-import type { OpenStream } from './open-streams.ts';
 import type {
   AgentState,
-  ResolvedAt,
   Rollout,
   RolloutRequest,
   RosterPage,
@@ -24,6 +27,7 @@ import type {
   StreamNotice,
 } from './protocol.ts';
 import {
+  type Assignment,
   apiOf,
   type CurrentVersions,
   comparePlaces,
@@ -31,11 +35,13 @@ import {
   driftSince,
   followed,
   type IsGone,
+  isBefore,
   kindToLoad,
   newAgent,
   newest,
   newestOf,
   type RosterAgent,
+  type RosterBounds,
   type RosterStream,
   statusOf,
   transportOf,
@@ -50,28 +56,6 @@ const maxKeyIds = 10_000;
 const maxFetches = 4;
 /** What agents run that a roll-out names. */
 const maxVersions = 50;
-
-export interface RosterBounds {
-  /**
-   * Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago
-   * go first.
-   */
-  readonly absent?: number;
-  /** Bundles per agent whose versions are remembered; 8 by default. */
-  readonly versions?: number;
-}
-
-/** What an agent is to follow from now on. */
-export interface Assignment {
-  readonly agentId: string;
-  readonly bundleName: string | null;
-  /** It may have a stream that this roster does not know yet. */
-  readonly connected?: boolean;
-  readonly resolvedAt?: ResolvedAt | undefined;
-}
-
-const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
-  one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
 export class Roster {
@@ -150,7 +134,7 @@ export class Roster {
     return stream;
   }
 
-  /** Forgets streams that connected before `before`, those of nodes that are gone (each to `onGone`), and old fetches. */
+  /** Forgets streams from before `before` or of nodes that are gone, each handed to `onGone`, and old fetches. */
   prune(
     before: number,
     isGone: IsGone = () => false,
@@ -346,7 +330,6 @@ export class Roster {
     return this.#connected;
   }
 
-  /** How many these are. */
   get size(): number {
     return this.#connected.size;
   }

@@ -15,6 +15,7 @@ import { Because } from './because.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
+import { AgentTimeline } from './timeline.tsx';
 
 type Registration = Reply<'getRegistration'>;
 
@@ -41,6 +42,7 @@ export function AgentDetail({
           <Why id={id} />
           {!isPeek && (
             <>
+              <AgentTimeline id={id} />
               <AgentStreams id={id} />
               <Change
                 key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])}
