@@ -25,6 +25,11 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { expiresAt: 1 } },
   ],
   views: [{ key: { tenantId: 1, ownerId: 1 } }, { key: { tenantId: 1, isShared: 1 } }],
+  agentStreams: [
+    { key: { tenantId: 1, env: 1, agentId: 1, startedAt: -1 } },
+    { key: { tenantId: 1, env: 1, endedAt: 1, _id: 1 } },
+    { key: { startedAt: 1 } },
+  ],
   operatorTokens: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { expiresAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [

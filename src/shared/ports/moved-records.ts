@@ -1,7 +1,7 @@
 // Everything that a store contains, as records that no store's form shows: what a move carries from one store to
 // another. Both sides read the same records, so equal digests prove that nothing was lost or changed.
 import type { PinMode } from 'reeve-agent/rules';
-import type { AssignmentRule, Registration, Reported } from '../../agent/record.ts';
+import type { AssignmentRule, PastStream, Registration, Reported } from '../../agent/record.ts';
 import type { Approval } from '../../approval/record.ts';
 import type { AiDay } from '../../assistant/record.ts';
 import type { AuditLink, SignedHead } from '../../audit/record.ts';
@@ -207,6 +207,7 @@ export interface MovedRecords {
   readonly deliveries: Delivery;
   readonly aiUsage: AiDay & { readonly tenantId: string };
   readonly agents: Registration;
+  readonly agentStreams: PastStream;
   readonly reports: Reported & { readonly tenantId: string; readonly env: Env };
   readonly leftOut: { readonly tenantId: string; readonly hour: number; readonly count: number };
   readonly toolPins: MovedPins;
@@ -258,6 +259,7 @@ export type SingleKind =
   | 'deliveries'
   | 'aiUsage'
   | 'agents'
+  | 'agentStreams'
   | 'reports'
   | 'leftOut'
   | 'idempotency'
@@ -301,6 +303,7 @@ export const recordKinds: readonly RecordKind[] = [
   'deliveries',
   'aiUsage',
   'agents',
+  'agentStreams',
   'reports',
   'leftOut',
   'toolPins',
