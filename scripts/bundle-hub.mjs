@@ -7,18 +7,8 @@ import { build } from 'esbuild';
 /** Where the parts lie: as deep as src/hub, so that paths to the console and the downloads hold from there too. */
 const parts = 'program';
 
-/** Native, or loaded only where they are configured, or files of theirs are opened by name. */
-const external = [
-  '@libsql/*',
-  '@opentelemetry/*',
-  'bullmq',
-  'libsql',
-  'mongodb',
-  'nodemailer',
-  'pino',
-  'redis',
-  'uWebSockets.js',
-];
+/** Native, or with files that are opened by name, or loaded only where they are configured. */
+const external = ['@libsql/*', '@opentelemetry/*', 'libsql', 'pino', 'uWebSockets.js'];
 
 const threads = [
   'adapters/sqlite/threads/thread',

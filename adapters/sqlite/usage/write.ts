@@ -26,7 +26,7 @@ import {
   contractRow,
   entryOf,
   hourOf,
-  keyOf,
+  joinChanges,
   minuteOf,
   type Place,
   runsOfContracts,
@@ -122,18 +122,19 @@ export class UsageWriter {
     this.#newest = Number(through);
     db.atomically(() => {
       this.notes.load();
-      if (counted === 1) this.#countLater();
-      else this.#countAll();
+      if (counted !== 1) this.#countAll(this.#newest);
+      this.#countLater();
     });
   }
 
-  /** Counts what an older version stored. */
-  #countAll(): void {
+  /** Counts what an older version stored, or counted by other rules. */
+  #countAll(through: number): void {
     let last = 0;
     for (;;) {
-      const rows = this.#db.all(`${selectSegments} WHERE s.id > ? AND sample = 0 ORDER BY s.id LIMIT 200`, [
-        last,
-      ]);
+      const rows = this.#db.all(
+        `${selectSegments} WHERE s.id > ? AND s.id <= ? AND sample = 0 ORDER BY s.id LIMIT 200`,
+        [last, through],
+      );
       for (const row of rows) {
         const segment = readUncounted(row);
         last = segment.id;
@@ -228,10 +229,9 @@ export class UsageWriter {
   #foldOne({ place, runs, receivedAt }: Added): void {
     const { tools, versions, contracts } = this.#rows;
     this.#sweep(place.tenant, receivedAt);
-    const placeKey = keyOf(place, '');
-    for (const run of runs) addPlaced(tools, versions, place, run, placeKey);
-    for (const run of runsOfContracts(runs))
-      for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
+    addPlaced(tools, versions, place, runs);
+    const changes = runsOfContracts(runs).flatMap((run) => contractChanges(place, run, [], 1));
+    for (const change of joinChanges(changes)) this.gather(contracts, change);
   }
 
   /** A segment is stored in this transaction, and what it adds is gathered. */
