@@ -15,6 +15,7 @@ import {
   type Pending,
   request,
 } from './approvals.ts';
+import { advance, allAttested, missingDeployments } from './current-deployments.ts';
 import { namedActor, undeployNote } from './deployment-notes.ts';
 import { FleetWatch, fleetTimer } from './fleet-watch.ts';
 import type { ActorPorts } from './ports.ts';
@@ -23,7 +24,8 @@ import { maxAbsent, Roster } from './roster.ts';
 import { followedBundles } from './roster-matrix.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
-import { attestOlder, deployedYaml, signAndDeploy } from './signing.ts';
+import { deployedYaml, signAndDeploy } from './signing.ts';
+import { historyTimer, StreamHistory } from './stream-history.ts';
 
 interface State {
   readonly tenantId: string;
@@ -33,6 +35,7 @@ interface State {
   readonly pending: Pending;
   readonly roster: Roster;
   readonly fleet: FleetWatch;
+  readonly history: StreamHistory;
   /** Bundles whose deployment was recent when this activation began, still to be announced again. */
   readonly toAnnounce: Set<string>;
   /** Agents still to be resolved again. */
@@ -54,6 +57,8 @@ const resolveLateMs = 5000;
  */
 const announceAgainMs = 15 * 60_000;
 const pruneEveryMs = 10 * 60_000;
+/** Streams that have been open for so long are stored before they end. */
+const openSinceMs = 60_000;
 /**
  * A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two
  * nodes).
@@ -61,14 +66,6 @@ const pruneEveryMs = 10 * 60_000;
 const clockSlackMs = 5000;
 
 const timers = { announce: 'announce', resolve: 'resolve', prune: 'prune' } as const;
-
-/** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
-function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
-  const known = current.get(deployment.bundleName);
-  if (known && known.sequence > deployment.sequence) return false;
-  current.set(deployment.bundleName, deployment);
-  return true;
-}
 
 /** @throws HubError changed unless the environment runs what the request replaces. A repeat of a deployment passes. */
 function requireRunning(
@@ -110,19 +107,6 @@ async function deployedBytes(ports: ActorPorts, deployment: Deployment, yaml: Ui
   return { deployment, yaml, successions };
 }
 
-/**
- * The same with those attested that an older version of the hub made, or that a restore gave new sequences. Agents that
- * saw an attestation before take no document without one.
- */
-async function allAttested(deployments: readonly Deployment[], ports: ActorPorts) {
-  const older = deployments.filter(({ attestation }) => attestation === null);
-  if (older.length === 0) return deployments;
-  const attested = new Map(
-    (await attestOlder(ports, older)).map((deployment) => [deployment.id, deployment]),
-  );
-  return deployments.map((deployment) => attested.get(deployment.id) ?? deployment);
-}
-
 async function announceRecent(state: State, context: Context): Promise<Effects> {
   const names = [...state.toAnnounce].slice(0, announceAtOnce);
   const announcements = await announcementsOf(state, names, context, (deployed) => ({
@@ -146,16 +130,13 @@ function resolveSome(state: State, context: Context): Effects {
   };
 }
 
-/** The deployments that a stream should have but, by its version, has not. */
-function missing(
-  { current }: State,
-  bundleName: string | null,
-  policyVersion: string | null,
-): readonly Deployment[] {
-  const followed = bundleName === null ? [...current.values()] : [];
-  const own = bundleName === null ? undefined : current.get(bundleName);
-  if (own) followed.push(own);
-  return followed.filter((deployment) => deployment.revisionHash !== policyVersion);
+/** Forgets streams without a living node, and has the store learn of those that have been open for a while. */
+function pruneStreams({ roster, history }: State, context: Context): void {
+  const [now, { isGone }] = [context.now(), context.ports];
+  roster.prune(now - streamLifeMs, isGone, now, (agentId, stream) =>
+    history.left(agentId, stream, roster.streamsOf(agentId, 1).streams, context, false),
+  );
+  history.sweep(roster, isGone, now - openSinceMs, context);
 }
 
 export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
@@ -164,11 +145,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   async activate(context) {
     const { tenantId, env } = readKey(context.key);
     const { store } = context.ports;
-    const [deployed, pending, reports] = await Promise.all([
+    const [deployed, pending, reports, open] = await Promise.all([
       store.deployments.current(tenantId, env),
       loadPending(tenantId, env, context),
       store.agents.reports(tenantId, env, maxAbsent),
+      store.agentStreams.open(tenantId, env, 1, null),
     ]);
+    const history = new StreamHistory(tenantId, env);
+    if (open.length > 0) history.takeOver(context);
     const current = await allAttested(deployed, context.ports);
     const roster = new Roster();
     for (const report of reports) roster.reportVersion(report);
@@ -183,6 +167,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       pending,
       roster,
       fleet: new FleetWatch(context.now()),
+      history,
       toAnnounce: new Set(recent),
       toResolve: new Set(),
       rulesChangedAt: 0,
@@ -289,19 +274,21 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
       const { agentId, pinned, connectedAt, policyVersion } = notice;
       const bundleName = roster.join(notice, context.now());
+      state.history.joined(notice);
       const at = Math.min(connectedAt, context.now());
       if (policyVersion) roster.reportVersion({ agentId, bundleName, policyVersion, at });
       state.fleet.changed(state, context);
       const stale = !pinned && connectedAt <= state.rulesChangedAt + clockSlackMs;
       return {
-        reply: { catchUp: missing(state, bundleName, policyVersion), bundleName },
+        reply: { catchUp: missingDeployments(state.current, bundleName, policyVersion), bundleName },
         tells: stale ? [tellTo('agent', agentKey(tenantId, env, agentId), 'resolve', null)] : [],
       };
     },
 
     leave(state, { agentId, connectionId }, context) {
-      const { roster, fleet } = state;
-      roster.leave(agentId, connectionId);
+      const { roster, fleet, history } = state;
+      const stream = roster.leave(agentId, connectionId);
+      history.left(agentId, stream, roster.streamsOf(agentId, 1).streams, context);
       fleet.changed(state, context);
       if (roster.empty) context.clearTimer(timers.prune);
       return { reply: null };
@@ -354,8 +341,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: roster.status(env, current, request, ports.isGone) };
     },
 
-    async streamsOf({ roster }, { agentId, limit }, { ports }) {
-      return { reply: roster.streamsOf(agentId, limit, ports.isGone) };
+    async streamsOf({ roster, history }, { agentId, limit }, { ports }) {
+      const { total, streams } = roster.streamsOf(agentId, limit, ports.isGone);
+      const begun = streams.map((stream) => ({ ...stream, startedAt: history.startOf(stream) }));
+      return { reply: { total, streams: begun, ended: history.ofAgent(agentId) } };
     },
 
     async rollout({ roster }, request, { ports }) {
@@ -384,7 +373,11 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     if (name === timers.announce) return announceRecent(state, context);
     if (name === fleetTimer) return state.fleet.count(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
-    state.roster.prune(context.now() - streamLifeMs, context.ports.isGone, context.now());
+    if (name === historyTimer) {
+      await state.history.store(state.roster, context);
+      return {};
+    }
+    pruneStreams(state, context);
     state.fleet.changed(state, context);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
     return {};
@@ -392,5 +385,5 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
   patient: ['join'],
 
-  idle: ({ roster }) => roster.empty,
+  idle: ({ roster, history }) => roster.empty && history.idle,
 });

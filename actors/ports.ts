@@ -9,7 +9,15 @@ import type { Store } from '../src/shared/ports/store.ts';
 export interface ActorPorts {
   readonly store: Pick<
     Store,
-    'agents' | 'approvals' | 'bundles' | 'channels' | 'deployments' | 'rules' | 'signing' | 'noting'
+    | 'agents'
+    | 'agentStreams'
+    | 'approvals'
+    | 'bundles'
+    | 'channels'
+    | 'deployments'
+    | 'rules'
+    | 'signing'
+    | 'noting'
   >;
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign' | 'sha256'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */

@@ -5,6 +5,7 @@ import type {
   DriftStatus,
   FleetNumbers,
   FollowedBundle,
+  OpenStreams,
   StreamTransport,
   Tags,
 } from '../src/agent/record.ts';
@@ -69,23 +70,6 @@ export interface StatusEntry {
   readonly connectedAt: number;
   /** As in AgentState. */
   readonly documentKind?: DocumentKind | null;
-}
-
-/** An open stream of an agent. */
-export interface OpenStream {
-  readonly id: string;
-  /** Epoch milliseconds. */
-  readonly connectedAt: number;
-  /** Null: its node did not say. */
-  readonly transport: StreamTransport | null;
-  readonly api: AgentApi | null;
-  /** What it is taken to run; null: all of the environment. */
-  readonly bundleName: string | null;
-  /** It asked for this bundle itself. */
-  readonly pinned: boolean;
-  /** Of the API key that opened it; null: its node did not say. */
-  readonly keyId: string | null;
-  readonly node: string;
 }
 
 /** Where a stream stands in the order of the status list. */
@@ -277,7 +261,7 @@ export type EnvironmentMessages = {
   /** The open streams of an agent, the newest first, and how many there are. */
   streamsOf: {
     body: { readonly agentId: string; readonly limit: number };
-    reply: { readonly total: number; readonly streams: readonly OpenStream[] };
+    reply: OpenStreams;
   };
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */

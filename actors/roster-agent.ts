@@ -5,7 +5,7 @@ import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
 import type { AgentApi } from '../src/shared/vocabulary.ts';
-import type { ResolvedAt } from './protocol.ts';
+import type { ResolvedAt, StatusPlace, StreamNotice } from './protocol.ts';
 
 export interface RosterStream {
   readonly id: string;
@@ -153,4 +153,40 @@ export function kindToLoad(
     kind = found;
   }
   return kind;
+}
+
+/** Texts of the program: a message that was read holds a copy of its own for each stream. */
+export const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
+  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
+export const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
+  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
+
+export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
+  compareTexts(one.agentId, other.agentId) ||
+  one.connectedAt - other.connectedAt ||
+  compareTexts(one.streamId, other.streamId);
+
+export const compareTexts = (one: string, other: string): number =>
+  one === other ? 0 : one < other ? -1 : 1;
+
+export const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
+  one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
+
+export interface RosterBounds {
+  /**
+   * Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago
+   * go first.
+   */
+  readonly absent?: number;
+  /** Bundles per agent whose versions are remembered; 8 by default. */
+  readonly versions?: number;
+}
+
+/** What an agent is to follow from now on. */
+export interface Assignment {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  /** It may have a stream that this roster does not know yet. */
+  readonly connected?: boolean;
+  readonly resolvedAt?: ResolvedAt | undefined;
 }

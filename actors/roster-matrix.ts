@@ -15,7 +15,7 @@ export function followedBundles(
   isGone: IsGone,
 ): readonly FollowedBundle[] {
   const bundles = new Map<string | null, Map<string | null, Running>>();
-  for (const agent of roster.connectedAgents()) {
+  for (const [, agent] of roster.connectedAgents()) {
     const stream = newestOf(agent.streams, isGone);
     if (stream === null) continue;
     const follows = followed(agent, stream);

@@ -1,7 +1,12 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
 // new activation.
 
-import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/agent/record.ts';
+import {
+  type FleetNumbers,
+  maxReportedBundles,
+  type OpenStream,
+  type Reported,
+} from '../src/agent/record.ts';
 import {
   type FetchedRuleset,
   fetchedMs,
@@ -13,8 +18,6 @@ import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type {
   AgentState,
-  OpenStream,
-  ResolvedAt,
   Rollout,
   RolloutRequest,
   RosterPage,
@@ -24,17 +27,24 @@ import type {
   StreamNotice,
 } from './protocol.ts';
 import {
+  type Assignment,
+  apiOf,
   type CurrentVersions,
+  comparePlaces,
+  compareTexts,
   driftSince,
   followed,
   type IsGone,
+  isBefore,
   kindToLoad,
   newAgent,
   newest,
   newestOf,
   type RosterAgent,
+  type RosterBounds,
   type RosterStream,
   statusOf,
+  transportOf,
 } from './roster-agent.ts';
 
 /** Agents without a stream whose versions are remembered. */
@@ -46,28 +56,6 @@ const maxKeyIds = 10_000;
 const maxFetches = 4;
 /** What agents run that a roll-out names. */
 const maxVersions = 50;
-
-export interface RosterBounds {
-  /**
-   * Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago
-   * go first.
-   */
-  readonly absent?: number;
-  /** Bundles per agent whose versions are remembered; 8 by default. */
-  readonly versions?: number;
-}
-
-/** What an agent is to follow from now on. */
-export interface Assignment {
-  readonly agentId: string;
-  readonly bundleName: string | null;
-  /** It may have a stream that this roster does not know yet. */
-  readonly connected?: boolean;
-  readonly resolvedAt?: ResolvedAt | undefined;
-}
-
-const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
-  one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
 export class Roster {
@@ -83,7 +71,7 @@ export class Roster {
     this.#versionsCap = bounds.versions ?? maxReportedBundles;
   }
 
-  /** True when no stream is open. */
+  /** True without an open stream. */
   get empty(): boolean {
     return this.#connected.size === 0;
   }
@@ -136,15 +124,23 @@ export class Roster {
     return agent.streams.length > 0 && (before?.bundleName ?? null) !== bundleName;
   }
 
-  leave(agentId: string, connectionId: string): void {
+  /** Returns the stream that left; undefined if it is not in the roster. */
+  leave(agentId: string, connectionId: string): RosterStream | undefined {
     const agent = this.#connected.get(agentId);
-    if (!agent) return;
-    agent.streams = agent.streams.filter(({ id }) => id !== connectionId);
+    const stream = agent?.streams.find(({ id }) => id === connectionId);
+    if (!agent || !stream) return undefined;
+    agent.streams = agent.streams.filter((one) => one !== stream);
     if (agent.streams.length === 0) this.#part(agentId, agent);
+    return stream;
   }
 
-  /** Forgets streams that connected before `before`, those of nodes that are gone, and fetches of long ago. */
-  prune(before: number, isGone: IsGone = () => false, now = before): void {
+  /** Forgets streams from before `before` or of nodes that are gone, each handed to `onGone`, and old fetches. */
+  prune(
+    before: number,
+    isGone: IsGone = () => false,
+    now = before,
+    onGone: (agentId: string, stream: RosterStream) => void = () => undefined,
+  ): void {
     for (const [agentId, agent] of this.#connected) {
       if (agent.fetches.length > 0) {
         agent.fetches = agent.fetches
@@ -152,9 +148,11 @@ export class Roster {
           .map((one) => ({ ...one, bundleName: fetchedName(one.fetched, now) }));
       }
       const stays = ({ connectedAt, node }: RosterStream) => connectedAt >= before && !isGone(node);
-      if (agent.streams.every(stays)) continue;
+      const gone = agent.streams.filter((stream) => !stays(stream));
+      if (gone.length === 0) continue;
       agent.streams = agent.streams.filter(stays);
       if (agent.streams.length === 0) this.#part(agentId, agent);
+      for (const stream of gone) onGone(agentId, stream);
     }
   }
 
@@ -327,12 +325,11 @@ export class Roster {
     return counts;
   }
 
-  /** Those with a stream, streams of nodes that are gone included. */
-  connectedAgents(): Iterable<RosterAgent> {
-    return this.#connected.values();
+  /** Those with a stream, streams of nodes that are gone included, by agent id. */
+  connectedAgents(): Iterable<readonly [agentId: string, agent: RosterAgent]> {
+    return this.#connected;
   }
 
-  /** Agents with a stream, those of nodes that are gone included. */
   get size(): number {
     return this.#connected.size;
   }
@@ -385,16 +382,3 @@ export class Roster {
     if (!oldest.done) this.#absent.delete(oldest.value);
   }
 }
-
-/** Texts of the program: a message that was read holds a copy of its own for each stream. */
-const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
-  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
-const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
-  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
-
-const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
-  compareTexts(one.agentId, other.agentId) ||
-  one.connectedAt - other.connectedAt ||
-  compareTexts(one.streamId, other.streamId);
-
-const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);

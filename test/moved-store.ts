@@ -5,6 +5,7 @@ import type { SqliteStore } from '../adapters/sqlite/index.ts';
 import type { ToolObservation } from '../src/tool/record.ts';
 import { environmentRoom, keyRoom } from '../src/tool/record.ts';
 import { entryIdOf } from '../src/tool/rules/identity.ts';
+import { aStream } from './conformance/agent-streams.ts';
 import { aChannel, aDelivery } from './conformance/channels.ts';
 import { aBatch } from './conformance/events.ts';
 import {
@@ -226,6 +227,7 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
     query: 'verdict:denied',
   };
   await store.views.add({ ...view, isShared: true }, 100);
+  await store.agentStreams.record([aStream({ tenantId }), aStream({ tenantId, endedAt: null })]);
   await fillRules(store, tenantId, signingKey.id, now);
   const approvalId = await fillActivity(store, tenantId, now, events);
   await fillRest(store, tenantId, now);

@@ -1,8 +1,15 @@
 // Figures of events in MongoDB: facets, counts and histograms, each one aggregation that the server itself bounds.
 import type { Collection } from 'mongodb';
 import type { EventCounts, EventStore, Facets, HistogramBucket } from '../../src/event/port.ts';
-import { type FacetName, facetNames, maxSearchMs, verdictsOf } from '../../src/event/record.ts';
+import {
+  type CountedAs,
+  type FacetName,
+  facetNames,
+  maxSearchMs,
+  verdictsOf,
+} from '../../src/event/record.ts';
 import { type Facet, facetOf } from '../../src/event/rules/facet.ts';
+import { verdictWords } from '../../src/event/rules/query/match.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
@@ -12,16 +19,25 @@ const bounded = { maxTimeMS: maxSearchMs };
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
 const observing = { $eq: ['$mode', 'observe'] };
-export const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
-export const asked = { $in: ['$verdict', verdictsOf('pending')] };
+const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
+const asked = { $in: ['$verdict', verdictsOf('pending')] };
 const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
 
 /** A denial that was enforced. */
-export const enforcedDenial = and(denied, not(observing));
+const enforcedDenial = and(denied, not(observing));
 
-const valueIn = (path: string) => [{ $project: { value: path } }];
+/** By the first verdict and the mode of each document: one of these words. */
+export const countedAsOf = (words: { readonly [C in CountedAs]: string }) => ({
+  $cond: [
+    enforcedDenial,
+    words.denied,
+    { $cond: [observed, words.observed, { $cond: [asked, words.pending, words.allowed] }] },
+  ],
+});
+
+const valueIn = (path: string | object) => [{ $project: { value: path } }];
 const eachOf = (list: object | string) => [
   { $project: { value: list } },
   { $unwind: '$value' },
@@ -33,6 +49,7 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   agentId: valueIn('$agentId'),
   toolName: valueIn('$toolName'),
   verdict: eachOf('$verdicts'),
+  firstVerdict: valueIn(countedAsOf(verdictWords)),
   mode: valueIn('$mode'),
   // Mapped, because one server of this protocol finds nothing by a path through a list.
   decisionName: eachOf({

@@ -3,20 +3,12 @@ import type { Collection } from 'mongodb';
 import type { EventStore, SeriesRequest } from '../../src/event/port.ts';
 import { type CountedAs, maxSearchMs } from '../../src/event/record.ts';
 import { bucketsOf, byRefusals, type SeriesBy, SeriesSums } from '../../src/event/rules/series.ts';
-import { asked, enforcedDenial, observed } from './event-figures.ts';
+import { countedAsOf } from './event-figures.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
-
-const counted = {
-  $cond: [
-    enforcedDenial,
-    'denied',
-    { $cond: [observed, 'observed', { $cond: [asked, 'pending', 'allowed'] }] },
-  ],
-};
 
 const fields: { readonly [B in Exclude<SeriesBy, 'contract'>]: unknown } = {
   total: { $literal: '' },
@@ -25,12 +17,15 @@ const fields: { readonly [B in Exclude<SeriesBy, 'contract'>]: unknown } = {
   version: '$policyVersion',
 };
 
+/** As `countedAs` names them. */
+const stored = { allowed: 'allowed', denied: 'denied', pending: 'pending', observed: 'observed' } as const;
+
 type SeriesScope = Omit<SeriesRequest, 'values' | 'bucketMs'>;
 
 /** The values of each event, one document for each. */
 function valueStages({ by, env, since, until }: SeriesScope, tenantId: string, bucket: unknown): object[] {
   const $match = { ...eventQuery(tenantId, { env, since, until }, true), sample: { $exists: false } };
-  const rest = { bucket, as: counted };
+  const rest = { bucket, as: countedAsOf(stored) };
   if (by !== 'contract') return [{ $match }, { $project: { value: fields[by], ...rest } }];
   // Mapped, because one server of this protocol finds nothing by a path through a list.
   const names = {

@@ -11,6 +11,7 @@ import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { ReachNotes } from '../../src/shared/ports/reach.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { mongoAgentStreams } from './agent-streams.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
 import type { ApprovalRow } from './approval-rows.ts';
@@ -214,6 +215,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
       ),
     ),
     agents: guard.guarded(agents),
+    agentStreams: guard.guarded(mongoAgentStreams(db.collection('agentStreams'))),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     tools: guard.guarded(
       mongoTools({ documents: db.collection('toolPins'), rows: db.collection('toolDefinitions') }, turn),

@@ -1,4 +1,5 @@
 // All stores on one connection, and which of their methods only read.
+import { agentStreamStore } from './agent-streams.ts';
 import { agentStore } from './agents.ts';
 import { aiUsageStore } from './ai-usage.ts';
 import { approvalStore } from './approvals.ts';
@@ -90,6 +91,7 @@ export function storesOf(
     usage: usageStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
+    agentStreams: agentStreamStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
     tools: toolStore(db),
@@ -179,6 +181,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     used: 'write',
     sweep: 'write',
   },
+  agentStreams: { record: 'write', of: 'read', open: 'read', away: 'read', forget: 'write' },
   views: {
     add: 'write',
     get: 'read',

@@ -7,6 +7,7 @@ import type {
   AgentOrder,
   AgentPlace,
   AssignmentRule,
+  PastStream,
   Registration,
   RegistrationSummary,
   Reported,
@@ -115,6 +116,39 @@ export interface AgentStore {
   leftOut(tenantId: string, hour: number): Promise<number>;
   /** Forgets the counts of earlier hours; returns how many. */
   forgetLeftOut(hour: number): Promise<number>;
+}
+
+/** An agent without a stream. */
+export interface AwayAgent {
+  readonly agentId: string;
+  readonly streams: readonly PastStream[];
+}
+
+/** Streams that agents had: the newest `maxPastStreams` of an agent in an environment. */
+export interface AgentStreamStore {
+  /** Adds streams, and ends stored ones. A repeat changes nothing, and an end stays. At most some hundred at once. */
+  record(streams: readonly PastStream[]): Promise<void>;
+  /** Those that ended after `since` and began before `until`, the newest first. */
+  of(
+    tenantId: string,
+    env: Env,
+    agentId: string,
+    range: { readonly since: number; readonly until: number },
+  ): Promise<readonly PastStream[]>;
+  /** Those without an end, by id; `after`: those behind this one. */
+  open(tenantId: string, env: Env, limit: number, after: string | null): Promise<readonly PastStream[]>;
+  /**
+   * Agents whose streams have all ended before `awayBefore`, and lasted `leastMs` together since `since` (streams at
+   * the same time count twice), with those streams. In no particular order.
+   */
+  away(
+    tenantId: string,
+    env: Env,
+    period: { readonly since: number; readonly awayBefore: number; readonly leastMs: number },
+    limit: number,
+  ): Promise<readonly AwayAgent[]>;
+  /** Forgets streams that ended, or began and never ended, before `before`; returns how many. */
+  forget(before: number, limit: number): Promise<number>;
 }
 
 /** Which part of a list of agents. */

@@ -1,7 +1,7 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 import type { AgentManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
-import type { AgentVocabulary } from '../shared/vocabulary.ts';
+import type { AgentApi, AgentVocabulary } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 
@@ -44,6 +44,53 @@ export interface Reported {
   readonly policyVersion: string;
   readonly at: number;
 }
+
+/** A stream of an agent, as it is remembered for a week. */
+export interface PastStream {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly agentId: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** Null: it was open when it was stored. */
+  readonly endedAt: number | null;
+  /** False: its node died, and `endedAt` is when the hub noticed. */
+  readonly isEndNoticed: boolean;
+  /** Null: its node did not say. */
+  readonly transport: StreamTransport | null;
+  readonly node: string;
+}
+
+/** An open stream of an agent. */
+export interface OpenStream {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly connectedAt: number;
+  /** When the first stream opened that this one continues; absent from a node of an earlier version. */
+  readonly startedAt?: number;
+  /** Null: its node did not say. */
+  readonly transport: StreamTransport | null;
+  readonly api: AgentApi | null;
+  /** What it is taken to run; null: all of the environment. */
+  readonly bundleName: string | null;
+  /** It asked for this bundle itself. */
+  readonly pinned: boolean;
+  /** Of the API key that opened it; null: its node did not say. */
+  readonly keyId: string | null;
+  readonly node: string;
+}
+
+export interface OpenStreams {
+  /** Open streams; `streams` contains the newest. */
+  readonly total: number;
+  readonly streams: readonly OpenStream[];
+  /** Ended within the last seconds: the store may not have them. Absent from a node of an earlier version. */
+  readonly ended?: readonly PastStream[];
+}
+
+/** Streams of an agent in an environment that are remembered. */
+export const maxPastStreams = 200;
 
 export interface AssignmentRule {
   readonly id: string;

@@ -99,14 +99,32 @@ const classes: { readonly [verdict: string]: VerdictClass } = {
   denied: 'denied',
   deny: 'denied',
   call_blocked: 'denied',
+  blocked: 'denied',
+  block: 'denied',
+  call_approval_denied: 'denied',
+  call_approval_blocked: 'denied',
+  // An event does not report the effect of the timeout. The default effect is a denial.
+  call_approval_timeout: 'denied',
   call_would_deny: 'would_deny',
   would_deny: 'would_deny',
   call_would_block: 'would_deny',
+  would_block: 'would_deny',
+  observed: 'would_deny',
+  observe: 'would_deny',
   call_approval_requested: 'pending',
   call_asked: 'pending',
+  ask: 'pending',
+  approve: 'pending',
   pending: 'pending',
   pending_approval: 'pending',
 };
+
+/** Ends of an approval. As a later report, each answers the question of a contract; the contract denied nothing. */
+const approvalEnds: ReadonlySet<string> = new Set([
+  'call_approval_denied',
+  'call_approval_blocked',
+  'call_approval_timeout',
+]);
 
 /** The class a verdict is counted in; unknown verdicts count as allowed. */
 export const verdictClass = (verdict: string): VerdictClass =>
@@ -127,6 +145,10 @@ export function countedAs(verdict: string, mode: string): CountedAs {
   if (found === 'would_deny') return 'observed';
   return found === 'denied' && mode === 'observe' ? 'observed' : found;
 }
+
+/** How a later report about an event counts for the contract that it names. @param mode of the stored event */
+export const outcomeCountedAs = (verdict: string, mode: string): CountedAs =>
+  approvalEnds.has(verdict) ? 'pending' : countedAs(verdict, mode);
 
 /** @param events with how many of them there are; default: one */
 export function countVerdicts(
@@ -162,15 +184,15 @@ export function contractMarks(
   names?: ReadonlyMap<string, string>,
 ): Map<string, ContractMark> {
   const marks = new Map<string, ContractMark>();
-  const add = (given: string | null, verdict: string): void => {
+  const add = (given: string | null, as: CountedAs): void => {
     if (given === null) return;
     const name = names?.get(given) ?? given;
-    const as = countedAs(verdict, event.mode);
     const { denied = false, observed = false } = marks.get(name) ?? {};
     marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });
   };
-  add(event.name, event.verdict);
-  for (const outcome of outcomes) add(outcome.decision_name, outcome.verdict);
+  add(event.name, countedAs(event.verdict, event.mode));
+  for (const { decision_name, verdict } of outcomes)
+    add(decision_name, outcomeCountedAs(verdict, event.mode));
   return marks;
 }
 
@@ -291,7 +313,15 @@ export interface Ingested {
   readonly duplicates: number;
 }
 
-/** Fields for counts of events. */
-export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
+/** Fields for counts of events. `firstVerdict`: one of the four words of calls, once for each event. */
+export const facetNames = [
+  'agentId',
+  'toolName',
+  'verdict',
+  'firstVerdict',
+  'mode',
+  'decisionName',
+  'env',
+] as const;
 
 export type FacetName = (typeof facetNames)[number];

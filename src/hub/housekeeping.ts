@@ -19,6 +19,7 @@ type Kept = Pick<
   | 'logins'
   | 'values'
   | 'agents'
+  | 'agentStreams'
   | 'events'
   | 'approvals'
   | 'audit'
@@ -64,6 +65,9 @@ const attempts = 5;
 /** Days of which it is kept what AI assistance used. */
 const aiUsageDays = 366;
 
+/** Streams of agents are remembered so long. */
+const pastStreamMs = 7 * dayMs;
+
 /** Expired tokens of service accounts are listed so long. */
 const expiredTokenMs = 30 * dayMs;
 
@@ -72,6 +76,7 @@ const dutiesOf = (
     logins,
     values,
     agents,
+    agentStreams,
     approvals,
     audit,
     aiUsage,
@@ -111,6 +116,7 @@ const dutiesOf = (
     everyMs: hourMs,
     steps: [
       (now) => agents.retire(now - idleMs, now, batch),
+      (now) => agentStreams.forget(now - pastStreamMs, batch),
       (now) => agents.forgetLeftOut(Math.floor(now / hourMs) - 1),
     ],
   },

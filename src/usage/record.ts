@@ -6,6 +6,7 @@ export const attentionKinds = [
   'approval_deadline',
   'deny_spike',
   'out_of_date',
+  'silent_agents',
   'cannot_load',
   'delivery_failing',
   'key_expiring',
@@ -27,6 +28,7 @@ export interface AttentionItem {
       | 'key'
       | 'service_account'
       | 'server'
+      | 'environment'
       | 'store';
     readonly id: string;
     readonly name: string;

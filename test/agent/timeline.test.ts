@@ -1,5 +1,6 @@
 // What happened to an agent, and in a run, over time.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { environmentKey } from '../../actors/protocol.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { deploy } from '../deployment/deploy.ts';
@@ -75,6 +76,18 @@ it("an agent's streams, documents and approvals, in the range", async () => {
   expect((await ofAgent({ until: iso(ranAt) })).approvals).toEqual([]);
   const viewer: UserCaller = { ...user, roles: [{ role: 'viewer', env: '*' }] };
   expect((await ofAgent({}, viewer)).streams).toMatchObject([{ node: null }]);
+
+  // It is there when it has ended, before and after it is stored; a viewer does not see its node.
+  await t.hub.actors.ask('environment', environmentKey(user.tenantId, 'production'), 'leave', {
+    agentId: 'agent-1',
+    connectionId: 'stream-1',
+  });
+  const ended = { from: iso(openedAt), to: iso(t.clock.now()), transport: expect.anything() };
+  expect((await ofAgent()).streams).toEqual([{ ...ended, node: 'node-1' }]);
+  await t.clock.advance(20_000);
+  expect((await ofAgent()).streams).toEqual([{ ...ended, node: 'node-1' }]);
+  expect((await ofAgent({}, viewer)).streams).toEqual([{ ...ended, node: null }]);
+  expect((await ofAgent({ since: ended.to })).streams).toEqual([]);
 });
 
 it("pages an agent's approvals, with streams and documents on the first page alone", async () => {

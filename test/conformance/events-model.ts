@@ -11,6 +11,7 @@ import {
 } from '../../src/event/record.ts';
 import { facetOf } from '../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
+import { verdictWordOf } from '../../src/event/rules/query/match.ts';
 import { type Env, type EnvFilter, environments, isInFilter } from '../../src/shared/ids.ts';
 import { runsOf } from '../runs.ts';
 import { readAll } from './events.ts';
@@ -152,6 +153,7 @@ function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
       agentId: by((e) => [e.agent_id]),
       toolName: by((e) => [e.tool_name]),
       verdict: by((e) => [e.verdict, ...e.outcomes.map((o) => o.verdict)]),
+      firstVerdict: by((e) => [verdictWordOf(e.verdict, e.mode)]),
       mode: by((e) => [e.mode]),
       decisionName: by(namesOf),
       env: by((e) => [e.env]),

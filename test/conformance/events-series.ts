@@ -8,7 +8,14 @@ import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
 const minute = 60_000;
 const entries = new Map([['entry-1', 'contract-1']]);
-const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_asked', 'odd'];
+const verdicts = [
+  'call_allowed',
+  'call_denied',
+  'call_would_deny',
+  'call_asked',
+  'odd',
+  'call_approval_blocked',
+];
 
 function valuesOf(event: StoredEvent, by: SeriesBy): readonly string[] {
   const { payload, outcomes } = event;

@@ -88,7 +88,7 @@ export function figuresContract(name: string, open: Open): void {
         });
         expect(await store.events.count(tenantId, filter)).toBe(events);
         expect(facets.events).toBe(events);
-        for (const facet of ['agentId', 'toolName', 'mode', 'env'] as const)
+        for (const facet of ['agentId', 'toolName', 'firstVerdict', 'mode', 'env'] as const)
           expect(sum(facets.by[facet].top.map(({ count }) => count)), facet).toBe(events);
         for (const kind of ['allowed', 'denied', 'pending', 'observed'] as const)
           expect(bars(kind), kind).toBe(as(kind));

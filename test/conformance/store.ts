@@ -1,4 +1,6 @@
 // Every suite that a store adapter must pass, in one call.
+
+import { agentStreamsContract } from './agent-streams.ts';
 import { agentsContract, rulesContract } from './agents.ts';
 import { aiUsageContract } from './ai-usage.ts';
 import { approvalsContract } from './approvals.ts';
@@ -52,6 +54,7 @@ export const storeSuites = {
     usersContract,
     keysContract,
     operatorTokensContract,
+    agentStreamsContract,
     viewsContract,
     serviceAccountsContract,
     signingContract,

@@ -27,7 +27,10 @@ const event: fc.Arbitrary<EventInput> = fc.record({
   call_id: fc.integer({ min: 0, max: 60 }).map((n) => `call-${n}`),
   agent_id: fc.constantFrom(...agentIds),
   tool_name: fc.constantFrom('read', 'write', 'tool\u0000', '\u0001"'),
-  verdict: fc.constantFrom('call_allowed', 'call_denied', 'call_would_deny', 'call_executed', 'pending'),
+  verdict: fc.constantFrom(
+    ...['call_allowed', 'call_denied', 'call_would_deny', 'call_executed', 'pending', 'call_approval_denied'],
+    'would_block',
+  ),
   mode: fc.constantFrom('enforce', 'observe'),
   timestamp: time,
   payload: fc.option(

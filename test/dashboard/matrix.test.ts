@@ -61,6 +61,24 @@ it('answers in two steps who runs an old version, and since when', async () => {
   await seen.context.close();
 });
 
+it('shows on one axis when an agent was connected, and which documents it got', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents/behind-1');
+  const lanes = page.getByRole('region', { name: 'Timeline' });
+  await lanes.getByText(/^Connected by sse, .* to now$/).waitFor({ state: 'attached' });
+  await lanes.getByText(/ shop v2 deployed$/).waitFor({ state: 'attached' });
+  await lanes.getByText('None in this range').waitFor();
+  await accessible(page);
+  // An hour that ended a year ago has none of them: the page follows the range of the top bar.
+  await page.goto('/dashboard/agents/behind-1?from=2025-01-01T00:00:00Z&to=2025-01-01T01:00:00Z');
+  await expect.poll(() => lanes.getByText('None in this range').count()).toBe(3);
+  await page.getByRole('button', { name: /^Time range/ }).click();
+  await page.getByRole('dialog', { name: 'Time range' }).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('is usable at 360 px, and follows agents that go', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;

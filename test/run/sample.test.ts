@@ -125,15 +125,9 @@ it('is in the list, the chart and the filters of the events page until a reporte
   expect([rows.length, isSample]).toEqual([7, true]);
   const { total, facets } = facetsOfRows(rows);
   expect(total).toBe(7);
-  expect(facets.verdict.top).toEqual([
-    { value: 'call_executed', count: 2 },
-    ...[
-      'call_approval_requested',
-      'workflow_stage_advanced',
-      'call_would_deny',
-      'call_denied',
-      'call_allowed',
-    ].map((value) => ({ value, count: 1 })),
+  expect(facets.first_verdict.top).toEqual([
+    { value: 'allowed', count: 4 },
+    ...['asked', 'would_deny', 'denied'].map((value) => ({ value, count: 1 })),
   ]);
   expect(facets.decision_name.top).toHaveLength(3);
   const buckets = bucketsOfRows(rows, Date.parse(day.since), 900_000);

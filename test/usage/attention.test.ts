@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
+import { aStream } from '../conformance/agent-streams.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -69,6 +70,30 @@ it('is nothing at first; then a contract that denies more than usual, an approva
     count: 1,
     facts: { wanted_version: 2 },
   });
+});
+
+it('is agents that are usually connected and are away, one item for their environment', async () => {
+  const now = t.clock.now();
+  const ended = (agentId: string, from: number, to: number) =>
+    aStream({
+      ...{ tenantId: user.tenantId, agentId },
+      ...{ startedAt: now - from * 3_600_000, endedAt: now - to * 3_600_000 },
+    });
+  await t.hub.store.agentStreams.record([
+    ...[ended('silent', 9, 5), ended('silent', 5, 2), ended('agent-1', 9, 1), ended('also-silent', 8, 1)],
+    // Two at once are not twice as long, and a job of an hour is over when it is away.
+    ...[ended('double', 6, 2), ended('double', 6, 2), ended('job', 3, 2)],
+  ]);
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  await (await streams.admitAgent(key, { env: key.env }, 'stream-1')).catchUp();
+  expect(await attention()).toMatchObject([
+    {
+      ...{ kind: 'silent_agents', severity: 'medium', env: 'production', count: 2 },
+      subject: { type: 'environment', id: 'production', name: 'production' },
+      since: iso(now - 2 * 3_600_000),
+      facts: { agent_id: 'silent' },
+    },
+  ]);
 });
 
 it('is shown to those who may read its subject', async () => {

@@ -66,6 +66,7 @@ export const peopleForms: Forms<SingleKind> = {
   serviceTokens: plain('serviceTokens'),
   operatorTokens: plain('operatorTokens'),
   views: plain('views'),
+  agentStreams: plain('agentStreams'),
   rules: {
     collection: 'rules',
     toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),

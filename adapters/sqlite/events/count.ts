@@ -10,6 +10,7 @@ import {
 } from '../../../src/event/record.ts';
 import { facetOf } from '../../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import { verdictWordOf } from '../../../src/event/rules/query/match.ts';
 import type { EnvFilter } from '../../../src/shared/ids.ts';
 import type { ContractNames } from '../../../src/usage/port.ts';
 import type { Database } from '../database.ts';
@@ -141,6 +142,7 @@ export function* facets(
     add('env', env, events);
     add('toolName', event.tool, events);
     add('mode', event.mode, events);
+    add('firstVerdict', verdictWordOf(event.verdict, event.mode), events);
     for (const verdict of new Set([event.verdict, ...outcomes.map((o) => o.verdict)])) {
       add('verdict', verdict, events);
     }

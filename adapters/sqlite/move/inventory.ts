@@ -39,6 +39,10 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     kinds: ['views'],
     columns: 'id tenant_id owner_id page name query is_shared created_by created_at',
   },
+  agent_streams: {
+    kinds: ['agentStreams'],
+    columns: 'id tenant_id env agent_id started_at ended_at is_end_noticed transport node',
+  },
   operator_tokens: {
     kinds: ['operatorTokens'],
     columns: 'id tenant_id role created_by created_at expires_at revoked_at',

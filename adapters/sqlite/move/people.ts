@@ -3,6 +3,7 @@ import type { MovedRecords, RecordKind, SingleKind } from '../../../src/shared/p
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
 import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
+import { agentStreams } from '../agent-streams.ts';
 import { days } from '../ai-usage.ts';
 import { channels } from '../channels.ts';
 import type { Database, SqlValue } from '../database.ts';
@@ -115,6 +116,7 @@ export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   serviceTokens: (db) => records(db, serviceTokens, 'service_tokens'),
   operatorTokens: (db) => records(db, operatorTokens, 'operator_tokens'),
   views: (db) => records(db, views, 'views'),
+  agentStreams: (db) => records(db, agentStreams, 'agent_streams'),
   rules: (db) => records(db, rules, 'rules'),
   settings: (db) => records(db, settings, 'settings', { key: ['tenant_id', 'name'] }),
   channels: (db) => records(db, channels, 'channels'),

@@ -5,6 +5,7 @@ import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import type { WrittenKind } from '../../../src/tenant/port/files.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
 import { registrations } from '../agent-seen.ts';
+import { agentStreams } from '../agent-streams.ts';
 import { noteApprovalLine } from '../approval-lines.ts';
 import { approvals } from '../approvals.ts';
 import { adoptLinks, heads, links } from '../audit.ts';
@@ -273,6 +274,7 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   serviceAccounts: rowsOf('service_accounts', accounts),
   serviceTokens: rowsOf('service_tokens', tokens),
   views: rowsOf('views', views),
+  agentStreams: rowsOf('agent_streams', agentStreams),
   signing: writeSigning,
   bundles: writeBundles,
   deployments: writeDeployments,

@@ -55,3 +55,21 @@ UPDATE store SET counted_through = ifnull((SELECT max(id) FROM segments), 0);
 // A form of 2 or 3: the body is packed (events/body.ts), and `call_keys` holds the call ids of its events, so that
 // newer segments than the table of calls knows can be looked through.
 export const packedBodies = 'ALTER TABLE segment_bodies ADD COLUMN call_keys BLOB;';
+
+// Verdicts that counted as allowed before: denials by approvals, and short words. The summaries of a store that has
+// such events are made again at its start (usage/write.ts).
+const recountedWords = [
+  ...['call_approval_denied', 'call_approval_blocked', 'call_approval_timeout', 'block', 'blocked'],
+  ...['would_block', 'observed', 'observe', 'ask', 'approve'],
+];
+const anyWord = (column: string): string =>
+  recountedWords.map((word) => `instr(${column}, '"${word}"') > 0`).join(' OR ');
+const isRecounted = `(SELECT counted FROM store) = 0`;
+export const verdictWords = `
+UPDATE store SET counted = 0 WHERE EXISTS (SELECT 1 FROM segments WHERE ${anyWord('tallies')})
+  OR EXISTS (SELECT 1 FROM outcomes WHERE ${anyWord('key')});
+DELETE FROM tool_hours WHERE ${isRecounted};
+DELETE FROM agent_hours WHERE ${isRecounted};
+DELETE FROM contract_hours WHERE ${isRecounted};
+DELETE FROM contract_minutes WHERE ${isRecounted};
+`;

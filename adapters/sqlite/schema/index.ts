@@ -1,6 +1,7 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
 // ones never change.
 import { HubError } from '../../../src/shared/error.ts';
+import { agentStreamTable } from '../agent-streams.ts';
 import type { Database } from '../database.ts';
 import { idempotencyTable } from '../idempotency.ts';
 import { operatorTokenTable } from '../operator-tokens.ts';
@@ -14,7 +15,7 @@ import { approvalAssignees, approvalContext, approvalNames, argumentKeys, decisi
 import { auditOrder, auditStart, auditTables } from './audit.ts';
 import { channels } from './channels.ts';
 import { undeployments } from './deployments.ts';
-import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies } from './events.ts';
+import { bodyForms, eventMarks, eventUsage, laterSummaries, packedBodies, verdictWords } from './events.ts';
 import { exportTables } from './exports.ts';
 import { runStandings, runTables } from './runs.ts';
 import { toolTables } from './tools.ts';
@@ -315,6 +316,8 @@ const migrations: readonly string[] = [
   undeployments,
   tenantImportTables,
   viewTable,
+  verdictWords,
+  agentStreamTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
@@ -344,14 +347,17 @@ export function checkOurs(db: Database, path: string): void {
 }
 
 /**
- * Brings the file to the newest version.
+ * Brings the file to the newest version: a new one in one commit, another one step by step, so that none holds more
+ * than its own step in the write-ahead log.
  * @param to an older version, for tests of what comes after it
  */
 export function migrate(db: Database, to = migrations.length): void {
   const version = versionOf(db);
-  migrations.slice(version, to).forEach((statements, i) => {
-    db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
+  const steps = migrations.slice(version, to).map((statements, i) => () => {
+    db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`);
   });
+  if (version === 0) db.atomically(() => steps.forEach((step) => void step()));
+  else for (const step of steps) db.atomically(step);
 }
 
 export interface Tuning {

@@ -1,6 +1,6 @@
 // The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
 
-import { contractMarks, countedAs, type EventOutcome } from '../../../src/event/record.ts';
+import { contractMarks, countedAs, type EventOutcome, outcomeCountedAs } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
 import { type Counted, type CountedRun, segmentSpanMs } from '../events/segment.ts';
 
@@ -196,6 +196,6 @@ export interface Removed {
 export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
   if (outcome.decision_name === null) return false;
   if (outcome.decision_name !== event.name) return true;
-  const as = countedAs(outcome.verdict, event.mode);
+  const as = outcomeCountedAs(outcome.verdict, event.mode);
   return (as === 'denied' || as === 'observed') && as !== countedAs(event.verdict, event.mode);
 }

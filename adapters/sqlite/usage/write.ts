@@ -122,18 +122,19 @@ export class UsageWriter {
     this.#newest = Number(through);
     db.atomically(() => {
       this.notes.load();
-      if (counted === 1) this.#countLater();
-      else this.#countAll();
+      if (counted !== 1) this.#countAll(this.#newest);
+      this.#countLater();
     });
   }
 
-  /** Counts what an older version stored. */
-  #countAll(): void {
+  /** Counts what an older version stored, or counted by other rules. */
+  #countAll(through: number): void {
     let last = 0;
     for (;;) {
-      const rows = this.#db.all(`${selectSegments} WHERE s.id > ? AND sample = 0 ORDER BY s.id LIMIT 200`, [
-        last,
-      ]);
+      const rows = this.#db.all(
+        `${selectSegments} WHERE s.id > ? AND s.id <= ? AND sample = 0 ORDER BY s.id LIMIT 200`,
+        [last, through],
+      );
       for (const row of rows) {
         const segment = readUncounted(row);
         last = segment.id;

@@ -31,11 +31,12 @@ export const agentTimelines: Handlers<typeof agentTimelineRoutes> = {
     const isAdmin = principal.roles.has('admin');
     return {
       env: timeline.env,
-      streams: timeline.streams.map(({ connectedAt, transport, node }) => ({
-        from: iso(connectedAt),
-        to: null,
-        transport: transport ?? null,
-        node: isAdmin ? (node ?? null) : null,
+      streams: timeline.streams.map(({ startedAt, endedAt, isEndNoticed, transport, node }) => ({
+        from: iso(startedAt),
+        to: isoOrNull(endedAt),
+        ...(isEndNoticed ? {} : { is_end_estimated: true }),
+        transport,
+        node: isAdmin ? node : null,
       })),
       documents: timeline.documents.map(({ at, bundleName, version, kind }) => ({
         at: iso(Math.floor(at)),

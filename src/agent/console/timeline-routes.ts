@@ -21,7 +21,7 @@ export const agentTimelineRoutes = routes({
     envs: 'query',
     tag: 'agents',
     summary:
-      'Open streams of an agent, the documents that it should run and ran, and its approvals, in a range (by default ' +
+      'Streams of an agent, the documents that it should run and ran, and its approvals, in a range (by default ' +
       'the last 24 hours) and one environment (by default where it was last seen)',
     params: z.object({ agent_id: line(255) }),
     query: z.object({
@@ -36,12 +36,17 @@ export const agentTimelineRoutes = routes({
     reply: z.object({
       /** Null: the agent was never seen in an environment. */
       env: env.nullable(),
-      /** Open now, the newest first, at most 200. Streams and documents are only on the first page. */
+      /**
+       * Open within the range, the newest first, at most 200 and for a week. A stream that another one continued within
+       * ten seconds is one with it. Streams and documents are only on the first page.
+       */
       streams: z.array(
         z.object({
           from: instant,
           /** Null: it is open. */
           to: instant.nullable(),
+          /** True if its node died: it ended before `to`. Absent otherwise. */
+          is_end_estimated: z.boolean().optional(),
           /** Null: opened on a node of an earlier version. */
           transport: z.enum(['sse', 'websocket']).nullable(),
           /** Null for who is no admin. */

@@ -1,6 +1,6 @@
 // The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
 // Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
-import { type AgentState, environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+import { type AgentState, environmentKey } from '../../../actors/protocol.ts';
 import {
   requireRole,
   requireSight,
@@ -15,7 +15,7 @@ import type { Page } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
-import type { AgentOrder, AgentPlace, DriftStatus, RegistrationSummary } from '../record.ts';
+import type { AgentOrder, AgentPlace, DriftStatus, OpenStream, RegistrationSummary } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';
 import type { AgentTest, QueriedAgent } from '../rules/query.ts';
 

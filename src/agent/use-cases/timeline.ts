@@ -1,5 +1,5 @@
-// What happened to an agent over time: its open streams, the documents that it should run and ran, and its approvals.
-import { environmentKey, type OpenStream } from '../../../actors/protocol.ts';
+// What happened to an agent over time: its streams, the documents that it should run and ran, and its approvals.
+import { environmentKey } from '../../../actors/protocol.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
 import type { Deployment } from '../../deployment/record.ts';
@@ -9,6 +9,7 @@ import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import { checkRange, type TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { maxPastStreams, type PastStream } from '../record.ts';
 import type { Rulings } from './rulings.ts';
 
 export interface TimelineDocument {
@@ -20,13 +21,19 @@ export interface TimelineDocument {
   readonly kind: 'deployed' | 'undeployed' | 'running';
 }
 
+/** A stream that another one continued within ten seconds is one with it. */
+export type TimelineStream = Pick<
+  PastStream,
+  'startedAt' | 'endedAt' | 'isEndNoticed' | 'transport' | 'node'
+>;
+
 export type TimelinePlace = Pick<Approval, 'createdAt' | 'id'>;
 
 export interface AgentTimeline {
   /** In which the rest is; null: the agent was never seen in one. */
   readonly env: Env | null;
-  /** Open now, the newest first, at most 200. This and the documents are only on the first page. */
-  readonly streams: readonly OpenStream[];
+  /** Open in the range, the newest first, at most 200. This and the documents are only on the first page. */
+  readonly streams: readonly TimelineStream[];
   /** Oldest first. */
   readonly documents: readonly TimelineDocument[];
   /** Requested in the range, newest first. */
@@ -53,7 +60,6 @@ export interface AgentTimelines {
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock'> & { readonly rulings: Pick<Rulings, 'standings'> };
 
-const maxStreams = 200;
 const maxDeployments = 200;
 
 export function createAgentTimelines({ store, actors, clock, rulings }: Ports): AgentTimelines {
@@ -88,6 +94,28 @@ export function createAgentTimelines({ store, actors, clock, rulings }: Ports): 
     return documents.sort((a, b) => a.at - b.at);
   }
 
+  /** The actor answers first: it drops an ended stream only once the store has it. */
+  async function streamsOf(
+    tenantId: string,
+    env: Env,
+    agentId: string,
+    range: TimeRange,
+  ): Promise<readonly TimelineStream[]> {
+    const request = { agentId, limit: maxPastStreams };
+    const key = environmentKey(tenantId, env);
+    const { streams, ended = [] } = await actors.ask('environment', key, 'streamsOf', request);
+    const past = await store.agentStreams.of(tenantId, env, agentId, range);
+    const open = streams.map(({ connectedAt, startedAt = connectedAt, transport, node }) => ({
+      ...{ startedAt, endedAt: null, isEndNoticed: true, transport, node },
+    }));
+    const storedIds = new Set(past.map(({ id }) => id));
+    const recent = ended.filter(({ id, endedAt }) => !storedIds.has(id) && (endedAt ?? 0) > range.since);
+    return [...open, ...recent, ...past]
+      .filter(({ startedAt }) => startedAt < range.until)
+      .sort((a, b) => b.startedAt - a.startedAt)
+      .slice(0, maxPastStreams);
+  }
+
   async function placeOf(principal: Principal, agentId: string, env: Env | null): Promise<Env | null> {
     const { tenantId } = principal;
     if (env !== null) requireSight(principal, env);
@@ -111,18 +139,15 @@ export function createAgentTimelines({ store, actors, clock, rulings }: Ports): 
       const now = clock.now();
       // The range of approvals ends with its last moment.
       const filter = { env, agentId, since: range.since, until: range.until - 1 };
-      const key = environmentKey(tenantId, env);
-      const [open, documents, { items, more }] = await Promise.all([
-        isFirst
-          ? actors.ask('environment', key, 'streamsOf', { agentId, limit: maxStreams })
-          : { streams: [] },
+      const [streams, documents, { items, more }] = await Promise.all([
+        isFirst ? streamsOf(tenantId, env, agentId, range) : [],
         isFirst ? documentsOf(tenantId, env, agentId, range) : [],
         store.approvals.list(tenantId, filter, { limit, offset: 0, ...(after ? { after } : {}) }, now),
       ]);
       const last = items.at(-1);
       return {
         env,
-        streams: open.streams.filter(({ connectedAt }) => connectedAt < range.until),
+        streams,
         documents,
         approvals: items.map((approval) => asSeen(approval, now)),
         next: more && last ? { createdAt: last.createdAt, id: last.id } : null,

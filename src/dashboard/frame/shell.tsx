@@ -242,7 +242,8 @@ function PendingCount(): JSX.Element | null {
 function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element {
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = pageAt(path);
-  const noRange = 'noRange' in page ? page.noRange : undefined;
+  // The fleet shows the current state, and the timeline of one agent a range.
+  const noRange = 'noRange' in page && !path.startsWith('/agents/') ? page.noRange : undefined;
   const isPhone = usePhone();
   useKeys({
     e: () => document.querySelector<HTMLElement>('.top-bar .env-radios input:checked')?.focus(),

@@ -21,6 +21,7 @@ const facetWords = {
   agentId: 'agent_id',
   toolName: 'tool_name',
   verdict: 'verdict',
+  firstVerdict: 'first_verdict',
   mode: 'mode',
   decisionName: 'decision_name',
   env: 'env',

@@ -259,11 +259,15 @@ export const eventRoutes = routes({
     reply: z.object({
       /** Events that fit. */
       total: z.number().int(),
-      /** By the name of the filter. A count is the number of events that a filter by the value finds. */
+      /**
+       * By the name of the filter. A count is the number of events that a filter by the value finds. `first_verdict`
+       * has no filter: each event counts once, and `q=verdict:` finds as many.
+       */
       facets: z.object({
         agent_id: facet,
         tool_name: facet,
         verdict: facet,
+        first_verdict: facet,
         mode: facet,
         decision_name: facet,
         env: facet,

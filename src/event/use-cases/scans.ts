@@ -7,6 +7,7 @@ import type { EventPage, EventStore, Facets, HistogramBucket } from '../port.ts'
 import { type CountedAs, countedAs, type FacetName, facetNames, type StoredEvent } from '../record.ts';
 import { facetOf } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { verdictWordOf } from '../rules/query/match.ts';
 
 /** Scans of a tenant that run at once on a node. */
 const maxScans = 2;
@@ -177,6 +178,7 @@ function facetValues(event: StoredEvent): readonly (readonly [FacetName, string]
   return [
     ['agentId', event.agent_id],
     ['toolName', event.tool_name],
+    ['firstVerdict', verdictWordOf(event.verdict, event.mode)],
     ['mode', event.mode],
     ['env', event.env],
     ...[...verdicts].map((verdict) => ['verdict', verdict] as const),

@@ -1,7 +1,7 @@
 // Everything that a store contains, as records that no store's form shows: what a move carries from one store to
 // another. Both sides read the same records, so equal digests prove that nothing was lost or changed.
 import type { PinMode } from 'reeve-agent/rules';
-import type { AssignmentRule, Registration, Reported } from '../../agent/record.ts';
+import type { AssignmentRule, PastStream, Registration, Reported } from '../../agent/record.ts';
 import type { Approval } from '../../approval/record.ts';
 import type { AiDay } from '../../assistant/record.ts';
 import type { AuditLink, SignedHead } from '../../audit/record.ts';
@@ -9,11 +9,12 @@ import type { Composition, ContractType, ContractVersion } from '../../contract/
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import type { ApprovalChange, OrderedKind } from '../../export/record.ts';
+import type { ApiKey } from '../../key/record.ts';
 import type { Channel } from '../../notification/record.ts';
 import type { Delivery } from '../../notification/rules/delivery.ts';
 import type { RunFacts, RunStanding } from '../../run/rules/run.ts';
 import type { TenantRecord } from '../../tenant/port/records.ts';
-import type { ApiKey, KeySuccession, Login, SigningKey, User } from '../../tenant/record.ts';
+import type { KeySuccession, Login, SigningKey, User } from '../../tenant/record.ts';
 import type { RetentionCounts } from '../../tenant/rules/retention.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import type { ToolEntry, ToolServer } from '../../tool/record.ts';
@@ -206,6 +207,7 @@ export interface MovedRecords {
   readonly deliveries: Delivery;
   readonly aiUsage: AiDay & { readonly tenantId: string };
   readonly agents: Registration;
+  readonly agentStreams: PastStream;
   readonly reports: Reported & { readonly tenantId: string; readonly env: Env };
   readonly leftOut: { readonly tenantId: string; readonly hour: number; readonly count: number };
   readonly toolPins: MovedPins;
@@ -257,6 +259,7 @@ export type SingleKind =
   | 'deliveries'
   | 'aiUsage'
   | 'agents'
+  | 'agentStreams'
   | 'reports'
   | 'leftOut'
   | 'idempotency'
@@ -300,6 +303,7 @@ export const recordKinds: readonly RecordKind[] = [
   'deliveries',
   'aiUsage',
   'agents',
+  'agentStreams',
   'reports',
   'leftOut',
   'toolPins',

@@ -1,7 +1,7 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
 // Adapters keep promise P19.
 
-import type { AgentStore, RuleStore } from '../../agent/port.ts';
+import type { AgentStore, AgentStreamStore, RuleStore } from '../../agent/port.ts';
 import type { ApprovalStore } from '../../approval/port.ts';
 import type { AiUsageStore } from '../../assistant/port/usage.ts';
 import type { AuditStore, Noting } from '../../audit/port.ts';
@@ -38,6 +38,7 @@ export type NotingStores = Omit<
   | 'events'
   | 'values'
   | 'aiUsage'
+  | 'agentStreams'
   | 'idempotency'
   | 'installation'
   | 'keyCheck'
@@ -72,6 +73,7 @@ export interface Store {
   readonly usage: UsageStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
+  readonly agentStreams: AgentStreamStore;
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
   readonly tools: ToolStore;

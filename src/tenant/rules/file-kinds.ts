@@ -27,6 +27,7 @@ export const tenantFileKinds = [
   'deliveries',
   'aiUsage',
   'agents',
+  'agentStreams',
   'reports',
   'leftOut',
   'toolPins',

@@ -1,9 +1,10 @@
 // The sources of what needs attention: each reads one noun of a tenant and returns its items. Who may read an item is
 // decided later.
 import { environmentKey } from '../../../actors/protocol.ts';
+import { connectedMs } from '../../agent/rules/streams.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { Vocabularies } from '../../agent/use-cases/vocabularies.ts';
-import { dayMs, minuteMs } from '../../shared/duration.ts';
+import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -123,6 +124,50 @@ export async function outOfDate(
       role: 'viewer' as const,
     };
   });
+}
+
+const silentMs = 2 * minuteMs;
+const usuallyConnectedMs = 6 * hourMs;
+/** Agents without a stream that are looked at. */
+const maxAway = 2_000;
+
+/** Agents that were connected for most of a working day, and are away. A short job that has ended is none. */
+export async function silentAgents(
+  { store, actors, clock }: AttentionPorts,
+  tenantId: string,
+  env: Env,
+): Promise<readonly AttentionItem[]> {
+  const now = clock.now();
+  const since = now - dayMs;
+  const period = { since, awayBefore: now - silentMs, leastMs: usuallyConnectedMs };
+  const away = (await store.agentStreams.away(tenantId, env, period, maxAway)).filter(
+    ({ streams }) => connectedMs(streams, since) >= usuallyConnectedMs,
+  );
+  if (away.length === 0) return [];
+  const agents = away.map(({ agentId }) => ({ agentId, bundleName: null }));
+  const states = await actors.ask('environment', environmentKey(tenantId, env), 'agentStates', { agents });
+  const silent = away
+    .filter((_, i) => states[i]?.streams === 0)
+    .map(({ agentId, streams }) => ({
+      agentId,
+      since: Math.max(...streams.map(({ endedAt }) => endedAt ?? 0)),
+    }))
+    .sort((a, b) => a.since - b.since);
+  const [first] = silent;
+  if (!first) return [];
+  return [
+    {
+      kind: 'silent_agents' as const,
+      severity: 'medium' as const,
+      env,
+      subject: { type: 'environment' as const, id: env, name: env },
+      since: first.since,
+      deadline: null,
+      count: silent.length,
+      facts: { agent_id: first.agentId },
+      role: 'viewer' as const,
+    },
+  ];
 }
 
 /** Agents that keep another document, because they do not load the vocabulary of the deployed one. */

@@ -12,6 +12,7 @@ import {
   expiringKeys,
   failingDeliveries,
   outOfDate,
+  silentAgents,
   storeTrouble,
   unableAgents,
   waitingTools,
@@ -26,7 +27,14 @@ const rememberedMs = 5_000;
 const maxRemembered = 2_000;
 const maxItems = 50;
 
-const environmentSources = [approvalDeadlines, denySpikes, outOfDate, unableAgents, waitingTools];
+const environmentSources = [
+  approvalDeadlines,
+  denySpikes,
+  outOfDate,
+  silentAgents,
+  unableAgents,
+  waitingTools,
+];
 const tenantSources = [failingDeliveries, expiringKeys, storeTrouble];
 
 const orderOf = ({ severity, deadline, since }: AttentionItem): readonly number[] => [

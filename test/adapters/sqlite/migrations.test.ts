@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
+import { verdictWords } from '../../../adapters/sqlite/schema/events.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { emptyChain, nextLink } from '../../../src/audit/record.ts';
 import { runNote } from '../../../src/run/rules/report.ts';
@@ -105,4 +106,39 @@ it('entries of the audit chain keep their order, and none is added again', async
   await store.events.ingest(aBatch(tenantId, [event]));
   expect(await ids()).toEqual([runEntry?.id, approvalEntry.id]);
   await store.close();
+});
+
+it('events that older versions counted as allowed are counted again, with all others', async () => {
+  const tenantId = uuid();
+  const path = join(folder, 'reeve.db');
+  const words = ['call_approval_denied', 'call_would_deny', 'block', 'call_allowed', 'ask', 'call_denied'];
+  const named = { decision_name: 'c', policy_version: 'v1' };
+  const events = words.map((verdict, i) =>
+    anEvent({ verdict, agent_id: 'a', tool_name: 't', timestamp: t0 + i, payload: named }),
+  );
+  const asked = anEvent({ verdict: 'call_approval_requested', agent_id: 'a', timestamp: t0, payload: named });
+  const first = await openSqliteInline(path);
+  await first.events.ingest(aBatch(tenantId, [...events, asked]));
+  await first.events.ingest(aBatch(tenantId, [{ ...asked, verdict: 'call_approval_denied' }]));
+  const [from, to] = [t0 - 3_600_000 * 2, t0 + 3_600_000 * 2];
+  const figures = async (store: typeof first) => ({
+    contracts: await store.usage.contracts(tenantId, null, from, to),
+    tools: await store.usage.toolsOf(tenantId, 'a', from),
+    counts: await store.events.counts(tenantId, null, from, from),
+    span: await store.usage.spanOf(tenantId, 'a'),
+  });
+  const expected = await figures(first);
+  expect(expected.counts).toMatchObject({ events: 7, denials: 3, observeFindings: 1 });
+  expect(expected.contracts.contracts).toMatchObject([{ name: 'c', calls: 7, denials: 3, warnings: 1 }]);
+  await first.close();
+
+  // As the version before wrote it: these two denials, and what was asked by a short word, were allowed.
+  const db = new Database(path);
+  db.exec(`UPDATE tool_hours SET allowed = allowed + 3, denied = denied - 2 WHERE tool = 't';
+    UPDATE contract_hours SET denied = denied - 2; UPDATE contract_minutes SET denied = denied - 2;
+    ${verdictWords}`);
+  db.close();
+  const reopened = await openSqliteInline(path);
+  expect(await figures(reopened)).toEqual(expected);
+  await reopened.close();
 });

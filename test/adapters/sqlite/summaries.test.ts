@@ -75,6 +75,7 @@ const verdicts = [
   'call_denied',
   'call_would_deny',
   'call_approval_requested',
+  'call_approval_denied',
   'call_executed',
 ];
 

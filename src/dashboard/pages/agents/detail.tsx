@@ -6,6 +6,7 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
+import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
@@ -14,6 +15,7 @@ import { Because } from './because.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
+import { AgentTimeline } from './timeline.tsx';
 
 type Registration = Reply<'getRegistration'>;
 
@@ -40,6 +42,7 @@ export function AgentDetail({
           <Why id={id} />
           {!isPeek && (
             <>
+              <AgentTimeline id={id} />
               <AgentStreams id={id} />
               <Change
                 key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])}
@@ -212,7 +215,7 @@ function Calls({ id }: { readonly id: string }): JSX.Element {
               <ul>
                 {list.map((event) => (
                   <li key={event.id} className="before-row">
-                    <Verdict word={event.verdict} />
+                    <CallVerdict {...event} />
                     <Name text={event.tool_name} />
                     <Time at={event.timestamp} className="muted" />
                   </li>

@@ -9,6 +9,7 @@ import { useStore } from '../../lib/store.ts';
 import { duration, plainJson, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
+import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -217,7 +218,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
             <ul>
               {calls.map((event) => (
                 <li key={event.id} className="before-row">
-                  <Verdict word={event.verdict} />
+                  <CallVerdict {...event} />
                   <Link {...linkTo.event(event.id)} className="before-call">
                     <Name text={callText(event)} />
                   </Link>

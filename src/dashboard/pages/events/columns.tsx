@@ -1,8 +1,10 @@
 // The columns of the list of events.
 
+import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
-import { envColumn, instantColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
+import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
+import { envColumn, instantColumn, nameColumn } from '../../ui/columns.tsx';
 import { Name } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 
@@ -21,9 +23,23 @@ const argumentsOf = ({ payload }: EventRow): string =>
 export const columns: readonly Column<EventRow>[] = [
   instantColumn('time', 'Time', (row) => row.timestamp),
   nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
-  verdictColumn('verdict', 'Verdict', (row) => row.verdict, 1.5),
-  nameColumn('arguments', 'Arguments', argumentsOf, 1.9),
-  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.4),
+  {
+    key: 'verdict',
+    label: 'Verdict',
+    width: 1.5,
+    sort: ({ verdict, mode }) => verdictWordOf(verdict, mode),
+    cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
+    inCard: 'beside',
+  },
+  {
+    key: 'then',
+    label: 'Then',
+    width: 0.9,
+    sort: afterCall,
+    cell: (row) => <Name mono={false} text={afterCall(row) || '–'} />,
+  },
+  nameColumn('arguments', 'Arguments', argumentsOf, 1.6),
+  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
   {
     key: 'contract',
     label: 'Contract',
@@ -34,7 +50,7 @@ export const columns: readonly Column<EventRow>[] = [
   {
     key: 'reason',
     label: 'Reason',
-    width: 1.5,
+    width: 1.1,
     sort: (row) => payloadText(row, 'reason'),
     cell: (row) => <Name mono={false} text={payloadText(row, 'reason') || '–'} />,
   },

@@ -6,6 +6,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useCall, usePages } from '../../lib/query.ts';
 import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
+import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { copyText } from '../../ui/download.ts';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
@@ -74,7 +75,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
           <Data text={event.tool_name} max={200} />
         </h2>
         <span>
-          {event.sample && <span className="tag">sample</span>} <Verdict word={event.verdict} />
+          {event.sample && <span className="tag">sample</span>} <CallVerdict {...event} />
         </span>
       </div>
       {reason && (
@@ -296,7 +297,7 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
             className="timeline-row"
             aria-current={event.id === eventId ? 'true' : undefined}
           >
-            <Verdict word={event.verdict} />
+            <CallVerdict {...event} />
             <Link {...linkTo.event(event.id)}>
               <Name text={event.tool_name} />
             </Link>

@@ -1,13 +1,18 @@
 // The filters beside the list of events.
 
-/** Fields with counts beside the list. Each is also a parameter of the address. */
-export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
+/** Fields with counts beside the list. */
+export const facetNames = ['first_verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
 export type FacetName = (typeof facetNames)[number];
 export const facetLabels: { readonly [N in FacetName]: string } = {
-  verdict: 'Verdict',
+  first_verdict: 'Verdict',
   tool_name: 'Tool',
   agent_id: 'Agent',
   decision_name: 'Contract',
   mode: 'Mode',
   env: 'Environment',
 };
+
+/** The filter by a field: a parameter of stored addresses. */
+export const filterBy = (name: FacetName, value: string): { readonly [parameter: string]: string } => ({
+  [name === 'first_verdict' ? 'verdict' : name]: value,
+});

@@ -1,22 +1,16 @@
 // Filters beside the list: the values of each field with their counts. A click sets or removes a filter.
 import { type JSX, useState } from 'react';
-import { stateWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { hasFilter, toggled, useEventQuery } from '../../lib/event-query.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import type { EventRow } from './columns.tsx';
-import { facetLabels, facetNames } from './facet-names.ts';
+import { facetLabels, facetNames, filterBy } from './facet-names.ts';
 import type { filterOf } from './filters.ts';
 import { facetsOfRows } from './sample-events.ts';
 
 const few = 6;
-
-/** True if another value has the same display word. The raw value appears beside it then. */
-const isTwice = (value: string, all: readonly { readonly value: string }[]): boolean =>
-  all.some((other) => other.value !== value && stateWord(other.value) === stateWord(value)) &&
-  stateWord(value) !== null;
 
 export function Facets({
   filter,
@@ -76,12 +70,10 @@ export function Facets({
                           <button
                             type="button"
                             className="facet-value"
-                            title={name === 'verdict' ? value : undefined}
-                            aria-pressed={hasFilter(eventQuery, { [name]: value })}
-                            onClick={() => eventQuery.change(toggled(eventQuery, { [name]: value }))}
+                            aria-pressed={hasFilter(eventQuery, filterBy(name, value))}
+                            onClick={() => eventQuery.change(toggled(eventQuery, filterBy(name, value)))}
                           >
-                            {name === 'verdict' ? <Verdict word={value} /> : <Name text={value} />}
-                            {name === 'verdict' && isTwice(value, top) && <Name text={value} />}
+                            {name === 'first_verdict' ? <Verdict word={value} /> : <Name text={value} />}
                             <span className="muted numbers">
                               {least}
                               {count(size)}

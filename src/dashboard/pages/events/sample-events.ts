@@ -1,6 +1,7 @@
 // Events of the sample run on the events page: list, chart and filters contain them only while no reported event
 // matches. The hub's counts leave them out, so the page counts them itself.
 import { countedAs } from '../../../event/record.ts';
+import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { VerdictCounts } from '../../ui/verdict-counts.ts';
 import type { FacetName } from './facet-names.ts';
@@ -34,6 +35,7 @@ export function bucketsOfRows(
 
 function facetValue(row: EventRow, name: FacetName): string | null {
   const payload = row.payload as { readonly decision_name?: unknown } | null;
+  if (name === 'first_verdict') return verdictWordOf(row.verdict, row.mode);
   const value = name === 'decision_name' ? payload?.decision_name : row[name];
   return typeof value === 'string' ? value : null;
 }
@@ -49,12 +51,14 @@ function countedValues(rows: readonly EventRow[], name: FacetName) {
 }
 
 /** The filters' counts, as the hub returns them for other events. */
-export const facetsOfRows = (rows: readonly EventRow[]): Reply<'eventFacets'> => ({
+export const facetsOfRows = (
+  rows: readonly EventRow[],
+): { readonly total: number; readonly facets: Pick<Reply<'eventFacets'>['facets'], FacetName> } => ({
   total: rows.length,
   facets: {
     agent_id: countedValues(rows, 'agent_id'),
     tool_name: countedValues(rows, 'tool_name'),
-    verdict: countedValues(rows, 'verdict'),
+    first_verdict: countedValues(rows, 'first_verdict'),
     mode: countedValues(rows, 'mode'),
     decision_name: countedValues(rows, 'decision_name'),
     env: countedValues(rows, 'env'),

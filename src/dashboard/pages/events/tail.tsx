@@ -10,8 +10,9 @@ import { useStore } from '../../lib/store.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
 import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/tail.ts';
+import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { usePeek } from '../../ui/list.tsx';
-import { Button, Data, Empty, Env, Name, PreciseTime, Verdict, ZoneSelect } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Env, Name, PreciseTime, ZoneSelect } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
@@ -55,7 +56,7 @@ const columns: readonly Column<TailRow>[] = [
     label: 'Verdict',
     width: 1.6,
     sort: (row) => text(row, (event) => event.action),
-    cell: (row) => row.kind === 'event' && <Verdict word={row.event.action} />,
+    cell: (row) => row.kind === 'event' && <CallVerdict verdict={row.event.action} mode={row.event.mode} />,
   },
   {
     key: 'arguments',

@@ -106,6 +106,22 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     }),
     act: 'Fleet',
   },
+  silent_agents: {
+    icon: 'agents',
+    tone: 'drift',
+    text: ({ count: agents, facts }) => (
+      <>
+        {counted(agents, 'agent')} that {agents === 1 ? 'is' : 'are'} usually connected{' '}
+        {agents === 1 ? 'is' : 'are'} away: <Data text={String(facts.agent_id ?? '')} max={60} />
+        {agents > 1 && ' and others'}
+      </>
+    ),
+    link: ({ env }) => ({
+      to: '/fleet',
+      ...search({ view: 'agents', q: 'is:away', env: env ?? undefined }),
+    }),
+    act: 'Fleet',
+  },
   cannot_load: {
     icon: 'triangle',
     tone: 'drift',

@@ -50,7 +50,8 @@ export interface QueryTest {
   readonly needsPayload: boolean;
 }
 
-const verdictWords: { readonly [C in CountedAs]: VerdictWord } = {
+/** The words of the screen. */
+export const verdictWords: { readonly [C in CountedAs]: VerdictWord } = {
   allowed: 'allowed',
   denied: 'denied',
   pending: 'asked',

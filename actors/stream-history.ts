@@ -1,0 +1,212 @@
+// Streams of an environment's agents that have ended, on their way into the store. Agents end and open streams in
+// storms: nothing is stored at those moments, but later, in slices. A stream that begins within ten seconds after the
+// end of another one continues it.
+import type { PastStream } from '../src/agent/record.ts';
+import type { Env } from '../src/shared/ids.ts';
+import type { ActorPorts } from './ports.ts';
+import type { StreamNotice } from './protocol.ts';
+import type { Roster } from './roster.ts';
+import type { IsGone, RosterStream } from './roster-agent.ts';
+import type { ActorContext } from './runtime/define.ts';
+
+export const historyTimer = 'history';
+
+/** Between an end and the start that continues the stream, at most. Milliseconds. */
+const joinMs = 10_000;
+/** Between a write that failed and the next try. Milliseconds. */
+const retryMs = 10_000;
+/** Nodes announce their streams to a new activation within this time. Milliseconds. */
+const announcedMs = 60_000;
+const sliceSize = 200;
+/** Ends that wait for the store, at most. The oldest is dropped. */
+const maxWaiting = 50_000;
+
+type Context = ActorContext<ActorPorts>;
+
+const isNear = (endedAt: number | null, startedAt: number): boolean =>
+  endedAt !== null && Math.abs(startedAt - endedAt) <= joinMs;
+
+/** A stream that continues another one has the id and the start of that one. */
+interface Origin {
+  readonly id: string;
+  readonly startedAt: number;
+}
+
+export class StreamHistory {
+  readonly #tenantId: string;
+  readonly #env: Env;
+  /** Streams that ended within the last seconds, by agent. */
+  readonly #ended = new Map<string, readonly PastStream[]>();
+  #waiting = 0;
+  /** Open streams that the store does not have. */
+  #opened: PastStream[] = [];
+  /** Ids of open streams that the store has. */
+  readonly #stored = new Set<string>();
+  /** By the id of an open stream. */
+  readonly #origins = new Map<string, Origin>();
+  /** When this activation took over from one whose open streams the store has; null: it has none of them left. */
+  #tookOverAt: number | null = null;
+
+  constructor(tenantId: string, env: Env) {
+    this.#tenantId = tenantId;
+    this.#env = env;
+  }
+
+  /** Nothing is left to store. */
+  get idle(): boolean {
+    return this.#waiting === 0 && this.#opened.length === 0 && this.#tookOverAt === null;
+  }
+
+  /** The store has open streams of an earlier activation. Those that no node announces have ended without notice. */
+  takeOver(context: Context): void {
+    this.#tookOverAt = context.now();
+    context.setTimer(historyTimer, context.now() + announcedMs);
+  }
+
+  joined({
+    agentId,
+    connectionId,
+    connectedAt,
+  }: Pick<StreamNotice, 'agentId' | 'connectionId' | 'connectedAt'>): void {
+    const ends = this.#ended.get(agentId);
+    const last = ends?.at(-1);
+    if (!ends || !last || !isNear(last.endedAt, connectedAt) || this.#origins.has(connectionId)) return;
+    this.#keep(agentId, ends.slice(0, -1));
+    this.#origins.set(connectionId, { id: last.id, startedAt: last.startedAt });
+  }
+
+  /**
+   * @param rest streams of the agent that are still open: one of them may have opened before this one ended
+   * @param isNoticed false: the stream's node died, and the end came before now
+   */
+  left(
+    agentId: string,
+    stream: RosterStream | undefined,
+    rest: readonly Pick<RosterStream, 'id' | 'connectedAt'>[],
+    context: Context,
+    isNoticed = true,
+  ): void {
+    if (!stream) return;
+    const endedAt = context.now();
+    const past = { ...this.#pastOf(agentId, stream), endedAt, isEndNoticed: isNoticed };
+    this.#origins.delete(stream.id);
+    const next = rest.find(({ id, connectedAt }) => isNear(endedAt, connectedAt) && !this.#origins.has(id));
+    if (next) {
+      this.#origins.set(next.id, { id: past.id, startedAt: past.startedAt });
+      return;
+    }
+    if (this.#waiting >= maxWaiting) this.#dropOldest();
+    if (this.#waiting === 0) context.setTimer(historyTimer, endedAt + joinMs);
+    this.#keep(agentId, [...(this.#ended.get(agentId) ?? []), past]);
+  }
+
+  /** Has the store learn of streams that have been open since before, so that the end of the hub does not hide them. */
+  sweep(roster: Roster, isGone: IsGone, before: number, context: Context): void {
+    for (const [agentId, { streams }] of roster.connectedAgents()) {
+      for (const stream of streams) {
+        const past = this.#pastOf(agentId, stream);
+        if (stream.connectedAt > before || isGone(stream.node) || this.#stored.has(past.id)) continue;
+        this.#stored.add(past.id);
+        this.#opened.push(past);
+      }
+    }
+    if (this.#opened.length > 0 && this.#waiting === 0) context.setTimer(historyTimer, context.now());
+  }
+
+  /** What the store does not have yet of an agent, and when its open streams began. */
+  ofAgent(agentId: string): readonly PastStream[] {
+    return this.#ended.get(agentId) ?? [];
+  }
+
+  startOf({ id, connectedAt }: Pick<RosterStream, 'id' | 'connectedAt'>): number {
+    return this.#origins.get(id)?.startedAt ?? connectedAt;
+  }
+
+  /** At `historyTimer`: stores one slice. After a failure, which its store reports, the same slice is tried again. */
+  async store(roster: Roster, context: Context): Promise<void> {
+    const now = context.now();
+    context.setTimer(historyTimer, now + retryMs);
+    let count: number;
+    try {
+      if (this.#tookOverAt !== null && now >= this.#tookOverAt + announcedMs)
+        await this.#closeUnannounced(roster, context);
+      count = await this.#storeSlice(context);
+    } catch {
+      return;
+    }
+    if (this.idle) context.clearTimer(historyTimer);
+    else if (count === sliceSize) context.setTimer(historyTimer, now);
+  }
+
+  async #storeSlice(context: Context): Promise<number> {
+    const opened = this.#opened.slice(0, sliceSize);
+    const ended = this.#due(context.now(), sliceSize - opened.length);
+    if (opened.length + ended.length > 0)
+      await context.ports.store.agentStreams.record([...opened, ...ended]);
+    this.#opened = this.#opened.slice(opened.length);
+    const storedIds = new Set(ended.map(({ id }) => id));
+    for (const { agentId, id } of ended) {
+      this.#stored.delete(id);
+      const ends = this.#ended.get(agentId) ?? [];
+      this.#keep(
+        agentId,
+        ends.filter((one) => !storedIds.has(one.id)),
+      );
+    }
+    return opened.length + ended.length;
+  }
+
+  async #closeUnannounced(roster: Roster, { ports }: Context): Promise<void> {
+    const endedAt = this.#tookOverAt ?? 0;
+    let after: string | null = null;
+    do {
+      const open: readonly PastStream[] = await ports.store.agentStreams.open(
+        this.#tenantId,
+        this.#env,
+        sliceSize,
+        after,
+      );
+      const gone = open.filter(({ agentId, id }) => !this.#isOpen(roster, agentId, id));
+      if (gone.length > 0) {
+        await ports.store.agentStreams.record(gone.map((one) => ({ ...one, endedAt, isEndNoticed: false })));
+      }
+      after = open.length === sliceSize ? (open.at(-1)?.id ?? null) : null;
+    } while (after !== null);
+    this.#tookOverAt = null;
+  }
+
+  #isOpen(roster: Roster, agentId: string, id: string): boolean {
+    const { streams } = roster.streamsOf(agentId, Number.MAX_SAFE_INTEGER);
+    const isOpen = streams.some((stream) => (this.#origins.get(stream.id)?.id ?? stream.id) === id);
+    if (isOpen) this.#stored.add(id);
+    return isOpen;
+  }
+
+  #pastOf(agentId: string, { id, connectedAt, transport, node }: RosterStream): PastStream {
+    const origin = this.#origins.get(id) ?? { id, startedAt: connectedAt };
+    const place = { tenantId: this.#tenantId, env: this.#env, agentId };
+    return { ...origin, ...place, endedAt: null, isEndNoticed: true, transport, node };
+  }
+
+  #due(now: number, limit: number): readonly PastStream[] {
+    const due: PastStream[] = [];
+    for (const ends of this.#ended.values()) {
+      for (const one of ends) {
+        if (due.length >= limit) return due;
+        if ((one.endedAt ?? 0) <= now - joinMs) due.push(one);
+      }
+    }
+    return due;
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#ended;
+    if (oldest) this.#keep(oldest[0], oldest[1].slice(1));
+  }
+
+  #keep(agentId: string, ends: readonly PastStream[]): void {
+    this.#waiting += ends.length - (this.#ended.get(agentId)?.length ?? 0);
+    if (ends.length === 0) this.#ended.delete(agentId);
+    else this.#ended.set(agentId, ends);
+  }
+}

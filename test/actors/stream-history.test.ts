@@ -1,0 +1,122 @@
+// Streams of the past: what the environment's actor stores of them, when, and what a crash leaves.
+import { expect, it } from 'vitest';
+import { settled } from '../clock.ts';
+import { t0 } from '../conformance/fixtures.ts';
+import { aHub } from './hub.ts';
+
+type Hub = Awaited<ReturnType<typeof aHub>>;
+
+const hour = 3_600_000;
+const passed = async (hub: Hub, ms: number) => {
+  await settled();
+  hub.clock.advance(ms);
+  await settled();
+};
+const leave = (hub: Hub, agentId: string, connectionId = `c-${agentId}`) =>
+  hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId, connectionId });
+const streamsOf = async (hub: Hub, agentId: string) =>
+  (
+    await hub.store.agentStreams.of(hub.tenantId, 'production', agentId, { since: 0, until: t0 + 99 * hour })
+  ).map(({ startedAt, endedAt, isEndNoticed }) => [startedAt - t0, (endedAt ?? 0) - t0, isEndNoticed]);
+
+it('are stored in slices after they ended, and not when thousands open or close', async () => {
+  let writes = 0;
+  const hub = await aHub({
+    wrap: (store) => ({
+      ...store,
+      agentStreams: {
+        ...store.agentStreams,
+        record(streams) {
+          writes++;
+          return store.agentStreams.record(streams);
+        },
+      },
+    }),
+  });
+  for (let i = 0; i < 450; i++) await hub.join({ agentId: `a${i}` });
+  await passed(hub, 30_000);
+  for (let i = 0; i < 450; i++) await leave(hub, `a${i}`);
+  await passed(hub, 9_999);
+  expect(writes).toBe(0);
+  await passed(hub, 1);
+  for (let i = 0; i < 4; i++) await passed(hub, 0);
+  expect(writes).toBe(3);
+  expect(await streamsOf(hub, 'a0')).toEqual([[0, 30_000, true]]);
+  expect(await streamsOf(hub, 'a449')).toEqual([[0, 30_000, true]]);
+});
+
+it('are one where the next begins within ten seconds, whichever of the two came first', async () => {
+  const hub = await aHub();
+  await hub.join({ agentId: 'a', connectionId: '1' });
+  await passed(hub, hour);
+  await leave(hub, 'a', '1');
+  await passed(hub, 8_000);
+  await hub.join({ agentId: 'a', connectionId: '2' });
+  await passed(hub, hour);
+  await hub.join({ agentId: 'a', connectionId: '3' });
+  await passed(hub, 5_000);
+  await leave(hub, 'a', '2');
+  const { streams } = await hub.actors.ask('environment', hub.keyOf(), 'streamsOf', {
+    agentId: 'a',
+    limit: 9,
+  });
+  expect(streams).toMatchObject([{ id: '3', startedAt: t0 }]);
+  await passed(hub, hour);
+  await leave(hub, 'a', '3');
+  await passed(hub, 20_000);
+  await hub.join({ agentId: 'a', connectionId: '4' });
+  await leave(hub, 'a', '4');
+  await passed(hub, 20_000);
+  const end = 3 * hour + 13_000;
+  expect(await streamsOf(hub, 'a')).toEqual([
+    [end + 20_000, end + 20_000, true],
+    [0, end, true],
+  ]);
+});
+
+it('that were open when the hub died end when the next one takes over, unless their nodes announce them', async () => {
+  const hub = await aHub();
+  await hub.join({ agentId: 'lost' });
+  await hub.join({ agentId: 'kept' });
+  // The sweep stores what has been open for a while.
+  await passed(hub, 600_000);
+  await passed(hub, 0);
+  expect(await hub.store.agentStreams.open(hub.tenantId, 'production', 9, null)).toHaveLength(2);
+  await hub.actors.stop();
+  await passed(hub, 60_000);
+  const next = hub.start();
+  const tookOverAt = hub.clock.now();
+  const notice = {
+    ...{ agentId: 'kept', connectionId: 'c-kept', node: 'n1', bundleName: null, pinned: false },
+    ...{ connectedAt: t0, policyVersion: null },
+  };
+  await next.ask('environment', hub.keyOf(), 'join', notice);
+  await passed(hub, 60_000);
+  await passed(hub, 0);
+  expect(await streamsOf(hub, 'lost')).toEqual([[0, tookOverAt - t0, false]]);
+  expect(await streamsOf(hub, 'kept')).toEqual([]);
+  await next.ask('environment', hub.keyOf(), 'leave', { agentId: 'kept', connectionId: 'c-kept' });
+  await passed(hub, 10_000);
+  expect(await streamsOf(hub, 'kept')).toEqual([[0, 60_000 + tookOverAt - t0, true]]);
+  await next.stop();
+});
+
+it('are tried again after the store failed', async () => {
+  let failures = 1;
+  const hub = await aHub({
+    wrap: (store) => ({
+      ...store,
+      agentStreams: {
+        ...store.agentStreams,
+        record: (streams) =>
+          failures-- > 0 ? Promise.reject(new Error('away')) : store.agentStreams.record(streams),
+      },
+    }),
+  });
+  await hub.join({ agentId: 'a' });
+  await leave(hub, 'a');
+  await passed(hub, 10_000);
+  expect(await streamsOf(hub, 'a')).toEqual([]);
+  await passed(hub, 10_000);
+  expect(await streamsOf(hub, 'a')).toEqual([[0, 0, true]]);
+});
