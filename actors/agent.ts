@@ -46,7 +46,7 @@ function resolve(
   return ruleSets.of(tenantId, rules).resolve({ agentId, env, tags: merged, explicit });
 }
 
-const named = (bundleName: string): Resolution => ({
+const byName = (bundleName: string): Resolution => ({
   bundleName,
   source: 'agent_provided',
   ruleId: null,
@@ -85,17 +85,17 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     async connect(state, stream, context) {
       const { ports } = context;
       const { tenantId, env, agentId } = readKey(state.key);
-      const seen = ports.registrar.seen(
+      const registered = ports.registrar.seen(
         { tenantId, env, keyId: stream.keyId, ...omitUndefined({ on: stream.on }) },
         agentId,
       );
       if (stream.requested !== null) {
-        await seen;
-        return connected(state, stream, named(stream.requested), context);
+        await registered;
+        return connected(state, stream, byName(stream.requested), context);
       }
       // Read beside the registration, although one that is assigned needs none: most agents are not, and wait once. A
       // rule that changes meanwhile has whoever connected before that resolved again.
-      const [registration, rules] = await Promise.all([seen, ports.store.rules.list(tenantId)]);
+      const [registration, rules] = await Promise.all([registered, ports.store.rules.list(tenantId)]);
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
       state.effective = resolve(state, registration, rules, ports);
       return connected(state, stream, state.effective, context);

@@ -125,12 +125,12 @@ export async function decide(
   const earlier = pending.decided.get(id, now);
   // The decision itself may come a second time, after its answer was lost.
   if (earlier !== undefined && earlier !== decision.id) throw alreadyEnded();
-  const asked = await store.approvals.get(pending.tenantId, id);
-  if (!asked) throw notFound('Approval not found.');
-  const note = decisionNote(asked, decision, actor, now);
+  const before = await store.approvals.get(pending.tenantId, id);
+  if (!before) throw notFound('Approval not found.');
+  const note = decisionNote(before, decision, actor, now);
   const decidedBySubject = decision.decidedBySubject ?? actor?.id ?? null;
-  const named = { ...decision, decidedBySubject };
-  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, named, now);
+  const withDecider = { ...decision, decidedBySubject };
+  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, withDecider, now);
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw alreadyEnded();
   pending.decided.set(id, decision.id, now + decidedMs);
@@ -183,9 +183,9 @@ async function timeOut(
   { ports }: Context,
 ): Promise<Approval | null> {
   const { store, secrets } = ports;
-  const asked = await store.approvals.get(tenantId, id);
-  if (asked?.status !== 'pending') return null;
-  const note = timeoutNote(asked, secrets.uuid());
+  const before = await store.approvals.get(tenantId, id);
+  if (before?.status !== 'pending') return null;
+  const note = timeoutNote(before, secrets.uuid());
   const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
   if (expired) countEnd(expired, expired.deadline, { ports });
   return expired;

@@ -151,13 +151,13 @@ export async function rotateKey(
       await store.noting({ note: rotationNote(key, null, compromised, actor) }).signing.add(key);
       continue;
     }
-    const made = new Map<string, string>();
+    const byVersion = new Map<string, string>();
     const signatures: NewSignature[] = [];
     for (const deployment of current) {
       // One version is often deployed to several environments.
       const name = `${deployment.bundleName}/${deployment.version}`;
-      const signature = made.get(name) ?? secrets.sign(seed, await deployedYaml(ports, deployment));
-      made.set(name, signature);
+      const signature = byVersion.get(name) ?? secrets.sign(seed, await deployedYaml(ports, deployment));
+      byVersion.set(name, signature);
       const attestation = secrets.sign(seed, bytesOf(attestationText(deployment)));
       signatures.push({ deploymentId: deployment.id, signature, attestation });
     }

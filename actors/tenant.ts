@@ -50,7 +50,7 @@ async function requireReplaced(
 }
 
 /** Fields of the rule that its audit entry tells. */
-const told = { pattern: 'pattern', bundle_name: 'bundleName', env: 'env', priority: 'priority' };
+const wireNames = { pattern: 'pattern', bundle_name: 'bundleName', env: 'env', priority: 'priority' };
 
 async function write(
   ports: ActorPorts,
@@ -58,7 +58,7 @@ async function write(
   change: RuleChange,
   epoch: number,
 ): Promise<AssignmentRule> {
-  const { rules } = ports.store.noting({ note: change.note, fromAnswer: told });
+  const { rules } = ports.store.noting({ note: change.note, fromAnswer: wireNames });
   if (change.action === 'create') return createRule(ports, change.rule, rules);
   await requireReplaced(ports, tenantId, change);
   const changed =

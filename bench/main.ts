@@ -27,7 +27,15 @@ import { checkTarget, cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
 import { parseResults, type Results, resultsSchemaName, type Scenario } from './suite/results.ts';
 import { root } from './suite/root.ts';
-import { costsOf, formatPredictions, maxMeasuredStreams, predictScale } from './suite/scale.ts';
+import {
+  checkPredictions,
+  costsOf,
+  exitCodeOfChecks,
+  formatChecks,
+  formatPredictions,
+  maxMeasuredStreams,
+  predictScale,
+} from './suite/scale.ts';
 
 type Report = (text: string, share: number) => void;
 
@@ -116,18 +124,20 @@ const runScenarios = (runs: readonly ScenarioRun[], args: Arguments): Promise<nu
 
 /** Of results files, or of short runs. */
 async function runScale(files: readonly string[], args: Arguments): Promise<number> {
-  const print = (results: readonly Pick<Results, 'scenarios'>[]): void =>
-    void process.stdout.write(formatPredictions(args.agents, predictScale(args.agents, costsOf(results))));
-  if (files.length > 0) {
-    print(files.map(readResults));
-    return 0;
-  }
+  const print = (results: readonly Pick<Results, 'scenarios'>[]): number => {
+    const costs = costsOf(results);
+    process.stdout.write(formatPredictions(args.agents, predictScale(args.agents, costs)));
+    if (args.check === null) return 0;
+    const checks = checkPredictions(costs, costsOf([readResults(args.check)]));
+    process.stdout.write(formatChecks(checks));
+    return exitCodeOfChecks(checks);
+  };
+  if (files.length > 0) return print(files.map(readResults));
   if (args.url !== null) throw new UsageFault('scale starts hubs of its own: it takes no --url.');
   return measure(args, async (hub) => {
     const streams = { ...args, agents: Math.min(args.agents, maxMeasuredStreams) };
-    const results = await measureScenarios(runsOf(['idle', 'storm', 'fanout']), streams, hub);
-    print([{ scenarios: results }]);
-    return { scenarios: results, code: 0 };
+    const results = await measureScenarios(runsOf(['idle', 'storm', 'fanout', 'owner']), streams, hub);
+    return { scenarios: results, code: print([{ scenarios: results }]) };
   });
 }
 
@@ -214,6 +224,7 @@ async function run(argv: readonly string[]): Promise<number> {
     if (args.url === null) throw new UsageFault('--clean goes with --url.');
     return runClean(args.url, args.clean);
   }
+  if (args.check !== null && command !== 'scale') throw new UsageFault('--check goes with scale.');
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
   if (command === undefined) return runScenarios(runsOf(Object.keys(scenarios)), args);
   if (command === 'report') return runReport(rest, args.html);

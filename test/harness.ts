@@ -307,7 +307,6 @@ export async function makeHub(
     ...appPorts,
     ...parts,
     app: createApp({ ...appPorts, ...parts }),
-    openApi: () => '{}',
   });
   const hub = changedHub({});
   workNotifications(jobs, hub.app);

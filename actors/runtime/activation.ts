@@ -227,12 +227,12 @@ export class Activation<Ports> implements TimerSink {
   }
 
   #failed({ type, ask }: Envelope, error: unknown): void {
-    const known = toHubError(error);
-    if (!(error instanceof HubError) || known.code === 'internal' || !ask) {
+    const hubError = toHubError(error);
+    if (!(error instanceof HubError) || hubError.code === 'internal' || !ask) {
       this.#report(error, type, 'an actor failed to handle a message');
     }
-    if (leavesDoubt(known)) this.#forget();
-    ask?.reject(known);
+    if (leavesDoubt(hubError)) this.#forget();
+    ask?.reject(hubError);
   }
 
   async #ring(alarm: Alarm): Promise<void> {

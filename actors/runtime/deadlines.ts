@@ -38,22 +38,22 @@ const nameOf = ({ kind, key, type, body }: Tell): string => JSON.stringify([kind
 export function startSweep(options: SweepOptions): Sweep {
   const { clock, log, mine, due, tell } = options;
   /** What was told lately, and when (monotonic). */
-  const told = new Map<string, number>();
+  const toldAt = new Map<string, number>();
   let stopped = false;
 
   const sweep = async (): Promise<void> => {
     try {
-      const found = await due(clock.now());
+      const messages = await due(clock.now());
       const now = clock.monotonic();
       let warned = false;
-      for (const [name, at] of told) if (now - at >= toldAgainMs) told.delete(name);
-      for (const message of found) {
+      for (const [name, at] of toldAt) if (now - at >= toldAgainMs) toldAt.delete(name);
+      for (const message of messages) {
         if (!mine(message.key)) continue;
         const name = nameOf(message);
-        if (told.has(name)) continue;
-        told.set(name, now);
+        if (toldAt.has(name)) continue;
+        toldAt.set(name, now);
         tell(message).catch((err: unknown) => {
-          if (told.get(name) === now) told.delete(name);
+          if (toldAt.get(name) === now) toldAt.delete(name);
           if (warned) return;
           warned = true;
           const { kind, key: actor, type } = message;

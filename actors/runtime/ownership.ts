@@ -106,11 +106,11 @@ export function startOwnership(options: OwnershipOptions): Ownership {
 
   async function giveBack(shards: readonly number[]): Promise<void> {
     await options.leaving(shards);
-    const given = shards.flatMap((shard) => held.get(shard) ?? []);
+    const leaving = shards.flatMap((shard) => held.get(shard) ?? []);
     for (const shard of shards) held.delete(shard);
     options.dropped(shards);
     await options.cleared(shards);
-    await leases.release(given);
+    await leases.release(leaving);
   }
 
   async function takeUpTo(share: number): Promise<void> {
@@ -121,9 +121,9 @@ export function startOwnership(options: OwnershipOptions): Ownership {
     }
     // Nodes begin at different places, so that they seldom want the same.
     const from = Math.floor(clock.random() * free.length);
-    const wanted = [...free.slice(from), ...free.slice(0, from)];
-    while (held.size < share && wanted.length > 0) {
-      const names = wanted.splice(0, share - held.size).map(shardName);
+    const candidates = [...free.slice(from), ...free.slice(0, from)];
+    while (held.size < share && candidates.length > 0) {
+      const names = candidates.splice(0, share - held.size).map(shardName);
       const got = await leases.acquire(names);
       if (got.length === 0) continue;
       const shards = got.map((lease) => Number(lease.name.slice(shardName(0).length - 1)));

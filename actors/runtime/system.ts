@@ -103,16 +103,16 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   const activation = ({ kind: name, key, type }: Tell): Activation<Ports> => {
     const kind = kinds.get(name);
-    const known = activations.get(name);
+    const ofKind = activations.get(name);
     const bare = type === wakeMessage || type === rebuildMessage;
-    if (!kind || !known || !(bare || kind.knows(type)))
+    if (!kind || !ofKind || !(bare || kind.knows(type)))
       throw new HubError('internal', `No actor takes ${name}.${type}.`);
-    let found = known.get(key);
-    if (!found) {
-      found = new Activation(kind, key, runtime);
-      known.set(key, found);
+    let actor = ofKind.get(key);
+    if (!actor) {
+      actor = new Activation(kind, key, runtime);
+      ofKind.set(key, actor);
     }
-    return found;
+    return actor;
   };
 
   const enqueue = (tell: Tell): boolean =>
@@ -180,12 +180,12 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   };
 
   const all = function* () {
-    for (const known of activations.values()) yield* known.values();
+    for (const ofKind of activations.values()) yield* ofKind.values();
   };
 
   async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
-    const atWork = () => [...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : []));
+    const atWork = () => [...all()].flatMap((actor) => (which(actor.key) ? (actor.work ?? []) : []));
     // What ends may have told others, so look again until all is quiet.
     const rest = async () => {
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
@@ -196,8 +196,8 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   const passivation = clock.every(idleMs / 4, () => {
     const before = clock.now() - idleMs;
-    for (const known of activations.values()) {
-      for (const [key, found] of known) if (found.idleSince(before)) known.delete(key);
+    for (const ofKind of activations.values()) {
+      for (const [key, actor] of ofKind) if (actor.idleSince(before)) ofKind.delete(key);
     }
   });
 
@@ -235,7 +235,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
     get size() {
       let size = 0;
-      for (const known of activations.values()) size += known.size;
+      for (const ofKind of activations.values()) size += ofKind.size;
       return size;
     },
 
@@ -243,11 +243,11 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
     release(keep) {
       const reason = moved();
-      for (const [kind, known] of activations) {
-        for (const [key, found] of known) {
+      for (const [kind, ofKind] of activations) {
+        for (const [key, actor] of ofKind) {
           if (keep(kind, key)) continue;
-          known.delete(key);
-          found.stop(reason);
+          ofKind.delete(key);
+          actor.stop(reason);
         }
       }
     },
@@ -259,8 +259,8 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       await quiet(() => true, graceMs);
       await upTo(clock, until - clock.monotonic(), Promise.all(noting));
       stopped = true;
-      for (const found of all()) found.stop(shuttingDown());
-      for (const known of activations.values()) known.clear();
+      for (const actor of all()) actor.stop(shuttingDown());
+      for (const ofKind of activations.values()) ofKind.clear();
     },
   };
 }

@@ -29,12 +29,12 @@ const stuckMs = 8000;
 
 /** A job and its state, which are two questions: asked again while the state moves between them. */
 async function lookUp(queue: Queue, id: string) {
-  let known = await queue.getJobState(id);
+  let state = await queue.getJobState(id);
   for (let turn = 0; ; turn++) {
     const job = await queue.getJob(id);
     const after = await queue.getJobState(id);
-    if (known === after || turn === 10) return { job, known: after };
-    known = after;
+    if (state === after || turn === 10) return { job, known: after };
+    state = after;
   }
 }
 
@@ -68,8 +68,8 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
   });
 
   function queueOf(name: string): Queue {
-    const known = queues.get(name);
-    if (known) return known;
+    const open = queues.get(name);
+    if (open) return open;
     const queue = new Queue(name, {
       connection: caller,
       prefix,
@@ -113,8 +113,8 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
   }
 
   return {
-    async add(given) {
-      const { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs } = checkedJob(given);
+    async add(newJob) {
+      const { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs } = checkedJob(newJob);
       const now = clock.now();
       const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
       await ask(() =>

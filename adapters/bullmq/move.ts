@@ -51,17 +51,17 @@ export async function openJobTarget(url: string, name: string, clock: Clock): Pr
   });
 
   function queueOf(queue: string): Queue {
-    const known = queues.get(queue);
-    if (known) return known;
-    const made = new Queue(queue, {
+    const openQueue = queues.get(queue);
+    if (openQueue) return openQueue;
+    const newQueue = new Queue(queue, {
       connection,
       prefix,
       skipWaitingForReady: true,
       streams: { events: { maxLen: 100 } },
     });
-    made.on('error', () => {});
-    queues.set(queue, made);
-    return made;
+    newQueue.on('error', () => {});
+    queues.set(queue, newQueue);
+    return newQueue;
   }
 
   async function write(job: MovedJob, now: number): Promise<void> {

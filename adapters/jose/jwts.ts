@@ -57,8 +57,8 @@ function refusalOf(error: unknown): HubError {
 
 /** One of ours in `aud`, or in `azp`: some identity providers put the client there and send no audience. */
 function isForUs({ aud, azp }: Claims, audiences: readonly string[]): boolean {
-  const named = [...(Array.isArray(aud) ? aud : [aud])];
-  return [...named, ...(aud === undefined ? [azp] : [])].some(
+  const claimed = [...(Array.isArray(aud) ? aud : [aud])];
+  return [...claimed, ...(aud === undefined ? [azp] : [])].some(
     (name) => typeof name === 'string' && audiences.includes(name),
   );
 }
@@ -88,8 +88,9 @@ async function verify(
     throw refusalOf(error);
   }
   const { exp = 0, iat = 0, sub } = claims as { exp?: number; iat?: number; sub?: string };
-  const known = isLogout ? logoutTypes : types;
-  if (type !== undefined && !known.has(type.toLowerCase())) throw wrong('its typ is not a token type');
+  const acceptedTypes = isLogout ? logoutTypes : types;
+  if (type !== undefined && !acceptedTypes.has(type.toLowerCase()))
+    throw wrong('its typ is not a token type');
   if (!isForUs(claims, audiences)) throw wrong('its claim aud does not match');
   if (iat > seconds(now) + leewaySeconds) throw wrong('its claim iat does not match');
   if (exp - iat > maxLifeSeconds) throw wrong('its lifetime is longer than 24 hours');

@@ -51,19 +51,19 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   const listeners = new Set<(message: Control) => void>();
   const waiting: { readonly to: AudienceLog; readonly placed: BroadcastEntry; readonly count: number }[] = [];
   /** Until when each idempotency key is known, oldest first. */
-  const known = new Map<string, number>();
+  const lengths = new Map<string, number>();
   let count = 0;
   let total = 0;
   let delivering = false;
   let closed = false;
 
   const logOf = (audience: Audience): AudienceLog => {
-    let found = logs.get(audience);
-    if (!found) {
-      found = { ring: new Ring(floor), followers: new Set() };
-      logs.set(audience, found);
+    let audienceLog = logs.get(audience);
+    if (!audienceLog) {
+      audienceLog = { ring: new Ring(floor), followers: new Set() };
+      logs.set(audience, audienceLog);
     }
-    return found;
+    return audienceLog;
   };
 
   /** A clock that steps back keeps the last millisecond: positions only rise. */
@@ -94,12 +94,12 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   const isFirst = (audience: Audience, idempotencyKey: string): boolean => {
     const key = `${audience} ${idempotencyKey}`;
     const now = clock.now();
-    if ((known.get(key) ?? 0) > now) return false;
-    known.delete(key);
-    known.set(key, now + idempotencyMs);
-    for (const [oldest, until] of known) {
-      if (known.size <= rememberedKeys && until > now) break;
-      known.delete(oldest);
+    if ((lengths.get(key) ?? 0) > now) return false;
+    lengths.delete(key);
+    lengths.set(key, now + idempotencyMs);
+    for (const [oldest, until] of lengths) {
+      if (lengths.size <= rememberedKeys && until > now) break;
+      lengths.delete(oldest);
     }
     return true;
   };
@@ -173,7 +173,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
       closed = true;
       listeners.clear();
       logs.clear();
-      known.clear();
+      lengths.clear();
     },
   };
 }

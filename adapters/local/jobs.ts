@@ -53,9 +53,9 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
       held.map(({ key }) => key),
       now + leaseMs,
     );
-    const said = new Set(lost.map(({ queue, id, run }) => JSON.stringify([queue, id, run])));
+    const lostNames = new Set(lost.map(({ queue, id, run }) => JSON.stringify([queue, id, run])));
     for (const { key, abort } of held) {
-      if (said.has(JSON.stringify([key.queue, key.id, key.run]))) abort.abort();
+      if (lostNames.has(JSON.stringify([key.queue, key.id, key.run]))) abort.abort();
     }
   }
 

@@ -62,8 +62,8 @@ export class Ring {
       if (entry && comparePositions(entry.placed.position, position) <= 0) low = middle + 1;
       else high = middle;
     }
-    const known = low === this.#head ? this.#floor : this.#entries[low - 1]?.placed.position;
-    if (!known || comparePositions(known, position) !== 0) return 'gone';
+    const previous = low === this.#head ? this.#floor : this.#entries[low - 1]?.placed.position;
+    if (!previous || comparePositions(previous, position) !== 0) return 'gone';
     return this.#entries.slice(low).map((entry) => entry.placed);
   }
 }

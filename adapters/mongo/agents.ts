@@ -41,7 +41,7 @@ export function mongoAgents(
     agentId,
   });
 
-  const seen = lastSeen(agents);
+  const noteSeen = lastSeen(agents);
   const reported = lastReports(agents, reports);
 
   const oldest = (filter: Filter<AgentRow>, limit: number) =>
@@ -62,7 +62,7 @@ export function mongoAgents(
 
   return {
     async seen(tenantId, agentId, env, now, newId, on) {
-      const { row, made } = await seen({ tenantId, agentId, env, now, newId, on: on ?? null });
+      const { row, made } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
       return { registration: row && record(row), made };
     },
     async get(tenantId, agentId) {
@@ -123,11 +123,11 @@ export function mongoAgents(
                 },
         ],
       };
-      const found = agents.find(filter, { projection: { manifest: 0 }, maxTimeMS: maxSearchMs });
+      const cursor = agents.find(filter, { projection: { manifest: 0 }, maxTimeMS: maxSearchMs });
       const sorted =
         order === 'agentId'
-          ? found.sort({ agentId: direction })
-          : found.sort({ [order]: direction, agentId: 1 });
+          ? cursor.sort({ agentId: direction })
+          : cursor.sort({ [order]: direction, agentId: 1 });
       return pageOf(sorted, { limit, offset: 0 }, summary);
     },
     async update(tenantId, agentId, { displayName, tags, bundleName }) {
@@ -144,8 +144,8 @@ export function mongoAgents(
       return row && record(row);
     },
     async assign(tenantId, agentIds, bundleName, fence = 0) {
-      const named = { tenantId, agentId: { $in: [...agentIds] } };
-      const rows = await agents.find(named, { projection: { agentId: 1 } }).toArray();
+      const ofAgents = { tenantId, agentId: { $in: [...agentIds] } };
+      const rows = await agents.find(ofAgents, { projection: { agentId: 1 } }).toArray();
       const registered = new Set(rows.map((row) => row.agentId));
       const { matchedCount } = await agents.updateMany(
         { tenantId, agentId: { $in: [...registered] }, ...notAfter(fence) },
@@ -186,8 +186,8 @@ export function mongoAgents(
       const idle = { bundleName: null, retiredAt: null, lastSeenAt: { $lt: before } };
       const rows = await oldest(idle, limit);
       // Asked again at the write: one that was seen or assigned in between stays.
-      const named = { ...idle, _id: { $in: rows.map((row) => row._id) } };
-      const { matchedCount } = await agents.updateMany(named, { $set: { retiredAt: now } });
+      const ofRows = { ...idle, _id: { $in: rows.map((row) => row._id) } };
+      const { matchedCount } = await agents.updateMany(ofRows, { $set: { retiredAt: now } });
       await dropReports(rows, before);
       return matchedCount;
     },

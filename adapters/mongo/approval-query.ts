@@ -18,7 +18,7 @@ export function approvalLists(
       const { after } = page;
       const last =
         after && (await approvals.findOne({ _id: after.id, tenantId }, { projection: { arrival: 1 } }));
-      const found = approvals
+      const cursor = approvals
         .find(
           {
             $and: [
@@ -29,7 +29,7 @@ export function approvalLists(
           { maxTimeMS: maxSearchMs },
         )
         .sort({ createdAt: -1, arrival: -1 });
-      return pageOf(found, page, (row) => asSeen(approvalOf(row), now));
+      return pageOf(cursor, page, (row) => asSeen(approvalOf(row), now));
     },
     count: (tenantId, filter, now) =>
       approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),

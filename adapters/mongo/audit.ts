@@ -177,13 +177,13 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
   async function appendLink(tenantId: string, notes: readonly AuditNote[]): Promise<void> {
     let missing = notes;
     for (let i = 0; i < tries; i++) {
-      const known = await links
+      const recorded = await links
         .find(
           { tenantId, 'entries.id': { $in: missing.map(({ id }) => id) } },
           { projection: { 'entries.id': 1 } },
         )
         .toArray();
-      const ids = new Set(known.flatMap(({ entries }) => entries.map(({ id }) => id)));
+      const ids = new Set(recorded.flatMap(({ entries }) => entries.map(({ id }) => id)));
       missing = missing.filter(({ id }) => !ids.has(id));
       if (missing.length === 0) return;
       const { link, at } = nextLink((await head(tenantId)) ?? emptyChain, missing, sha256);
@@ -202,7 +202,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
   return {
     append,
     async feed(tenantId, filter, before, limit) {
-      const found: PlacedAuditEntry[] = [];
+      const placed: PlacedAuditEntry[] = [];
       const rows = links.find(filterOf(tenantId, filter, before), {
         sort: { seq: -1 },
         limit: limit + 1,
@@ -210,28 +210,28 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
       });
       for await (const { seq, body, entries } of rows) {
         const texts = entriesOf(body);
-        for (let position = entries.length - 1; position >= 0 && found.length < limit; position--) {
+        for (let position = entries.length - 1; position >= 0 && placed.length < limit; position--) {
           const keys = entries[position];
           const entry = texts[position];
           const isBefore = before === null || seq < before.seq || position < before.position;
-          if (keys && entry && isBefore && fits(keys, filter)) found.push({ seq, position, entry });
+          if (keys && entry && isBefore && fits(keys, filter)) placed.push({ seq, position, entry });
         }
-        if (found.length >= limit) break;
+        if (placed.length >= limit) break;
       }
-      return found;
+      return placed;
     },
     head,
     async links(tenantId, from, to, maxBytes) {
-      const found: AuditLink[] = [];
+      const chain: AuditLink[] = [];
       let bytes = 0;
       const first = Math.max(from, ((await start(tenantId))?.seq ?? 0) + 1);
       const rows = links.find({ tenantId, seq: { $gte: first, $lte: to } }, { sort: { seq: 1 } });
       for await (const { seq, prev, digest, body } of rows) {
-        found.push({ seq, prev, digest, body });
+        chain.push({ seq, prev, digest, body });
         bytes += Buffer.byteLength(body);
         if (bytes >= maxBytes) break;
       }
-      return found;
+      return chain;
     },
     async keepHead(signed) {
       await heads.updateOne({ _id: `${signed.tenantId}/${signed.seq}` }, { $set: signed }, { upsert: true });

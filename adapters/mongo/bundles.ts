@@ -79,11 +79,11 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
   ): Promise<BundleVersion | 'changed'> {
     return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const known = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
-        if (known) {
+        const stored = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
+        if (stored) {
           return record(
-            known,
-            signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
+            stored,
+            signatureOf(await deployed(stored.tenantId, stored.name, [stored.version]), stored.version),
           );
         }
         const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
@@ -110,8 +110,8 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       return row && record(row, signatureOf(await deployed(tenantId, name, [version]), version));
     },
     async versions(tenantId, name, page) {
-      const found = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
-      const { items: rows, more } = await pageOf(found, page, (row) => row);
+      const cursor = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
+      const { items: rows, more } = await pageOf(cursor, page, (row) => row);
       const numbers = rows.map((row) => row.version);
       const deployments = await deployed(tenantId, name, numbers);
       return { items: rows.map((row) => record(row, signatureOf(deployments, row.version))), more };
@@ -124,11 +124,11 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
     },
     async byRevision(tenantId, revisionHash) {
-      const found = c.bundles
+      const rows = c.bundles
         .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
         .sort({ createdAt: -1, version: -1 })
         .limit(100);
-      return (await found.toArray()).map(({ name, version }) => ({ name, version }));
+      return (await rows.toArray()).map(({ name, version }) => ({ name, version }));
     },
     async summaries(tenantId, env, { limit, offset }, order = 'newest') {
       const current = await currentOfTenant(c.signing, tenantId);
@@ -151,17 +151,17 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
           { $limit: limit + 1 },
         ])
         .toArray();
-      const shown = groups.slice(0, limit);
-      if (shown.length === 0) return { items: [], more: false };
+      const onPage = groups.slice(0, limit);
+      if (onPage.length === 0) return { items: [], more: false };
       const latest = await c.bundles
         .find(
-          { tenantId, $or: shown.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
+          { tenantId, $or: onPage.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
           { projection: { name: 1, contractCount: 1 } },
         )
         .toArray();
       const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
       const deployedAt = await lastDeployed(c, tenantId, env, [...counts.keys()]);
-      const items = shown.map(({ _id: name, ...sums }): BundleSummary => {
+      const items = onPage.map(({ _id: name, ...sums }): BundleSummary => {
         const deployed = here.filter((d) => d.bundleName === name);
         return {
           name,
@@ -215,8 +215,8 @@ interface BundleGroup {
 }
 
 const latestOf = (times: readonly (number | undefined)[]): number | null => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? null : Math.max(...known);
+  const definedTimes = times.filter((time) => time !== undefined);
+  return definedTimes.length === 0 ? null : Math.max(...definedTimes);
 };
 
 /** When each of these bundles was last deployed, as far as the history tells. */

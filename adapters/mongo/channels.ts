@@ -37,8 +37,8 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
       return (await channels.countDocuments({ tenantId, enabled: true }, { limit: 1 })) > 0;
     },
     async enabledOfKind(kind, limit) {
-      const found = channels.find({ kind, enabled: true }).sort({ createdAt: -1, _id: -1 }).limit(limit);
-      return (await found.toArray()).map(channelOf);
+      const cursor = channels.find({ kind, enabled: true }).sort({ createdAt: -1, _id: -1 }).limit(limit);
+      return (await cursor.toArray()).map(channelOf);
     },
     async update({ tenantId, id, name, enabled, filters, sealedConfig, revision, updatedAt }) {
       const row = await channels.findOneAndUpdate(

@@ -55,18 +55,18 @@ export function mongoCompositions(library: Library): CompositionStore {
     }
   }
   return {
-    create: (wanted) =>
+    create: (composition) =>
       decideLibrary<Composition | 'exists' | { readonly unknownContract: string }>(
         library,
-        wanted.tenantId,
+        composition.tenantId,
         (document) => {
-          if (compositionIn(document, wanted.name)) return { answer: 'exists' };
-          const items = pin(document, wanted.items);
+          if (compositionIn(document, composition.name)) return { answer: 'exists' };
+          const items = pin(document, composition.items);
           if ('unknownContract' in items) return { answer: items };
-          const entry = toEntry(wanted, items, document.revision + 1);
+          const entry = toEntry(composition, items, document.revision + 1);
           return {
-            answer: toComposition(wanted.tenantId, entry),
-            set: { [compositionPath(wanted.name)]: entry },
+            answer: toComposition(composition.tenantId, entry),
+            set: { [compositionPath(composition.name)]: entry },
           };
         },
       ),

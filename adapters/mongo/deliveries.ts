@@ -14,20 +14,20 @@ const record = ({ log, ...rest }: DeliveryRow): Delivery =>
 
 export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliveryStore {
   async function removed(filter: object, limit: number): Promise<number> {
-    const found = await deliveries
+    const rows = await deliveries
       .find(filter, { projection: { _id: 1 } })
       .limit(limit)
       .toArray();
-    if (found.length === 0) return 0;
-    const { deletedCount } = await deliveries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+    if (rows.length === 0) return 0;
+    const { deletedCount } = await deliveries.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } });
     return deletedCount;
   }
 
   return {
     async add(delivery) {
       if (await unlessTaken(deliveries.insertOne(row(delivery)))) return delivery;
-      const known = await deliveries.findOne({ _id: delivery.id });
-      return known ? record(known) : delivery;
+      const stored = await deliveries.findOne({ _id: delivery.id });
+      return stored ? record(stored) : delivery;
     },
     async get(tenantId, id) {
       const found = await deliveries.findOne({ _id: id, tenantId });

@@ -84,8 +84,8 @@ export function mongoDeployments(
   async function withoutRow(current: readonly OrderedDeployment[]): Promise<readonly OrderedDeployment[]> {
     const ids = current.map(({ id }) => id);
     const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-    const known = new Set(rows.map((row) => row._id));
-    return current.filter(({ id }) => !known.has(id));
+    const inHistory = new Set(rows.map((row) => row._id));
+    return current.filter(({ id }) => !inHistory.has(id));
   }
   /** The place of a deployment in the order; 0 for an unknown one, behind which there is nothing. */
   async function orderOf(
@@ -195,8 +195,8 @@ export function mongoDeployments(
         c.signing,
         tenantId,
         (document) => {
-          const known = document?.current?.[field];
-          const lacks = known?.id === id && known.signingKeyId === signingKeyId && !known.attestation;
+          const running = document?.current?.[field];
+          const lacks = running?.id === id && running.signingKeyId === signingKeyId && !running.attestation;
           return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
         },
         [path],
@@ -207,8 +207,8 @@ export function mongoDeployments(
     },
     async currentOf(tenantId, env, bundleName) {
       const field = currentField(env, bundleName);
-      const found = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
-      return found ? bare(found) : null;
+      const active = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
+      return active ? bare(active) : null;
     },
     async currentAll(tenantId) {
       return (await currentOfTenant(c.signing, tenantId)).map(bare);
@@ -249,8 +249,8 @@ export function mongoDeployments(
       // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
       const newest = rows[0]?.order ?? 0;
       const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
-      const shown = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
-      return pageIn(overlay(shown, rows), { limit, offset: offset - skip - passed.length }, bare);
+      const listed = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
+      return pageIn(overlay(listed, rows), { limit, offset: offset - skip - passed.length }, bare);
     },
     async rollbacks(tenantId, deployments) {
       const names = [...new Set(deployments.map(({ bundleName }) => bundleName))];

@@ -9,6 +9,7 @@ import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
 import { countVerdicts, type EventInput } from '../../src/event/record.ts';
+import { withSender } from '../../src/event/rules/as-sent.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
@@ -148,7 +149,10 @@ export function mongoEventIngest(
     };
   }
 
-  async function ingest(batch: EventBatch): Promise<IngestResult> {
+  async function ingest(received: EventBatch): Promise<IngestResult> {
+    const { sender } = received;
+    const events = received.events.map((event) => withSender(event, sender));
+    const batch = sender === undefined ? received : { ...received, events };
     if (batch.events.length === 0) return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]) };
     const beganAt = clock.monotonic();
     const token = randomUUID();

@@ -109,20 +109,20 @@ export async function addOutcomes(
   const query = { tenantId, env, callId: { $in: callIds } };
   const rows = await events.find(query, { projection }).toArray();
   const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
-  const known = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
+  const keysByCall = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
   const full = new Set(rows.filter((row) => row.outcomes.length >= maxOutcomes).map(({ _id }) => _id));
-  const told = new Map<string, number>();
+  const counts = new Map<string, number>();
   const toldOf = new Map<string, number>();
   const writes = [...repeats].flatMap(([place, repeat]) => {
     const row = stored.get(repeat.call_id);
     const key = keyAsOutcome(repeat);
     const word = JSON.stringify([repeat.call_id, key]);
-    if (known.get(repeat.call_id)?.has(key) || told.has(word)) return [];
+    if (keysByCall.get(repeat.call_id)?.has(key) || counts.has(word)) return [];
     // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
     const before = toldOf.get(repeat.call_id) ?? 0;
     if (before >= maxOutcomes || (row && full.has(row._id))) return [];
     toldOf.set(repeat.call_id, before + 1);
-    told.set(word, place);
+    counts.set(word, place);
     const outcome = outcomeRow(repeat, batch, token);
     const { verdict, decision_name: decisionName } = outcome;
     // One that the read does not see is not yet on a majority: the write waits for that.
@@ -153,7 +153,7 @@ export async function addOutcomes(
       if (by !== token) continue;
       if (!sample) entries.push(outcomeEntry(_id, i));
       const { verdict, decision_name: name } = toOutcome(outcome);
-      const place = told.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
+      const place = counts.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
       if (place !== undefined) eventIds.set(place, _id);
     }
   }

@@ -22,13 +22,13 @@ const anyValue = (term: QueryTerm, path: string): RowFilter => ({
 
 const denied = { verdict: { $in: [...verdictsOf('denied')] } };
 const wouldDeny = { verdict: { $in: [...verdictsOf('would_deny')] } };
-const asked = { verdict: { $in: [...verdictsOf('pending')] } };
+const isPending = { verdict: { $in: [...verdictsOf('pending')] } };
 
 const verdictTests: { readonly [word: string]: RowFilter } = {
   denied: { ...denied, mode: { $ne: 'observe' } },
   would_deny: { $or: [wouldDeny, { ...denied, mode: { $eq: 'observe' } }] },
-  asked,
-  allowed: { $nor: [denied, wouldDeny, asked] },
+  asked: isPending,
+  allowed: { $nor: [denied, wouldDeny, isPending] },
 };
 
 /** A term that the fields of a document decide; null for another. */

@@ -40,18 +40,18 @@ export function mongoIdempotency(rows: Collection<KeyedRequestRow>): Idempotency
             throw error;
           });
         if (claimed) return { kind: 'claimed', newId: claimed.newId };
-        const known = await rows.findOne({ _id });
+        const stored = await rows.findOne({ _id });
         // Swept away in between.
-        if (!known) continue;
-        if (known.bodyHash !== bodyHash) return { kind: 'reused' };
-        if (known.answer === null) return { kind: 'running' };
-        return { kind: 'answered', newId: known.newId, answer: known.answer };
+        if (!stored) continue;
+        if (stored.bodyHash !== bodyHash) return { kind: 'reused' };
+        if (stored.answer === null) return { kind: 'running' };
+        return { kind: 'answered', newId: stored.newId, answer: stored.answer };
       }
     },
     async find(request, now) {
       const { bodyHash } = request;
-      const known = await rows.findOne({ _id: idOf(request), bodyHash, expiresAt: { $gt: now } });
-      return known?.answer ?? null;
+      const stored = await rows.findOne({ _id: idOf(request), bodyHash, expiresAt: { $gt: now } });
+      return stored?.answer ?? null;
     },
     async answered(request, newId, answer) {
       await rows.updateOne({ _id: idOf(request), newId }, { $set: { answer } });
@@ -60,13 +60,13 @@ export function mongoIdempotency(rows: Collection<KeyedRequestRow>): Idempotency
       await rows.updateOne({ _id: idOf(request), newId, answer: null }, { $min: { runsUntil: now } });
     },
     async sweep(now, limit) {
-      const found = await rows
+      const expired = await rows
         .find({ expiresAt: { $lte: now } }, { projection: { _id: 1 } })
         .sort({ expiresAt: 1 })
         .limit(limit)
         .toArray();
-      if (found.length === 0) return 0;
-      const ids = found.map((row) => row._id);
+      if (expired.length === 0) return 0;
+      const ids = expired.map((row) => row._id);
       return (await rows.deleteMany({ _id: { $in: ids }, expiresAt: { $lte: now } })).deletedCount;
     },
   };

@@ -20,8 +20,8 @@ export const mongoIdentities = (identities: Collection<IdentityRow>): IdentitySt
   ofUser: async (userId) => identityOf(await identities.findOne({ userId })),
   async link(identity) {
     if (await unlessTaken(identities.insertOne({ _id: idOf(identity), ...identity }))) return 'created';
-    const known = await identities.findOne({ _id: idOf(identity) });
-    return known?.userId === identity.userId ? 'created' : 'taken';
+    const stored = await identities.findOne({ _id: idOf(identity) });
+    return stored?.userId === identity.userId ? 'created' : 'taken';
   },
   async unlink(userId) {
     await identities.deleteMany({ userId });

@@ -152,16 +152,8 @@ export async function unindexedCollections(db: Db): Promise<readonly string[]> {
  * its collection, and a node that starts beside busy ones would wait for that.
  */
 export async function createIndexes(db: Db, log?: Log): Promise<void> {
-  await create(db, () => true, log);
-}
-
-/** Those alone that refuse a document: the others are made faster once all documents are there. */
-export const createUniqueIndexes = (db: Db): Promise<void> => create(db, ({ unique }) => unique === true);
-
-async function create(db: Db, isNeeded: (index: IndexDescription) => boolean, log?: Log): Promise<void> {
   for (const name of Object.keys(indexes)) {
-    const { isEmpty, missing: all } = await missingOf(db, name);
-    const missing = all.filter(isNeeded);
+    const { isEmpty, missing } = await missingOf(db, name);
     if (missing.length === 0) continue;
     // An empty collection is indexed at once.
     if (!isEmpty) log?.info({ collection: name, indexes: missing.length }, 'building indexes');

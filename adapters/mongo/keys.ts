@@ -1,25 +1,25 @@
 // API keys in MongoDB: one document each, unique by hash. Revoked ones stay, so that their hash stays taken.
 import type { Collection } from 'mongodb';
+import { type ApiKey, keyRecord } from '../../src/key/record.ts';
 import type { KeyStore } from '../../src/tenant/port/identity.ts';
-import type { ApiKey } from '../../src/tenant/record.ts';
 import { whenTaken } from './failure.ts';
-import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 
-export type KeyRow = Row<ApiKey>;
+export type KeyRow = ReturnType<typeof keyRecord.toDocument>;
 
-/** Keys of earlier versions have neither. */
-const unbound = { agentPattern: null, expiresAt: null };
-const record = (row: KeyRow): ApiKey => fromRow<ApiKey>({ ...unbound, ...row });
-const recordOrNull = (row: KeyRow | null): ApiKey | null => row && record(row);
+const recordOrNull = (row: KeyRow | null): ApiKey | null => row && keyRecord.fromDocument(row);
 
 export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
   return {
     async insert(key) {
-      await keys.insertOne(toRow(key)).catch(whenTaken);
+      await keys.insertOne(keyRecord.toDocument(key)).catch(whenTaken);
     },
     list: (tenantId, page) =>
-      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, record),
+      pageOf(
+        keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }),
+        page,
+        keyRecord.fromDocument,
+      ),
     async byHash(hash) {
       return recordOrNull(await keys.findOne({ hash }));
     },

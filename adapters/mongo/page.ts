@@ -6,13 +6,13 @@ import { maxPageBytes, type Page, type PageRequest } from '../../src/shared/port
 const batch = 64;
 
 export async function pageOf<R extends Document, T>(
-  found: FindCursor<R>,
+  cursor: FindCursor<R>,
   { limit, offset }: PageRequest,
   read: (row: R) => T,
 ): Promise<Page<T>> {
   const items: T[] = [];
   let bytes = 0;
-  const rows = found
+  const rows = cursor
     .skip(offset)
     .limit(limit + 1)
     .batchSize(batch);

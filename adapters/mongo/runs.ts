@@ -116,14 +116,14 @@ export function mongoRuns(
     if (statuses === undefined) return base;
     const ids = await waiting(tenantId, now);
     const free = { _id: { $nin: [...ids] } };
-    const wanted: { readonly [S in (typeof statuses)[number]]: Filter<RunRow> } = {
+    const filters: { readonly [S in (typeof statuses)[number]]: Filter<RunRow> } = {
       approval_pending: { $or: [{ standing: 'asking' }, { _id: { $in: [...ids] } }] },
       completed: { standing: 'completed', ...free },
       blocked: { standing: 'blocked', ...free },
       stale: { standing: 'open', lastAt: { $lt: staleBefore }, ...free },
       active: { standing: 'open', lastAt: { $gte: staleBefore }, ...free },
     };
-    return { ...base, $or: statuses.map((status) => wanted[status]) };
+    return { ...base, $or: statuses.map((status) => filters[status]) };
   }
 
   return {

@@ -74,8 +74,8 @@ export function mongoSigning(
         if (document === null || document.active.id !== expectedId || !exact)
           return { answer: 'changed' as const };
         const resigned = current.map(([field, deployment]) => {
-          const { deploymentId: _id, ...made } = signed.get(deployment.id) ?? {};
-          return [field, { ...deployment, ...made, publicKey: next.publicKey, signingKeyId: next.id }];
+          const { deploymentId: _id, ...signature } = signed.get(deployment.id) ?? {};
+          return [field, { ...deployment, ...signature, publicKey: next.publicKey, signingKeyId: next.id }];
         });
         const successions = succession
           ? [...(document.successions ?? []), succession].slice(-maxSuccessions)

@@ -34,9 +34,9 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
     filter: Document,
     limit: number,
   ): Promise<number> {
-    const found = await collection.find(filter, { projection: { _id: 1 }, limit }).toArray();
-    if (found.length === 0) return 0;
-    return (await collection.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })).deletedCount;
+    const ids = await collection.find(filter, { projection: { _id: 1 }, limit }).toArray();
+    if (ids.length === 0) return 0;
+    return (await collection.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } })).deletedCount;
   }
 
   return {

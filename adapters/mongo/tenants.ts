@@ -90,10 +90,10 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
     },
     async addUser(added) {
-      const known = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
-      if (!(await known())) {
+      const isStored = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
+      if (!(await isStored())) {
         await finishFounding(c, added.tenantId);
-        if (!(await known())) return 'no_tenant';
+        if (!(await isStored())) return 'no_tenant';
       }
       return (await inserted(rowOf(added))) ? 'created' : 'email_taken';
     },

@@ -90,19 +90,19 @@ const noArchive = (path: string, why: string): HubError =>
  */
 export async function readArchive(path: string): Promise<Archive> {
   // A pipe would keep this waiting for ever.
-  const found = await stat(path).catch(() => null);
-  if (found === null)
+  const stats = await stat(path).catch(() => null);
+  if (stats === null)
     throw new HubError(
       'not_found',
       `${path === '' ? 'The empty name' : path} does not exist. Name a back-up file.`,
     );
-  if (!found.isFile()) throw new HubError('conflict', `${path} is not a regular file. Name a back-up file.`);
+  if (!stats.isFile()) throw new HubError('conflict', `${path} is not a regular file. Name a back-up file.`);
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     const ending = (await readAt(file, Math.max(0, size - lastLineBytes), lastLineBytes)).toString('latin1');
-    const found = lastLine.exec(ending);
-    if (!found) {
+    const stats = lastLine.exec(ending);
+    if (!stats) {
       const newer = /\nreeve-backup (\d+) .*\n$/.exec(`\n${ending}`)?.[1];
       throw noArchive(
         path,
@@ -111,7 +111,7 @@ export async function readArchive(path: string): Promise<Archive> {
           : 'its last line is missing',
       );
     }
-    const [length, sha256] = [Number(found[1]), String(found[2])];
+    const [length, sha256] = [Number(stats[1]), String(stats[2])];
     const from = size - lastLineBytes - length;
     if (length > maxManifestBytes || from < 0) throw noArchive(path, 'it is cut off');
     const manifest = parsed((await readAt(file, from, length)).toString());

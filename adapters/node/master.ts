@@ -12,8 +12,8 @@ export const secretFile = 'secret.key';
  */
 export function keptSecret(dataDir: string): string | null {
   const path = join(dataDir, secretFile);
-  const known = readKept(path);
-  if (known === null || known.length >= 32) return known;
+  const kept = readKept(path);
+  if (kept === null || kept.length >= 32) return kept;
   throw new HubError(
     'internal',
     `${path} is damaged, so the hub cannot open its sealed secrets. Restore the file from a back-up.`,
@@ -23,8 +23,8 @@ export function keptSecret(dataDir: string): string | null {
 /** The secret kept in `dataDir`, made when there is none. @throws as `keptSecret` */
 export function masterSecret(dataDir: string): string {
   makeFolder(dataDir);
-  const known = keptSecret(dataDir);
-  if (known !== null) return known;
+  const kept = keptSecret(dataDir);
+  if (kept !== null) return kept;
   keepFirst(join(dataDir, secretFile), randomBytes(32).toString('base64url'));
   return masterSecret(dataDir);
 }

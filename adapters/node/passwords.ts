@@ -66,10 +66,10 @@ export function createPasswords(
           await derive(password, dummy, hashBytes, { N, r: blockSize, p: 1 });
           return false;
         }
-        const wanted = Buffer.from(stored, 'base64url');
+        const expected = Buffer.from(stored, 'base64url');
         const cost = { N: Number(n), r: Number(r), p: Number(p) };
-        const key = await derive(password, Buffer.from(salt, 'base64url'), wanted.length, cost);
-        return timingSafeEqual(key, wanted);
+        const key = await derive(password, Buffer.from(salt, 'base64url'), expected.length, cost);
+        return timingSafeEqual(key, expected);
       }),
   };
 }

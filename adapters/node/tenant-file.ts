@@ -60,9 +60,9 @@ export const tenantFileFormat: TenantFileFormat = {
     const proof = Buffer.from(prove(hash('sha256', rest, 'hex')), 'hex');
     return Buffer.concat([prefix, length, proof, rest]);
   },
-  async unpack(given) {
-    if (memberLength(given) !== given.byteLength) throw damaged();
-    const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+  async unpack(packed) {
+    if (memberLength(packed) !== packed.byteLength) throw damaged();
+    const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
     const rest = bytes.subarray(memberHeadBytes);
     try {
       const plain = await inflate(rest.subarray(0, -8), { maxOutputLength: maxTextBytes });

@@ -36,17 +36,17 @@ const entryOf = (frame: Frame) => ({
 
 /** In order; what was published together stays together. */
 function portions(publications: readonly (readonly Frame[])[]): (readonly Frame[])[][] {
-  const made: (readonly Frame[])[][] = [];
+  const result: (readonly Frame[])[][] = [];
   let bytes = bytesAtOnce;
   for (const frames of publications) {
     if (bytes >= bytesAtOnce) {
-      made.push([]);
+      result.push([]);
       bytes = 0;
     }
-    made.at(-1)?.push(frames);
+    result.at(-1)?.push(frames);
     for (const { json } of frames) bytes += json.length;
   }
-  return made;
+  return result;
 }
 
 /** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */

@@ -26,7 +26,7 @@ export function clusterClock(own: Clock, log: Log): ClusterClock {
   /** Redis's time less this node's monotonic clock. */
   let offset: number | null = null;
   let last = 0;
-  let told = 0;
+  let lastNow = 0;
 
   /** A difference that is still possible stays as it is: a slow answer does not move the time. */
   async function ask(link: Pick<Link, 'send'>): Promise<void> {
@@ -39,8 +39,8 @@ export function clusterClock(own: Clock, log: Log): ClusterClock {
     const [lowest, highest] = [at - after, at - before];
     offset = Math.min(Math.max(offset ?? (lowest + highest) / 2, lowest), highest);
     const differsMs = Math.round(own.monotonic() + offset - own.now());
-    if (Math.abs(differsMs - told) < toldMs) return;
-    told = differsMs;
+    if (Math.abs(differsMs - lastNow) < toldMs) return;
+    lastNow = differsMs;
     log.warn(
       { differs_ms: differsMs },
       'the clock of this machine differs from the clock of Redis, which the hub uses',

@@ -228,8 +228,8 @@ export function redisLogs(link: Link, replays: Link, prefix: string, retention: 
     async page(audience, positions) {
       const args = [String(pageSize), String(pageBytes), ...positions];
       const answer = await replays.run(sinceScript, keysOf(audience), args);
-      const [known, entries, more] = isList(answer) ? answer : [];
-      const from = positions[Number(known) - 1];
+      const [number, entries, more] = isList(answer) ? answer : [];
+      const from = positions[Number(number) - 1];
       return from === undefined ? null : { from, entries: entriesOf(entries), more: Number(more) === 1 };
     },
   };

@@ -43,7 +43,7 @@ export async function redisFacts(url: string, prefix: string, clock: Clock, log:
   const group = new ConnectionGroup({ down() {}, up() {} });
   const link = await openLink({ url, log, clock, timeoutMs: 2_000, name: 'doctor', group });
   /** Null where the server refuses the command itself. */
-  const asked = async (args: readonly string[]): Promise<RedisReply | undefined> => {
+  const answerOf = async (args: readonly string[]): Promise<RedisReply | undefined> => {
     try {
       return await link.send(args);
     } catch (error) {
@@ -52,24 +52,24 @@ export async function redisFacts(url: string, prefix: string, clock: Clock, log:
     }
   };
   async function denied(): Promise<readonly string[] | null> {
-    const user = await asked(['ACL', 'WHOAMI']);
+    const user = await answerOf(['ACL', 'WHOAMI']);
     if (user === undefined) return null;
     const refused: string[] = [];
     for (const command of usedCommands) {
       const words = command.map((word) => (word === 'KEY' ? `${prefix}doctor` : word));
-      const reply = await asked(['ACL', 'DRYRUN', String(user), ...words]);
+      const reply = await answerOf(['ACL', 'DRYRUN', String(user), ...words]);
       if (reply === undefined) return null;
       if (String(reply) !== 'OK') refused.push(command[0] ?? '');
     }
     return refused;
   }
   try {
-    const info = String((await asked(['INFO'])) ?? '');
+    const info = String((await answerOf(['INFO'])) ?? '');
     const before = clock.now();
-    const time = await asked(['TIME']);
+    const time = await answerOf(['TIME']);
     const middle = (before + clock.now()) / 2;
     const [seconds = 0, micros = 0] = Array.isArray(time) ? time.map(Number) : [];
-    const save = await asked(['CONFIG', 'GET', 'save']);
+    const save = await answerOf(['CONFIG', 'GET', 'save']);
     return {
       version: field(info, 'redis_version') ?? '',
       role: field(info, 'role') ?? '',

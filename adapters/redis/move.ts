@@ -97,16 +97,16 @@ export async function openValueTarget(
     },
     async *read(now) {
       // One key may come twice from a scan.
-      const known = new Set<string>();
+      const stored = new Set<string>();
       for await (const names of keysOf(link, `${all.slice(0, -1)}value:*`)) {
-        const fresh = [...new Set(names)].filter((name) => !known.has(name));
-        for (const name of fresh) known.add(name);
+        const fresh = [...new Set(names)].filter((name) => !stored.has(name));
+        for (const name of fresh) stored.add(name);
         if (fresh.length === 0) continue;
         const replies = await link.send(['MGET', ...fresh]);
-        const found = fresh.map((name, i) =>
+        const entries = fresh.map((name, i) =>
           movedValue(name.slice(values.length), Array.isArray(replies) ? replies[i] : undefined),
         );
-        yield found.flatMap((one) => (one && one.expiresAt > now ? [one] : []));
+        yield entries.flatMap((one) => (one && one.expiresAt > now ? [one] : []));
       }
     },
     async empty() {

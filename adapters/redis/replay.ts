@@ -33,18 +33,18 @@ export async function readAll(
     if (!first) return answers;
     const placed: BroadcastEntry[] = [];
     /** Of each known position, how many of the frames are not after it. */
-    const known = new Map<Position, number>([[first.from, 0]]);
+    const offsets = new Map<Position, number>([[first.from, 0]]);
     let page: typeof first | null = first;
     for (;;) {
       for (const { position, body } of page.entries) {
         const frame = body && readFrame(audience, body);
         if (frame) placed.push({ position, frame });
-        known.set(position, placed.length);
+        offsets.set(position, placed.length);
       }
       const last: Position | undefined = page.entries.at(-1)?.position;
       if (!page.more || last === undefined) {
         for (const position of sorted) {
-          const from = known.get(position);
+          const from = offsets.get(position);
           if (from !== undefined) answers.set(position, from === 0 ? placed : placed.slice(from));
         }
         return answers;

@@ -182,17 +182,17 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       return read(await link.send(['GET', keyOf(tenantId, key)]), now);
     },
     async getMany(tenantId, keys, now, maxBytes) {
-      const found = new Map<string, string>();
-      const asked = [...new Set(keys)];
-      if (asked.length === 0) return found;
-      const names = asked.map((key) => keyOf(tenantId, key));
+      const values = new Map<string, string>();
+      const unique = [...new Set(keys)];
+      if (unique.length === 0) return values;
+      const names = unique.map((key) => keyOf(tenantId, key));
       const answers = await link.run(readScript, names, [String(now), String(maxBytes)]);
       if (!Array.isArray(answers)) return 'too_large';
-      for (const [index, key] of asked.entries()) {
+      for (const [index, key] of unique.entries()) {
         const value = read(answers[index], now);
-        if (value !== null) found.set(key, value);
+        if (value !== null) values.set(key, value);
       }
-      return found;
+      return values;
     },
     async set({ tenantId, env, quota }: ValueWriter, key, value, now) {
       const limits = [String(quota.maxBytes), String(quota.maxKeys)];
@@ -203,8 +203,8 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       const args = [...accountsOf(tenantId, env, key, now), String(2 * quota.maxKeys), String(amount)];
       const answer = await link.run(addScript, [keyOf(tenantId, key)], args);
       if (answer === null) return 'not_a_number';
-      const said = String(answer);
-      return said === 'keys_full' ? said : Number(said);
+      const word = String(answer);
+      return word === 'keys_full' ? word : Number(word);
     },
     async remove(tenantId, key) {
       // At no time nothing expires: the sums lose this value alone.
@@ -218,9 +218,9 @@ export function redisValues(link: Link, prefix: string): ValueStore {
         const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
         const [next, keys] = Array.isArray(answer) ? answer : [];
         cursor = String(next ?? '0');
-        const found = Array.isArray(keys) ? keys.map(String) : [];
-        if (found.length > 0) await link.send(['UNLINK', ...found]);
-        removed += found.length;
+        const names = Array.isArray(keys) ? keys.map(String) : [];
+        if (names.length > 0) await link.send(['UNLINK', ...names]);
+        removed += names.length;
       } while (cursor !== '0' && removed < limit);
       return removed;
     },

@@ -68,7 +68,7 @@ export function agentSeen(
 
   /** Null when there is one. */
   function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
-    const made: Registration = {
+    const added: Registration = {
       id,
       tenantId,
       agentId,
@@ -85,7 +85,7 @@ export function agentSeen(
       loadsAny: on?.loadsAny ?? false,
     };
     const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
-    return db.run(insert, registrations.values(made)) === 1 ? made : null;
+    return db.run(insert, registrations.values(added)) === 1 ? added : null;
   }
 
   /** One that was seen later than now keeps that, but was in this environment, too. */
@@ -106,13 +106,13 @@ export function agentSeen(
     if (row) return { registration: registrations.read(row), made: false };
     const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
     if (added) return { registration: added, made: true };
-    const known = get(tenantId, agentId);
-    if (known !== null && known.retiredAt === null) return { registration: withEnv(known, env), made: false };
-    if (newId === null || known === null) return { registration: known, made: false };
+    const agent = get(tenantId, agentId);
+    if (agent !== null && agent.retiredAt === null) return { registration: withEnv(agent, env), made: false };
+    if (newId === null || agent === null) return { registration: agent, made: false };
     const back = db.get(
       `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
            ${speaks('?4', '?5')} WHERE id = ?3 RETURNING ${registrations.columns}`,
-      [env, now, known.id, ...spoken, envBit(env)],
+      [env, now, agent.id, ...spoken, envBit(env)],
     );
     return { registration: registrations.maybe(back), made: true };
   };

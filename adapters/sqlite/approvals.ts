@@ -32,8 +32,8 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
 
   return {
     insert(approval) {
-      const known = get(approval.tenantId, approval.id);
-      if (known) return known;
+      const stored = get(approval.tenantId, approval.id);
+      if (stored) return stored;
       db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
       noteApprovalLine(db, approval, 'requested');
       return approval;

@@ -74,7 +74,7 @@ function indexLinks(db: Database, tenantId: string): void {
          AND seq > (SELECT ifnull(max(seq), 0) FROM audit_entries WHERE tenant_id = ?1) ORDER BY seq LIMIT ?2`,
       [tenantId, linksAtOnce],
     );
-    const found = rows.flatMap(([seq, at, body]) =>
+    const entries = rows.flatMap(([seq, at, body]) =>
       entriesOf(String(body)).map((entry, position): EntryRow => {
         const {
           actor,
@@ -88,7 +88,7 @@ function indexLinks(db: Database, tenantId: string): void {
         return [tenantId, Number(seq), position, Number(at), ...actorTexts(actor), action, subject];
       }),
     );
-    indexEntries(db, found);
+    indexEntries(db, entries);
     if (rows.length < linksAtOnce) return;
   }
 }
@@ -272,7 +272,7 @@ export function auditStore(db: Database): Sync<AuditStore> {
         ORDER BY seq DESC, position DESC LIMIT ?`;
       const ends = db.get('SELECT min(seq), max(seq) FROM audit_links WHERE tenant_id = ?', [tenantId]);
       const first = Number(ends?.[0] ?? 0);
-      const found: Row[] = [];
+      const page: Row[] = [];
       // A filter may fit little of a long chain: it is looked at some entries at a time, and whole links.
       let from = first;
       for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last = from - 1) {
@@ -282,15 +282,15 @@ export function auditStore(db: Database): Sync<AuditStore> {
           [tenantId, last, entriesAtOnce],
         );
         from = Number(further?.[0] ?? first);
-        found.push(...db.all(which, [tenantId, ...params, from, last, limit - found.length]));
-        if (found.length >= limit) break;
+        page.push(...db.all(which, [tenantId, ...params, from, last, limit - page.length]));
+        if (page.length >= limit) break;
         yield;
       }
-      return db.snapshot(() => placed(found, tenantId));
+      return db.snapshot(() => placed(page, tenantId));
     },
     head: (tenantId) => headOf(db, tenantId),
     links(tenantId, from, to, maxBytes) {
-      const found: AuditLink[] = [];
+      const result: AuditLink[] = [];
       let bytes = 0;
       const first = Math.max(from, (startOf(db, tenantId)?.seq ?? 0) + 1);
       for (let seq = first; seq <= to && bytes < maxBytes; seq++) {
@@ -301,9 +301,9 @@ export function auditStore(db: Database): Sync<AuditStore> {
         if (!row) break;
         const { tenantId: _, at: __, ...link } = links.read(row);
         bytes += Buffer.byteLength(link.body);
-        found.push(link);
+        result.push(link);
       }
-      return found;
+      return result;
     },
     keepHead(head) {
       db.run(

@@ -46,8 +46,8 @@ const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted
 export function bundleStore(db: Database): Sync<BundleStore> {
   /** @param after the newest version that must be there; null: whichever is */
   function add({ yaml, ...bundle }: NewBundle, after: number | null): BundleVersion | 'changed' {
-    const known = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
-    if (known) return bundles.read(known);
+    const stored = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
+    if (stored) return bundles.read(stored);
     if (after !== null) {
       const there = db.get(
         'SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL',
@@ -59,10 +59,10 @@ export function bundleStore(db: Database): Sync<BundleStore> {
       bundle.tenantId,
       bundle.name,
     ])?.[0];
-    const made: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
-    db.run(bundles.insert, bundles.values(made));
+    const newVersion: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
+    db.run(bundles.insert, bundles.values(newVersion));
     db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
-    return made;
+    return newVersion;
   }
 
   return {

@@ -101,21 +101,21 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
       );
       if (!row) return [];
       const [contractName, type, latestVersion, id, bytes] = row;
-      const known: ItemSummary = {
+      const summary: ItemSummary = {
         ...item,
         name: givenText(String(contractName)),
         type: String(type) as ContractType,
         latestVersion: Number(latestVersion),
       };
-      return [{ item: known, row: String(id), bytes: Number(bytes) }];
+      return [{ item: summary, row: String(id), bytes: Number(bytes) }];
     });
 
   return {
-    create(given) {
-      if (get(given.tenantId, given.name)) return 'exists';
-      const items = pinned(db, given.tenantId, given.items);
+    create(unpinned) {
+      if (get(unpinned.tenantId, unpinned.name)) return 'exists';
+      const items = pinned(db, unpinned.tenantId, unpinned.items);
       if ('unknownContract' in items) return items;
-      const composition = { ...given, items: items.items };
+      const composition = { ...unpinned, items: items.items };
       insertComposition(db, composition);
       return composition;
     },

@@ -120,17 +120,17 @@ export function contractStore(db: Database): Sync<ContractStore> {
         (type === undefined || its === type) &&
         (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
         [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
-      const found: number[] = [];
+      const rowids: number[] = [];
       let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-      while (last && found.length <= offset + limit) {
+      while (last && rowids.length <= offset + limit) {
         const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
-        for (const row of rows) if (fits(row)) found.push(Number(row[0]));
+        for (const row of rows) if (fits(row)) rowids.push(Number(row[0]));
         last = rows.length < portion ? undefined : rows.at(-1);
         yield;
       }
-      const wanted = found.slice(offset, offset + limit + 1);
+      const page = rowids.slice(offset, offset + limit + 1);
       const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
-      return rowsOf(db, wanted, limit, { row, read: summaries.read });
+      return rowsOf(db, page, limit, { row, read: summaries.read });
     },
     remove(tenantId, contractId, ifId) {
       const old = ifId === undefined ? undefined : latest(tenantId, contractId);
@@ -146,12 +146,12 @@ export function contractStore(db: Database): Sync<ContractStore> {
     },
     usage,
     usageCount,
-    importAll(tenantId, given, composition) {
-      const changed = given.find((c) => (latest(tenantId, c.contractId)?.type ?? c.type) !== c.type);
+    importAll(tenantId, drafts, composition) {
+      const changed = drafts.find((c) => (latest(tenantId, c.contractId)?.type ?? c.type) !== c.type);
       if (changed) return { typeChanged: changed.contractId };
       const created: string[] = [];
       const updated: string[] = [];
-      for (const contract of given) {
+      for (const contract of drafts) {
         const old = latest(tenantId, contract.contractId);
         if (!old) {
           insert({ ...contract, tenantId, version: 1 });

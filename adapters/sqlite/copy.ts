@@ -61,8 +61,8 @@ export function inspect(path: string, thorough: boolean): Facts {
     checkOurs(db, path);
     if (versionOf(db) === 0)
       throw new HubError('not_found', `${path} is empty, because no hub has used it. Set DATA_DIR.`);
-    const [found] = thorough ? (db.get('PRAGMA integrity_check(1)') ?? []) : ['ok'];
-    if (found !== 'ok') throw new Error(String(found).slice(0, 200));
+    const [verdict] = thorough ? (db.get('PRAGMA integrity_check(1)') ?? []) : ['ok'];
+    if (verdict !== 'ok') throw new Error(String(verdict).slice(0, 200));
     const hasSeals = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'seals'`) !== undefined;
     const row = hasSeals ? db.get(`SELECT value FROM seals WHERE name = 'master'`) : undefined;
     const { id, isSetUp } = identityOf(db);

@@ -57,12 +57,12 @@ export class Database {
   }
 
   #prepare(sql: string): Statement {
-    const known = this.#statements.get(sql);
-    if (known) return known;
+    const prepared = this.#statements.get(sql);
+    if (prepared) return prepared;
     const statement = this.#raw.prepare(sql);
-    const made = (statement.reader ? statement.raw() : statement) as unknown as Statement;
-    this.#statements.set(sql, made);
-    return made;
+    const wrapped = (statement.reader ? statement.raw() : statement) as unknown as Statement;
+    this.#statements.set(sql, wrapped);
+    return wrapped;
   }
 
   /** Runs statements without parameters. */

@@ -28,8 +28,8 @@ const select = `SELECT ${deliveries.columns} FROM deliveries`;
 export function deliveryStore(db: Database): Sync<DeliveryStore> {
   return {
     add(delivery) {
-      const known = deliveries.maybe(db.get(`${select} WHERE id = ?`, [delivery.id]));
-      if (known) return known;
+      const stored = deliveries.maybe(db.get(`${select} WHERE id = ?`, [delivery.id]));
+      if (stored) return stored;
       db.run(deliveries.insert, deliveries.values(delivery));
       return delivery;
     },

@@ -51,29 +51,29 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
     );
   return {
     lastSequence,
-    add(given) {
-      const known = db.get(`${select} WHERE id = ?`, [given.id]);
-      if (known) return deployments.read(known);
-      const { tenantId, env, bundleName, version } = given;
+    add(deployment) {
+      const stored = db.get(`${select} WHERE id = ?`, [deployment.id]);
+      if (stored) return deployments.read(stored);
+      const { tenantId, env, bundleName, version } = deployment;
       const key = [tenantId, bundleName, version];
       const exists = `SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL`;
       if (!db.get(exists, key)) return 'no_version';
-      if (activeKeyId(db, tenantId) !== given.signingKeyId) return 'stale_key';
-      if (given.sequence <= lastSequence(tenantId, env, bundleName)) return 'stale_sequence';
+      if (activeKeyId(db, tenantId) !== deployment.signingKeyId) return 'stale_key';
+      if (deployment.sequence <= lastSequence(tenantId, env, bundleName)) return 'stale_sequence';
       db.run(
         'INSERT OR REPLACE INTO deployment_sequences (tenant_id, env, bundle_name, last) VALUES (?, ?, ?, ?)',
-        [tenantId, env, bundleName, given.sequence],
+        [tenantId, env, bundleName, deployment.sequence],
       );
       db.run(
         'UPDATE deployments SET is_current = 0 WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1',
         [tenantId, env, bundleName],
       );
-      db.run(deployments.insert, deployments.values(given));
+      db.run(deployments.insert, deployments.values(deployment));
       db.run('UPDATE bundles SET signature = ? WHERE tenant_id = ? AND name = ? AND version = ?', [
-        given.signature,
+        deployment.signature,
         ...key,
       ]);
-      return given;
+      return deployment;
     },
     undeploy(tenantId, env, bundleName, _fence, end) {
       const current = deployments.maybe(db.get(currentOne, [tenantId, env, bundleName]));

@@ -28,24 +28,24 @@ export function idempotencyStore(db: Database): Sync<IdempotencyStore> {
         [tenantId, id, bodyHash, newId, runsUntil, expiresAt, now],
       );
       if (claimed) return { kind: 'claimed', newId: String(claimed[0]) };
-      const known = db.get(
+      const stored = db.get(
         'SELECT body_hash, new_id, answer FROM idempotency WHERE tenant_id = ? AND id = ?',
         [tenantId, id],
       );
-      if (known?.[0] !== bodyHash) return { kind: 'reused' };
-      if (known[2] === null) return { kind: 'running' };
+      if (stored?.[0] !== bodyHash) return { kind: 'reused' };
+      if (stored[2] === null) return { kind: 'running' };
       return {
         kind: 'answered',
-        newId: String(known[1]),
-        answer: JSON.parse(String(known[2])) as StoredAnswer,
+        newId: String(stored[1]),
+        answer: JSON.parse(String(stored[2])) as StoredAnswer,
       };
     },
     find({ tenantId, id, bodyHash }, now) {
-      const known = db.get(
+      const stored = db.get(
         'SELECT answer FROM idempotency WHERE tenant_id = ? AND id = ? AND body_hash = ? AND expires_at > ?',
         [tenantId, id, bodyHash, now],
       );
-      return known?.[0] ? (JSON.parse(String(known[0])) as StoredAnswer) : null;
+      return stored?.[0] ? (JSON.parse(String(stored[0])) as StoredAnswer) : null;
     },
     answered({ tenantId, id }, newId, answer) {
       db.run('UPDATE idempotency SET answer = ? WHERE tenant_id = ? AND id = ? AND new_id = ?', [

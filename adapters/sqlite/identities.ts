@@ -26,8 +26,8 @@ export function identityStore(db: Database): Sync<IdentityStore> {
     find,
     ofUser,
     link(identity) {
-      const known = find(identity.issuer, identity.subject);
-      if (known) return known.userId === identity.userId ? 'created' : 'taken';
+      const stored = find(identity.issuer, identity.subject);
+      if (stored) return stored.userId === identity.userId ? 'created' : 'taken';
       if (ofUser(identity.userId)) return 'taken';
       db.run(identities.insert, identities.values(identity));
       return 'created';

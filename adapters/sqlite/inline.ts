@@ -61,8 +61,8 @@ export async function openInline(path: string): Promise<SqliteStore> {
 
   async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (closed) throw new HubError('unavailable', 'The store is closed.');
-    const given = store === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
-    const run = () => stores[store]?.[method]?.(...given);
+    const encoded = store === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
+    const run = () => stores[store]?.[method]?.(...encoded);
     const writes = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
     try {
       if (!writes) return finish(run());

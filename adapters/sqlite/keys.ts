@@ -1,26 +1,14 @@
 // API keys in SQLite.
+
+import { type ApiKey, keyRecord } from '../../src/key/record.ts';
 import { taken } from '../../src/shared/error.ts';
 import type { KeyStore } from '../../src/tenant/port/identity.ts';
-import type { ApiKey } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const keys = table<ApiKey>('keys', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  env: text('env'),
-  label: text('label'),
-  prefix: text('prefix'),
-  hash: text('hash'),
-  agentPattern: text('agent_pattern'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-  expiresAt: number('expires_at'),
-  lastUsedAt: number('last_used_at'),
-  revokedAt: number('revoked_at'),
-});
+export const keys = tableOf<ApiKey>(keyRecord);
 
 export function keyStore(db: Database): Sync<KeyStore> {
   return {

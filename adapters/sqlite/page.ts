@@ -39,8 +39,8 @@ export function rowsOf<T>(
 
 export function pageOf<T>(db: Database, { limit, offset }: PageRequest, query: PageQuery<T>): Page<T> {
   return db.snapshot(() => {
-    const found = db.all(`${query.which} LIMIT ? OFFSET ?`, [...query.params, limit + 1, offset]);
-    const names = found.map(([name]) => name as SqlValue);
+    const rows = db.all(`${query.which} LIMIT ? OFFSET ?`, [...query.params, limit + 1, offset]);
+    const names = rows.map(([name]) => name as SqlValue);
     return rowsOf(db, names, limit, query);
   });
 }

@@ -10,8 +10,8 @@ import { Database } from './database.ts';
 export function renumberDeployments(path: string, now: number): number {
   const db = new Database(path);
   try {
-    const known = db.get(`SELECT count(*) FROM pragma_table_info('deployments') WHERE name = 'attestation'`);
-    if (known?.[0] !== 1) return 0;
+    const column = db.get(`SELECT count(*) FROM pragma_table_info('deployments') WHERE name = 'attestation'`);
+    if (column?.[0] !== 1) return 0;
     return db.atomically(() => {
       const count = db.run(
         `UPDATE deployments SET sequence = max(sequence + 1, ?), attestation = NULL WHERE is_current = 1`,

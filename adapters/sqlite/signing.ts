@@ -35,11 +35,11 @@ export function signingStore(db: Database): Sync<SigningStore> {
   /** True when the ids are the current deployments of the tenant, each once. */
   function areCurrent(tenantId: string, ids: readonly string[]): boolean {
     const current = db.all('SELECT id FROM deployments WHERE tenant_id = ? AND is_current = 1', [tenantId]);
-    const given = new Set(ids);
+    const idSet = new Set(ids);
     return (
-      given.size === ids.length &&
-      given.size === current.length &&
-      current.every(([id]) => given.has(String(id)))
+      idSet.size === ids.length &&
+      idSet.size === current.length &&
+      current.every(([id]) => idSet.has(String(id)))
     );
   }
 

@@ -55,16 +55,16 @@ export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStor
     getMany(tenantId, keys, now, maxBytes) {
       let bytes = 0;
       for (const key of keys) {
-        const known = stored(tenantId, key);
-        if (known && known.expiresAt > now) bytes += known.bytes - Buffer.byteLength(key);
+        const held = stored(tenantId, key);
+        if (held && held.expiresAt > now) bytes += held.bytes - Buffer.byteLength(key);
         if (bytes > maxBytes) return 'too_large';
       }
-      const found = new Map<string, string>();
+      const values = new Map<string, string>();
       for (const key of keys) {
         const value = get(tenantId, key, now);
-        if (value !== null) found.set(key, value);
+        if (value !== null) values.set(key, value);
       }
-      return found;
+      return values;
     },
     set({ tenantId, env, quota }, key, value, now) {
       const old = stored(tenantId, key);

@@ -1,9 +1,9 @@
 // Saved views in SQLite.
 import type { ViewStore } from '../../src/view/port.ts';
-import type { SavedView } from '../../src/view/record.ts';
+import { type SavedView, viewRecord } from '../../src/view/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { flag, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
 export const viewTable = `
 CREATE TABLE views (
@@ -13,17 +13,7 @@ CREATE INDEX views_of_person ON views (tenant_id, owner_id);
 CREATE INDEX views_shared ON views (tenant_id) WHERE is_shared = 1;
 `;
 
-export const views = table<SavedView>('views', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  ownerId: text('owner_id'),
-  page: text('page'),
-  name: text('name'),
-  query: text('query'),
-  isShared: flag('is_shared'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-});
+export const views = tableOf<SavedView>(viewRecord);
 
 const select = `SELECT ${views.columns} FROM views`;
 

@@ -1,4 +1,4 @@
-// `rivals`: the state of each rival; `rivals install NAME…`: builds Go programs into .cache/rivals, and prints the
+// `rivals`: the state of each rival; `rivals install NAME…`: builds Go and C programs into .cache/rivals, and prints the
 // command for Debian's packages.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -21,13 +21,23 @@ function runGo(args: readonly string[], folder: string): void {
   if (status !== 0) throw new CannotRun(`go ${args.join(' ')} failed.`);
 }
 
+function runCompiler(name: string, file: string): void {
+  const compiler = findProgram('cc');
+  if (compiler === null) throw new CannotRun('cc is not on PATH. Install a C compiler, then repeat.');
+  mkdirSync(rivalCache, { recursive: true });
+  const args = ['-O2', '-o', join(rivalCache, name), join(rivalFolder, file)];
+  const { status } = spawnSync(compiler, args, { stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new CannotRun(`cc ${args.join(' ')} failed.`);
+}
+
 function install(name: string, source: RivalSource, print: Print): void {
   if (source.kind === 'debian') {
     print(`${name} comes with Debian: apt-get install --no-install-recommends ${source.packages.join(' ')}`);
   } else if (source.kind === 'path') {
     print(`${name} is used when it is on PATH: ${source.page}`);
   } else {
-    if (source.kind === 'go') runGo(['install', source.module], rivalFolder);
+    if (source.kind === 'c-source') runCompiler(name, source.file);
+    else if (source.kind === 'go') runGo(['install', source.module], rivalFolder);
     else runGo(['build', '-o', join(rivalCache, name), '.'], join(rivalFolder, source.folder));
     print(`${name} is in ${rivalCache}.`);
   }

@@ -57,6 +57,8 @@ export type RivalSource =
   | { readonly kind: 'go'; readonly module: string }
   /** A Go module in `bench/rivals`, pinned by its go.mod and go.sum. */
   | { readonly kind: 'go-source'; readonly folder: string }
+  /** A file in `bench/rivals` for a C compiler. */
+  | { readonly kind: 'c-source'; readonly file: string }
   /** Found on PATH alone. */
   | { readonly kind: 'path'; readonly page: string };
 

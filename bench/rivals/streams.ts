@@ -220,4 +220,29 @@ const mercure: StreamRival = {
   },
 };
 
-export const streamRivals: readonly StreamRival[] = [nchan, pushpin, centrifuge, centrifugo, mercure];
+/** Beside nchan the least that a server in C takes: it keeps nothing, checks nothing and speaks no more HTTP than this. */
+const epoll: StreamRival = {
+  name: 'epoll',
+  kind: 'streams',
+  about: 'a bare loop in C, bench/rivals/epoll.c',
+  files: ['epoll.c'],
+  source: { kind: 'c-source', file: 'epoll.c' },
+  locate() {
+    const program = findProgram('epoll');
+    return program === null
+      ? { absent: `epoll is not on PATH${installHint('epoll')}` }
+      : { program, version: 'of this checkout' };
+  },
+  async start({ program }) {
+    const [port = 0] = await freePorts(1);
+    return startStreamServer({
+      start: { program, args: [String(port)], ports: [port], folder: makeRivalFolder() },
+      port,
+      path: '/',
+      marker: ': hi',
+      publish: { port, path: '/', type: 'text/plain', body: (frame) => frame },
+    });
+  },
+};
+
+export const streamRivals: readonly StreamRival[] = [epoll, nchan, pushpin, centrifuge, centrifugo, mercure];

@@ -12,6 +12,7 @@ import { type BenchNodes, startNodes } from '../suite/nodes.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import type { Figure } from '../suite/results.ts';
 import { StreamClient } from '../suite/streams.ts';
+import { BareFleet, bareFleetText } from './bare-fleet.ts';
 import { ClusterBounds, insertManyText, mongoHopText } from './cluster-bounds.ts';
 import {
   latencyFigure,
@@ -30,17 +31,24 @@ const connections = 8;
 const frameBytes = 4096;
 /** What a deployment leads to at once counts as its cost. */
 const settleMs = 1000;
+/** A frame that a stream has not read by then is lost. */
+const lossMs = 30_000;
 
 interface Clients {
   readonly loader: Loader;
   readonly approver: Approver;
   readonly bounds: ClusterBounds;
   readonly streams: readonly StreamClient[];
+  /** The bound of deployments. */
+  readonly bare: BareFleet;
 }
 
 interface Deployment {
   readonly entries: number;
   readonly lastMs: number;
+  readonly lost: number;
+  /** The last delivery of as many bare loops with as many clients. */
+  readonly bareLastMs: number;
 }
 
 /** Events per second into each node in turn. */
@@ -83,12 +91,14 @@ class DeployRun {
   readonly #nodes: BenchNodes;
   readonly #redisUrl: string;
   readonly #streams: readonly StreamClient[];
+  readonly #bare: BareFleet;
   readonly #deployer: BundleDeployer;
 
-  constructor(nodes: BenchNodes, redisUrl: string, streams: readonly StreamClient[], key: string) {
+  constructor(nodes: BenchNodes, redisUrl: string, { streams, bare }: Clients, key: string) {
     this.#nodes = nodes;
     this.#redisUrl = redisUrl;
     this.#streams = streams;
+    this.#bare = bare;
     this.#deployer = new BundleDeployer(nodes.admin, key);
   }
 
@@ -100,21 +110,24 @@ class DeployRun {
       const request = this.#deployer.streamRequest();
       await client.open({ port, count: share, request, from: n * share, atOnce: 32 });
     }
+    await this.#bare.open(share);
   }
 
   async measure(): Promise<Deployment> {
     const send = await this.#deployer.prepare(frameBytes);
     await delay(settleMs);
-    const awaits = await Promise.all(this.#streams.map((client) => client.expect(frameBytes)));
+    const awaits = await Promise.all(this.#streams.map((client) => client.expectWithin(frameBytes, lossMs)));
     const before = await readEntries(this.#redisUrl);
     const began = process.hrtime.bigint();
     const sent = send();
-    const times = await Promise.all(awaits.map((awaitLast) => awaitLast()));
+    const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
     await sent;
     await delay(settleMs);
     return {
       entries: (await readEntries(this.#redisUrl)) - before,
-      lastMs: Math.max(...times.map((at) => Number(at - began) / 1e6)),
+      lastMs: Math.max(...deliveries.map(({ at }) => Number(at - began) / 1e6)),
+      lost: deliveries.reduce((sum, { lost }) => sum + lost, 0),
+      bareLastMs: await this.#bare.measure(frameBytes),
     };
   }
 }
@@ -158,8 +171,8 @@ async function ingestFigures(
 }
 
 /** The nodes, and the database and Redis if the suite started them: all processes of the suite but its clients. */
-function clusterPids({ loader, approver, bounds, streams }: Clients): readonly number[] {
-  const clients = new Set([loader, approver, bounds, ...streams].map(({ pid }) => pid));
+function clusterPids({ loader, approver, bounds, streams, bare }: Clients): readonly number[] {
+  const clients = new Set([...[loader, approver, bounds, ...streams].map(({ pid }) => pid), ...bare.pids]);
   return processTree(process.pid).filter((pid) => pid !== process.pid && !clients.has(pid));
 }
 
@@ -179,7 +192,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
     cookie: nodes.admin.cookie(),
     ...loop,
   };
-  const deploys = new DeployRun(nodes, services.redisUrl, clients.streams, await nodes.admin.newKey());
+  const deploys = new DeployRun(nodes, services.redisUrl, clients, await nodes.admin.newKey());
   report(`opening ${agents} streams`, 0);
   await deploys.open(agents);
   await clients.approver.decisions({ ...plan, seconds: Math.min(1, seconds) });
@@ -222,7 +235,17 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
         unit: 'ms',
         better: 'lower',
         rounds: deployments.map(({ lastMs }) => lastMs),
+        bound: { what: bareFleetText, rounds: deployments.map(({ bareLastMs }) => bareLastMs) },
+        target: { at_most: 2, of: 'ratio' },
         isDisturbed,
+      }),
+      figureOf({
+        id: 'cluster.lost',
+        what: `frames that agents on ${maxNodes} nodes did not get within ${lossMs / 1000} s`,
+        unit: 'frames',
+        better: 'lower',
+        rounds: deployments.map(({ lost }) => lost),
+        target: { at_most: 0, of: 'value' },
       }),
     ],
   });
@@ -239,6 +262,7 @@ export const cluster: ScenarioProgram = {
       approver: new Approver(),
       bounds: new ClusterBounds(),
       streams: Array.from({ length: maxNodes }, () => new StreamClient()),
+      bare: new BareFleet(maxNodes),
     };
     try {
       const figures = await ingestFigures(services, clients, options);

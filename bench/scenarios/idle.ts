@@ -2,7 +2,7 @@
 // reuse the memory of closed streams, in turns with a fresh bare loop.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FigureForm, figureOf } from '../suite/figures.ts';
-import { minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
+import { kernelBytes, minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
 import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
@@ -16,6 +16,8 @@ const settleMs = 500;
 
 interface Cost {
   readonly rssBytes: number | null;
+  /** Of both ends of a stream. */
+  readonly kernelBytes: number | null;
   /** Microseconds of processor time per second. */
   readonly time: number | null;
 }
@@ -40,14 +42,17 @@ async function measureCost(
   await client.close();
   await settle();
   const empty = totalOf(pids(), residentBytesOf);
+  const kernelEmpty = kernelBytes();
   await client.open({ ...target, count: agents });
   await settle();
   const added = minus(totalOf(pids(), residentBytesOf), empty);
+  const kernelAdded = minus(kernelBytes(), kernelEmpty);
   const before = totalOf(pids(), processorMsOf);
   await delay(seconds * 1000);
   const spent = minus(totalOf(pids(), processorMsOf), before);
   return {
     rssBytes: added === null ? null : Math.max(0, added / agents),
+    kernelBytes: kernelAdded === null ? null : Math.max(0, kernelAdded / agents),
     time: spent === null ? null : (spent * 1000) / seconds / agents,
   };
 }
@@ -55,6 +60,13 @@ async function measureCost(
 const rssForm: FigureForm = {
   id: 'idle.rss',
   what: 'resident memory that idle streams add',
+  unit: 'bytes per stream',
+  better: 'lower',
+};
+
+const kernelForm: FigureForm = {
+  id: 'idle.kernel_memory',
+  what: "memory of the kernel's structures that both ends of an idle stream add, on an idle machine",
   unit: 'bytes per stream',
   better: 'lower',
 };
@@ -77,6 +89,11 @@ function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure
       rounds: rounds.map(({ hub }) => hub.rssBytes),
       bound: beside(({ rssBytes }) => rssBytes),
       target: { at_most: 2458, of: 'value' },
+    }),
+    figureOf({
+      ...kernelForm,
+      rounds: rounds.map(({ hub }) => hub.kernelBytes),
+      bound: beside(({ kernelBytes: bytes }) => bytes),
     }),
     figureOf({
       ...timeForm,

@@ -13,6 +13,7 @@ import { library } from './library.ts';
 import { mcp } from './mcp.ts';
 import { mixed } from './mixed.ts';
 import { move } from './move.ts';
+import { owner } from './owner.ts';
 import { query } from './query.ts';
 import { requests } from './requests.ts';
 import { retention } from './retention.ts';
@@ -27,6 +28,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   fanout,
   idle,
   storm,
+  owner,
   requests,
   approval,
   query,

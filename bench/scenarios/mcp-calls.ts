@@ -12,13 +12,19 @@ import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 import { newHistogram } from '../suite/histogram.ts';
 import { microsecondsSince } from '../suite/open-loop.ts';
 import { agentProgram, contractsOf } from './library-calls.ts';
+import { connectPlain, plainServerText } from './mcp-plain.ts';
 
 export const eras = ['legacy', 'modern'] as const;
 export type Era = (typeof eras)[number];
 
-interface Order {
+interface PairOrder {
   readonly client: Era;
   readonly server: Era;
+  readonly calls: number;
+}
+/** Both eras through the proxy, in turns, with clients and servers that use no SDK. */
+interface PlainOrder {
+  readonly client: 'plain';
   readonly calls: number;
 }
 
@@ -27,14 +33,20 @@ export interface PairResult {
   readonly governed: string;
   readonly bare: string;
 }
+/** The same. */
+export type PlainResult = { readonly [era in Era]: string };
 
-export class McpCalls extends ClientProcess<Order> {
+export class McpCalls extends ClientProcess<PairOrder | PlainOrder> {
   constructor() {
     super(import.meta.url, 'mcp');
   }
 
-  measure(order: Order): Promise<PairResult> {
+  measure(order: PairOrder): Promise<PairResult> {
     return this.request(order);
+  }
+
+  measurePlain(calls: number): Promise<PlainResult> {
+    return this.request({ client: 'plain', calls });
   }
 }
 
@@ -61,11 +73,12 @@ await server.connect(new StdioServerTransport());
 `;
 }
 
-interface Caller {
+export interface Caller {
   call(n: number): Promise<unknown>;
   close(): Promise<void>;
 }
 
+const warmUps = 20;
 const callOf = (n: number) => ({ name: 'echo', arguments: { message: `hello ${n}` } });
 
 async function connect(era: Era, [command = '', ...args]: readonly string[]): Promise<Caller> {
@@ -81,11 +94,32 @@ async function connect(era: Era, [command = '', ...args]: readonly string[]): Pr
   return { call: (n) => client.callTool(callOf(n)), close: () => client.close() };
 }
 
-async function run({ client, server, calls }: Order): Promise<PairResult> {
+/** Calls of each caller in turns. @returns their times, by the caller's name */
+async function inTurns<Name extends string>(
+  callers: { readonly [name in Name]: Caller },
+  calls: number,
+): Promise<{ readonly [name in Name]: string }> {
+  const sides = (Object.entries(callers) as [Name, Caller][]).map(([name, caller]) => ({
+    ...{ name, caller, times: newHistogram() },
+  }));
+  for (let n = 0; n < warmUps; n++) await Promise.all(sides.map(({ caller }) => caller.call(n)));
+  for (let n = 0; n < calls; n++) {
+    for (const { caller, times } of sides) {
+      const began = performance.now();
+      await caller.call(n);
+      times.recordValue(microsecondsSince(began));
+    }
+  }
+  await Promise.all(sides.map(({ caller }) => caller.close()));
+  const results = sides.map(({ name, times }) => [name, encodeIntoCompressedBase64(times)] as const);
+  return Object.fromEntries(results) as { readonly [name in Name]: string };
+}
+
+async function run(order: PairOrder | PlainOrder): Promise<PairResult | PlainResult> {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const programOf = (era: Era): string[] => {
+  const programOf = (era: Era, text: string): string[] => {
     const file = join(folder, `${era}.mjs`);
-    writeFileSync(file, serverText(era));
+    writeFileSync(file, text);
     return [process.execPath, file];
   };
   const contracts = join(folder, 'mcp.yaml');
@@ -95,22 +129,14 @@ async function run({ client, server, calls }: Order): Promise<PairResult> {
   );
   const proxy = [process.execPath, agentProgram(), 'mcp', '--contracts', contracts, '--'];
   try {
-    const bare = await connect(client, programOf(client));
-    const governed = await connect(client, [...proxy, ...programOf(server)]);
-    const times = { bare: newHistogram(), governed: newHistogram() };
-    for (let n = 0; n < 20; n++) await Promise.all([bare.call(n), governed.call(n)]);
-    for (let n = 0; n < calls; n++) {
-      for (const [side, caller] of [['bare', bare] as const, ['governed', governed] as const]) {
-        const began = performance.now();
-        await caller.call(n);
-        times[side].recordValue(microsecondsSince(began));
-      }
+    if (order.client === 'plain') {
+      const through = (era: Era) => connectPlain(era, [...proxy, ...programOf(era, plainServerText(era))]);
+      return await inTurns({ legacy: await through('legacy'), modern: await through('modern') }, order.calls);
     }
-    await Promise.all([bare.close(), governed.close()]);
-    return {
-      governed: encodeIntoCompressedBase64(times.governed),
-      bare: encodeIntoCompressedBase64(times.bare),
-    };
+    const { client, server, calls } = order;
+    const bare = await connect(client, programOf(client, serverText(client)));
+    const governed = await connect(client, [...proxy, ...programOf(server, serverText(server))]);
+    return await inTurns({ bare, governed }, calls);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

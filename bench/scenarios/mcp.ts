@@ -7,12 +7,15 @@ import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
-import { type Era, eras, McpCalls, type PairResult } from './mcp-calls.ts';
+import { type Era, eras, McpCalls, type PairResult, type PlainResult } from './mcp-calls.ts';
 import { McpProxies, type ProxyMemory, proxyBundle } from './mcp-proxies.ts';
 import { percentileOf } from './open-rounds.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
 
-type Round = { readonly [pair: string]: PairResult };
+interface Round {
+  readonly pairs: { readonly [pair: string]: PairResult };
+  readonly plain: PlainResult;
+}
 
 /** Calls in a second of `--seconds`. */
 const callsOfSecond = 50;
@@ -38,27 +41,35 @@ function figuresOf(rounds: readonly Round[], isDisturbed: boolean): Figure[] {
       what: `median of a tool call through the proxy − median without it, client of ${words[client]}, server of ${words[server]}`,
       unit: 'ms',
       better: 'lower',
-      rounds: rounds.map((round) =>
-        Math.max(0, medianOf(round[name]?.governed) - medianOf(round[name]?.bare)),
+      rounds: rounds.map(({ pairs: { [name]: pair } }) =>
+        Math.max(0, medianOf(pair?.governed) - medianOf(pair?.bare)),
       ),
       target: { at_most: 2, of: 'value' },
       isDisturbed,
     }),
   );
-  const modern = figureOf({
+  const modernForm = { unit: 'ms', better: 'lower', target: { at_most: 1.2, of: 'ratio' } } as const;
+  const boundText = `the same in ${words.legacy}`;
+  const withSdk = figureOf({
     id: 'mcp.modern',
-    what: `a tool call through the proxy in ${words.modern}, median`,
-    unit: 'ms',
-    better: 'lower',
-    rounds: rounds.map((round) => medianOf(round.modern_modern?.governed)),
+    what: `a tool call through the proxy in ${words.modern}, median, between the SDKs' clients and servers`,
+    ...modernForm,
+    rounds: rounds.map((round) => medianOf(round.pairs.modern_modern?.governed)),
     bound: {
-      what: `the same in ${words.legacy}`,
-      rounds: rounds.map((round) => medianOf(round.legacy_legacy?.governed)),
+      what: boundText,
+      rounds: rounds.map((round) => medianOf(round.pairs.legacy_legacy?.governed)),
     },
-    target: { at_most: 1.2, of: 'ratio' },
     isDisturbed,
   });
-  return [...added, modern];
+  const plain = figureOf({
+    id: 'mcp.modern_plain',
+    what: `a tool call through the proxy in ${words.modern}, median, between a client and a server without an SDK`,
+    ...modernForm,
+    rounds: rounds.map((round) => medianOf(round.plain.modern)),
+    bound: { what: boundText, rounds: rounds.map((round) => medianOf(round.plain.legacy)) },
+    isDisturbed,
+  });
+  return [...added, withSdk, plain];
 }
 
 interface HubRound {
@@ -156,13 +167,14 @@ async function runPairs({ rounds: count, seconds, quiet, report }: RunOptions, u
     for (let n = 0; n < count; n++) {
       await waitUntilQuiet(quiet);
       const results: [string, PairResult][] = [];
+      const callCount = Math.max(2, Math.round(callsOfSecond * seconds));
       for (const { client, server, name } of pairs) {
         const endUsage = startUsage(calls.pid, []);
-        const order = { client, server, calls: Math.max(2, Math.round(callsOfSecond * seconds)) };
-        results.push([name, await calls.measure(order)]);
+        results.push([name, await calls.measure({ client, server, calls: callCount })]);
         usages.push(endUsage());
       }
-      rounds.push(Object.fromEntries(results));
+      const plain = await calls.measurePlain(callCount);
+      rounds.push({ pairs: Object.fromEntries(results), plain });
       report(`round ${n + 1} of ${count}`, (n + 1) / count / 2);
     }
   } finally {

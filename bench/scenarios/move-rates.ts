@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Document, MongoClient } from 'mongodb';
 import { openJobTarget } from '../../adapters/bullmq/move.ts';
-import { createUniqueIndexes } from '../../adapters/mongo/indexes.ts';
 import { openMoveTarget } from '../../adapters/mongo/move/target.ts';
 import { systemClock as clock } from '../../adapters/node/clock.ts';
 import { createLog } from '../../adapters/node/log.ts';
@@ -25,12 +24,12 @@ interface MoveOrder {
 export interface MoveRound {
   readonly documents: number;
   readonly copied: number;
+  /** Indexed and compared. */
   readonly checked: number;
-  /** Copied, compared and indexed. */
+  /** Copied, indexed and compared. */
   readonly moved: number;
-  /** Bare, with the unique indexes. */
+  /** Bare. */
   readonly inserted: number;
-  readonly insertedWithoutIndexes: number;
 }
 
 export class MoveRates extends ClientProcess<MoveOrder> {
@@ -72,7 +71,7 @@ async function readDocuments(client: MongoClient): Promise<ReadonlyMap<string, r
   return new Map(await Promise.all(pairs));
 }
 
-/** Milliseconds of the copy, of the comparison after it, and of the whole with the indexes at the end. */
+/** Milliseconds of the copy, of the indexes and the comparison after it, and of the whole. */
 function measureCopy({ folder, mongoUrl, redisUrl }: MoveOrder) {
   return withDatabase(mongoUrl, async (url, client) => {
     const name = `bench_${randomUUID().slice(0, 8)}`;
@@ -108,9 +107,8 @@ function measureCopy({ folder, mongoUrl, redisUrl }: MoveOrder) {
   });
 }
 
-const measureInserts = ({ mongoUrl }: MoveOrder, hasIndexes: boolean): Promise<number> =>
+const measureInserts = ({ mongoUrl }: MoveOrder): Promise<number> =>
   withDatabase(mongoUrl, async (_, client) => {
-    if (hasIndexes) await createUniqueIndexes(client.db());
     const began = performance.now();
     for (const [name, list] of documents ?? []) {
       for (let from = 0; from < list.length; from += perWrite) {
@@ -124,13 +122,9 @@ const measureInserts = ({ mongoUrl }: MoveOrder, hasIndexes: boolean): Promise<n
   });
 
 async function run(order: MoveOrder): Promise<MoveRound> {
-  const measureBounds = async () => ({
-    plainMs: await measureInserts(order, false),
-    indexedMs: await measureInserts(order, true),
-  });
-  const early = order.isBoundFirst && documents !== null ? await measureBounds() : null;
+  const early = order.isBoundFirst && documents !== null ? await measureInserts(order) : null;
   const { copyMs, checkMs, wholeMs } = await measureCopy(order);
-  const { plainMs, indexedMs } = early ?? (await measureBounds());
+  const insertMs = early ?? (await measureInserts(order));
   const count = [...(documents ?? new Map()).values()].reduce((sum, list) => sum + list.length, 0);
   const rate = (ms: number): number => (count * 1000) / ms;
   return {
@@ -138,8 +132,7 @@ async function run(order: MoveOrder): Promise<MoveRound> {
     copied: rate(copyMs),
     checked: rate(checkMs),
     moved: rate(wholeMs),
-    inserted: rate(indexedMs),
-    insertedWithoutIndexes: rate(plainMs),
+    inserted: rate(insertMs),
   };
 }
 

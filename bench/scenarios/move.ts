@@ -14,8 +14,7 @@ import type { Figure } from '../suite/results.ts';
 import { MoveRates, type MoveRound } from './move-rates.ts';
 import type { RunOptions, ScenarioProgram } from './scenario.ts';
 
-const plainText = 'a bare loop of insertMany of the same documents without an index';
-const indexedText = 'a bare loop of insertMany of the same documents with the same unique indexes';
+const insertText = 'a bare loop of insertMany of the same documents';
 
 /** A stopped hub with events of runs. */
 async function fillFolder(keptFolder: string, options: RunOptions): Promise<void> {
@@ -40,26 +39,19 @@ function figuresOf(rounds: readonly MoveRound[], isDisturbed: boolean): Figure[]
       id: 'move.copy',
       what: 'documents that a move writes',
       rounds: rounds.map(({ copied }) => copied),
-      bound: { what: indexedText, rounds: rounds.map(({ inserted }) => inserted) },
+      bound: { what: insertText, rounds: rounds.map(({ inserted }) => inserted) },
       target: { at_least: 0.5, of: 'ratio' },
     }),
     figureOf({
       ...form,
-      id: 'move.copy_of_plain',
-      what: 'the same',
-      rounds: rounds.map(({ copied }) => copied),
-      bound: { what: plainText, rounds: rounds.map(({ insertedWithoutIndexes: plain }) => plain) },
-    }),
-    figureOf({
-      ...form,
       id: 'move.whole',
-      what: 'documents that a move writes, compares and indexes',
+      what: 'documents that a move writes, indexes and compares',
       rounds: rounds.map(({ moved }) => moved),
     }),
     figureOf({
       ...form,
       id: 'move.check',
-      what: 'documents that a move reads and compares',
+      what: 'documents that a move indexes, reads and compares',
       rounds: rounds.map(({ checked }) => checked),
     }),
   ];

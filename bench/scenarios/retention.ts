@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../adapters/node/clock.ts';
-import { openSqliteInline } from '../../adapters/sqlite/index.ts';
+import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { createRetention } from '../../src/tenant/use-cases/retention.ts';
 import { type Admin, adminOf, benchEmail } from '../admin.ts';
 import { batchSize } from '../batch.ts';
@@ -116,7 +116,7 @@ class RetentionRun {
 
 /** Milliseconds of slices on the folder of a stopped hub, by the sizes that retention chooses. */
 async function measureSlices(folder: string, tenantId: string): Promise<readonly number[]> {
-  const store = await openSqliteInline(join(folder, 'reeve.db'));
+  const store = await openSqlite({ path: join(folder, 'reeve.db'), clock: systemClock });
   const durations: number[] = [];
   const stop = new AbortController();
   const remove: typeof store.retention.remove = async (...args) => {

@@ -37,6 +37,7 @@ export const optionForms = {
   nightly: { about: 'the long runs: 1,000,000 events, 19,900 streams for 10 min, mixed load for 30 min' },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
+  check: { about: 'with scale: compare the predictions with a run of more streams', value: 'FILE' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
   rivals: { about: 'also measure these rivals, such as nchan,centrifuge (none)', value: 'A,B' },
   slow: { about: 'load a slow-down from bench/slow into the hub', value: 'NAME' },
@@ -97,6 +98,7 @@ export interface Arguments extends RunSettings {
   readonly guard: boolean;
   readonly nightly: boolean;
   readonly base: string | null;
+  readonly check: string | null;
   readonly yesLoad: string | null;
   readonly clean: string | null;
 }
@@ -193,6 +195,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     guard: values.has('guard'),
     nightly: values.has('nightly'),
     base: last('base') ?? null,
+    check: last('check') ?? null,
     url: last('url') ?? null,
     yesLoad: last('yes-load') ?? null,
     clean: last('clean') ?? null,

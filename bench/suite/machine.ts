@@ -34,6 +34,12 @@ export function residentBytesOf(pid: number): number | null {
   return kilobytes === null ? null : kilobytes * 1024;
 }
 
+/** Memory of the kernel's own structures, sockets among them. */
+export function kernelBytes(): number | null {
+  const kilobytes = numberAfter(readProc('meminfo'), 'Slab');
+  return kilobytes === null ? null : kilobytes * 1024;
+}
+
 /** A process and all that it started. */
 export function processTree(pid: number): readonly number[] {
   const children = (readProc(`${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);

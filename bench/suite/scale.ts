@@ -19,9 +19,12 @@ interface Cost {
 
 const costIds = {
   memory: 'idle.rss',
+  kernelMemory: 'idle.kernel_memory',
   idleTime: 'idle.processor_time',
   openingTime: 'storm.processor_time',
   deployLast: 'fanout.sse_last',
+  ownerMemory: 'owner.memory',
+  ownerTime: 'owner.processor_time',
 } as const;
 
 export type Costs = { readonly [name in keyof typeof costIds]: Cost | null } & {
@@ -44,9 +47,12 @@ export function costsOf(files: readonly Pick<Results, 'scenarios'>[]): Costs {
   const fanout = scenarios.find(({ name }) => name === 'fanout');
   return {
     memory: costOf(costIds.memory),
+    kernelMemory: costOf(costIds.kernelMemory),
     idleTime: costOf(costIds.idleTime),
     openingTime: costOf(costIds.openingTime),
     deployLast: costOf(costIds.deployLast),
+    ownerMemory: costOf(costIds.ownerMemory),
+    ownerTime: costOf(costIds.ownerTime),
     frameBytes: numberOrNull(fanout?.parameters.frame_bytes),
   };
 }
@@ -62,7 +68,9 @@ export interface Prediction {
 
 /** What each tier takes for as many agents. */
 export function predictScale(agents: number, costs: Costs): readonly Prediction[] {
-  const { memory, idleTime, openingTime, deployLast, frameBytes } = costs;
+  const { memory, kernelMemory, idleTime, openingTime, deployLast, ownerMemory, ownerTime, frameBytes } =
+    costs;
+  const processes = Math.ceil(agents / streamsOfProcess);
   const of = (what: string, unit: string, cost: Cost | null, value: (cost: Cost) => number): Prediction => ({
     what,
     unit,
@@ -76,12 +84,14 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
     streams: null,
   });
   return [
-    plain(
-      `hub processes, ${streamsOfProcess} streams each`,
-      'processes',
-      Math.ceil(agents / streamsOfProcess),
-    ),
+    plain(`hub processes, ${streamsOfProcess} streams each`, 'processes', processes),
     of('resident memory of all streams', 'GiB', memory, ({ value }) => (value * agents) / 2 ** 30),
+    of(
+      "the kernel's memory for both ends of all streams",
+      'GiB',
+      kernelMemory,
+      ({ value }) => (value * agents) / 2 ** 30,
+    ),
     of('processor time of idle streams', 'cores', idleTime, ({ value }) => (value * agents) / 1e6),
     of(
       'processor time to open all streams',
@@ -95,7 +105,24 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
       deployLast,
       ({ value, streams }) => (value * agents) / streams / 1000,
     ),
-    plain('writes of last_seen_at', '1/s', agents / lastSeenSeconds),
+    of(
+      'memory of the owner of one environment with all agents',
+      'GiB',
+      ownerMemory,
+      ({ value }) => (value * agents) / 2 ** 30,
+    ),
+    of(
+      'processor time of that owner for a deployment with all reports',
+      's',
+      ownerTime,
+      ({ value }) => (value * agents) / 1e6,
+    ),
+    plain('writes of last_seen_at in the database', '1/s', agents / lastSeenSeconds),
+    plain(
+      'bytes that Redis sends for a deployment',
+      'MB',
+      frameBytes === null ? null : (frameBytes * processes) / 1e6,
+    ),
     plain(
       'the frames of a deployment over 10 Gbit/s',
       's',
@@ -103,6 +130,52 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
     ),
   ];
 }
+
+/** Costs that the check compares, with the number that each predicts for as many streams. */
+const checkedCosts = [
+  ['resident memory of all streams', 'memory', 'each'],
+  ['processor time of idle streams', 'idleTime', 'each'],
+  ['processor time to open all streams', 'openingTime', 'each'],
+  ['a deployment in one process', 'deployLast', 'all'],
+] as const;
+
+/** A prediction may be so far from what was measured. */
+const maxDeviation = 0.15;
+
+export interface PredictionCheck {
+  readonly what: string;
+  /** Streams of the prediction's run, and of the run that checks the prediction. */
+  readonly streams: readonly [predicted: number, measured: number];
+  /** Measured ÷ predicted. */
+  readonly ratio: number;
+  readonly isWithin: boolean;
+}
+
+/** Compares predictions with runs of more streams. Costs that one side lacks, or has of no more streams, are left out. */
+export function checkPredictions(costs: Costs, measured: Costs): readonly PredictionCheck[] {
+  return checkedCosts.flatMap(([what, name, of]) => {
+    const [predicted, actual] = [costs[name], measured[name]];
+    if (!predicted || !actual || actual.streams <= predicted.streams || predicted.value === 0) return [];
+    const growth = of === 'all' ? actual.streams / predicted.streams : 1;
+    const ratio = actual.value / (predicted.value * growth);
+    const streams = [predicted.streams, actual.streams] as const;
+    return [{ what, streams, ratio, isWithin: Math.abs(ratio - 1) <= maxDeviation }];
+  });
+}
+
+export function formatChecks(checks: readonly PredictionCheck[]): string {
+  if (checks.length === 0) return 'No figure of the check has more streams than the prediction.\n';
+  const lines = checks.map(({ what, streams: [few, many], ratio, isWithin }) => {
+    const verdict = isWithin ? 'within' : 'NOT within';
+    const basis = `measured with ${many} streams ÷ predicted from ${few}`;
+    return `  ${what}: ${formatNumber(ratio)}, ${basis}, ${verdict} ${maxDeviation * 100} %`;
+  });
+  return ['Check of the predictions', ...lines, ''].join('\n');
+}
+
+/** Exit code of a check: 1 for a prediction that is too far off, 3 without any. */
+export const exitCodeOfChecks = (checks: readonly PredictionCheck[]): number =>
+  checks.length === 0 ? 3 : checks.every(({ isWithin }) => isWithin) ? 0 : 1;
 
 export function formatPredictions(agents: number, predictions: readonly Prediction[]): string {
   const lines = predictions.map(({ what, value, unit, streams }) => {

@@ -65,8 +65,8 @@ export function createRouteLimits(
   }
 
   /** For whom the handler counts one of the route's limits. */
-  function subjectFor(limit: Limit, { cost: _cost, ...known }: CountedFor = {}): LimitSubject {
-    if (declared.includes(limit)) return withEnv({ ...subject, ...known });
+  function subjectFor(limit: Limit, { cost: _cost, ...parts }: CountedFor = {}): LimitSubject {
+    if (declared.includes(limit)) return withEnv({ ...subject, ...parts });
     throw new Error(`${route.path} counts the limit '${limit.name}' and does not declare it`);
   }
 

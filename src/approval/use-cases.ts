@@ -199,8 +199,8 @@ export function createApprovals({
   ): string {
     const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } =
       newApproval;
-    const asked = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
-    return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...asked]));
+    const fields = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
+    return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...fields]));
   }
 
   /**

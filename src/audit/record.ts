@@ -68,11 +68,6 @@ export interface AuditNote {
   readonly sessionId: string | null;
 }
 
-/** An entry of the chain. `occurredAt` is never before the entry's in front of it. */
-export interface AuditEntry extends Omit<AuditNote, 'at'> {
-  readonly occurredAt: number;
-}
-
 export interface AuditLink {
   readonly seq: number;
   /** The digest of the link before; empty for the first. */
@@ -141,20 +136,32 @@ function namedActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentId'>): A
 const requestDetails = ({ request }: AuditActor): JsonObject =>
   request === undefined ? {} : { request_id: request.id, network: request.network };
 
-/** The entry as it is kept, hashed and exported: canonical JSON. */
-export const entryText = (entry: AuditEntry): string =>
-  canonicalJson({
-    id: entry.id,
-    occurred_at: renderMicros(entry.occurredAt),
-    actor: { type: entry.actor.type, id: entry.actor.id, display: entry.actor.display },
-    action_type: entry.action,
-    subject_type: subjectOf(entry),
-    subject: { type: subjectOf(entry), ...entry.subject },
-    summary: entry.summary.slice(0, maxSummary),
-    details: { ...entry.details, ...requestDetails(entry.actor) },
-    agent_id: entry.agentId,
-    session_id: entry.sessionId,
+/**
+ * The entry as it is kept, hashed and exported: canonical JSON. Its fields stand here in their order, because sorting
+ * them again for each entry takes most of the time.
+ * @param occurredAt when its link occurred: ISO 8601, never before the link in front of it
+ */
+function entryText(note: AuditNote, occurredAt: string): string {
+  const { actor, subject } = note;
+  const type = subjectOf(note);
+  const before = JSON.stringify({
+    action_type: note.action,
+    actor: { display: actor.display, id: actor.id, type: actor.type },
+    agent_id: note.agentId,
   });
+  const details = canonicalJson(
+    actor.request === undefined ? note.details : { ...note.details, ...requestDetails(actor) },
+  );
+  const after = JSON.stringify({
+    id: note.id,
+    occurred_at: occurredAt,
+    session_id: note.sessionId,
+    subject: { id: subject.id, name: subject.name, type },
+    subject_type: type,
+    summary: note.summary.slice(0, maxSummary),
+  });
+  return `${before.slice(0, -1)},"details":${details},${after.slice(1)}`;
+}
 
 /** Several entries of one link. */
 export const batchText = (entries: readonly string[]): string => `{"entries":[${entries.join(',')}]}`;
@@ -174,7 +181,8 @@ export function nextLink(
 ): { readonly link: AuditLink; readonly at: number } {
   // Clocks of nodes differ: the chain's order is the order of times.
   const at = notes.reduce((latest, note) => Math.max(latest, note.at), head.at);
-  const texts = notes.map((note) => entryText({ ...note, occurredAt: at }));
+  const occurredAt = renderMicros(at);
+  const texts = notes.map((note) => entryText(note, occurredAt));
   const body = texts.length === 1 ? (texts[0] ?? '') : batchText(texts);
   const unsealed = { seq: head.seq + 1, prev: head.digest, body };
   return { link: { ...unsealed, digest: sha256(linkText(unsealed)) }, at };

@@ -1,6 +1,7 @@
 // Identifies callers: one strategy for each authentication scheme that a route can declare. Also checks that a
 // browser's page may call.
 
+import { type ApiKey, isExpired } from '../key/record.ts';
 import { includesRole, roleIn, rolesText } from '../shared/env-roles.ts';
 import { HubError } from '../shared/error.ts';
 import type { Control } from '../shared/frame.ts';
@@ -9,7 +10,6 @@ import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
 import type { TenantRecordStore } from '../tenant/port/records.ts';
-import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
 import { createClosedTenants } from './closed-tenants.ts';
@@ -231,15 +231,15 @@ export function createCallers(options: CallersOptions): Callers {
     // Where there is no operator's token nobody is asked for it.
     const offered =
       operatorHash === null && auth.length > 1 ? auth.filter((name) => name !== 'operatorToken') : auth;
-    const named = offered.map((name) => schemes[name]);
-    const [only] = named;
+    const schemesOffered = offered.map((name) => schemes[name]);
+    const [only] = schemesOffered;
     const scheme =
-      named.length === 1
+      schemesOffered.length === 1
         ? only
-        : (named.find((one) => one.presented(headers)) ??
-          named.find((one) => one.attempted(headers)) ??
+        : (schemesOffered.find((one) => one.presented(headers)) ??
+          schemesOffered.find((one) => one.attempted(headers)) ??
           // The hosted API has one text for no key and for a wrong one.
-          named[offered.findIndex(isHosted)]);
+          schemesOffered[offered.findIndex(isHosted)]);
     if (!scheme) throw unauthenticated('Authentication required.');
     return scheme;
   }
@@ -248,22 +248,22 @@ export function createCallers(options: CallersOptions): Callers {
     async find(route, headers, network) {
       const { auth, role } = route;
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
-      const found = await chosen(auth, headers).identify(headers, network);
+      const identity = await chosen(auth, headers).identify(headers, network);
       await closed.ready;
-      checkTenant(found.caller);
-      requirePerson(found.caller, route);
-      requireRole(found.caller, role);
-      return found;
+      checkTenant(identity.caller);
+      requirePerson(identity.caller, route);
+      requireRole(identity.caller, role);
+      return identity;
     },
 
     remembered({ auth, role }, headers, network) {
       if (auth.length === 0) return null;
-      const found = chosen(auth, headers).remembered?.(headers, network) ?? null;
-      if (found) {
-        checkTenant(found.caller);
-        requireRole(found.caller, role);
+      const identity = chosen(auth, headers).remembered?.(headers, network) ?? null;
+      if (identity) {
+        checkTenant(identity.caller);
+        requireRole(identity.caller, role);
       }
-      return found;
+      return identity;
     },
 
     checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {

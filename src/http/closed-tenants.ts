@@ -29,13 +29,13 @@ export function createClosedTenants({
 }): ClosedTenants {
   let closed: ReadonlySet<string> = new Set();
   /** Counts what was told: an answer that is older than it is of no use. */
-  let told = 0;
+  let toldAt = 0;
 
   async function look(): Promise<void> {
-    const before = told;
+    const before = toldAt;
     try {
-      const found = await tenants.closed();
-      if (told === before) closed = new Set(found.map(({ id }) => id));
+      const closedIds = await tenants.closed();
+      if (toldAt === before) closed = new Set(closedIds.map(({ id }) => id));
     } catch (err) {
       log.warn({ err }, 'cannot read which tenants are suspended; retrying shortly');
     }
@@ -57,7 +57,7 @@ export function createClosedTenants({
     control(message) {
       if (message.kind === 'missed') void look();
       if (message.kind !== 'tenant_closed' && message.kind !== 'tenant_opened') return;
-      told++;
+      toldAt++;
       const others = [...closed].filter((id) => id !== message.tenantId);
       closed = new Set(message.kind === 'tenant_closed' ? [...others, message.tenantId] : others);
     },

@@ -1,10 +1,10 @@
 // Reads credentials from the headers of a request. Checks none.
 
+import type { ApiKey } from '../key/record.ts';
 import { requireAgent } from '../shared/acting-agent.ts';
 import { onlyAgent } from '../shared/agent-scope.ts';
 import { HubError } from '../shared/error.ts';
 import { hasControl, isWellFormed } from '../shared/ids.ts';
-import type { ApiKey } from '../tenant/record.ts';
 import type { Caller } from './contract/call.ts';
 
 /** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
@@ -68,14 +68,14 @@ export function keyFields(
   wire: Pick<WireNames, 'agentIdHeaders'>,
   network: string,
 ) {
-  const named = agentIdOf(headers, wire);
-  if (named !== null) requireAgent(key, named);
+  const agentId = agentIdOf(headers, wire);
+  if (agentId !== null) requireAgent(key, agentId);
   return {
     keyId: key.id,
     keyPrefix: key.prefix,
     keyHash: key.hash,
     tenantId: key.tenantId,
-    agentId: named ?? onlyAgent(key),
+    agentId: agentId ?? onlyAgent(key),
     agentPattern: key.agentPattern,
     expiresAt: key.expiresAt,
     network,

@@ -2,9 +2,9 @@
 // prefix is a key, any other one is read as a JWT. Wrong credentials are counted by address, and never delay valid
 // ones.
 
+import { type ApiKey, isExpired } from '../key/record.ts';
 import { HubError, refused } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
-import { type ApiKey, isExpired } from '../tenant/record.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { Caller } from './contract/call.ts';
 import type { AuthScheme } from './contract/route.ts';

@@ -1,10 +1,11 @@
 // API keys on the request path: hash, bounded cache, last use. Makes and revokes none.
+
+import { type ApiKey, isExpired } from '../key/record.ts';
 import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { KeyStore } from '../tenant/port/identity.ts';
-import { type ApiKey, isExpired } from '../tenant/record.ts';
 
 const knownMs = 60_000;
 const unknownMs = 5_000;
@@ -36,7 +37,7 @@ export function createKeyRing(ports: {
   readonly log: Log;
 }): KeyRing {
   const { keys, secrets, clock, log } = ports;
-  const known = new BoundedMap<ApiKey>(cacheSize);
+  const cache = new BoundedMap<ApiKey>(cacheSize);
   /** With whether they were revoked. */
   const unknown = new BoundedMap<boolean>(cacheSize);
   /** Requests side by side share one reading: a whole fleet may come back with one key at once. */
@@ -51,7 +52,7 @@ export function createKeyRing(ports: {
       const key = await keys.byHash(hash);
       if (before !== revocations) continue;
       if (key && key.revokedAt === null && secrets.equal(key.hash, hash)) {
-        known.set(hash, key, clock.now() + knownMs);
+        cache.set(hash, key, clock.now() + knownMs);
         return key;
       }
       unknown.set(hash, key !== null && key.revokedAt !== null, clock.now() + unknownMs);
@@ -89,7 +90,7 @@ export function createKeyRing(ports: {
     async find(text) {
       const hash = secrets.sha256(text);
       const now = clock.now();
-      const key = known.get(hash, now);
+      const key = cache.get(hash, now);
       if (key) return used(key, now);
       if (unknown.get(hash, now) !== undefined) return null;
       let promise = reading.get(hash);
@@ -97,22 +98,22 @@ export function createKeyRing(ports: {
         promise = read(hash).finally(() => reading.delete(hash));
         reading.set(hash, promise);
       }
-      const found = await promise;
-      return found && used(found, now);
+      const stored = await promise;
+      return stored && used(stored, now);
     },
     remembered(text) {
       const now = clock.now();
-      const key = known.get(secrets.sha256(text), now);
+      const key = cache.get(secrets.sha256(text), now);
       return key ? used(key, now) : null;
     },
     wasRevoked: (text) => unknown.get(secrets.sha256(text), clock.now()) === true,
     revoked(keyHash) {
       revocations++;
-      known.delete(keyHash);
+      cache.delete(keyHash);
     },
     forget() {
       revocations++;
-      known.clear();
+      cache.clear();
     },
     flush,
     async close() {

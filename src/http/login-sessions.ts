@@ -69,19 +69,19 @@ export function createLoginSessions(ports: {
       if (!login || !user || !secrets.equal(login.tokenHash, tokenHash)) {
         throw new HubError('unauthenticated', 'Session expired or invalid.');
       }
-      const found = { login, user };
-      cache.set(tokenHash, found, clock.now() + cacheMs);
-      return found;
+      const session = { login, user };
+      cache.set(tokenHash, session, clock.now() + cacheMs);
+      return session;
     }
   }
 
   return {
     async find(token) {
       const tokenHash = secrets.sha256(token);
-      const found = await known(tokenHash);
+      const session = await known(tokenHash);
       const now = clock.now();
       // A request beside this one may have extended it just now.
-      const { login, user } = cache.get(tokenHash, now) ?? found;
+      const { login, user } = cache.get(tokenHash, now) ?? session;
       const longest = login.method === 'oidc' ? Math.min(ports.oidcSessionMs, maxLoginMs) : maxLoginMs;
       const last = login.createdAt + longest;
       if (now >= login.expiresAt || now >= last) {

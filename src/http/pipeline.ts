@@ -92,7 +92,7 @@ export interface PipelineOptions {
   /** Addresses and ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** The document that GET /api/openapi.json serves. It holds no tenant's data. */
-  readonly openApi: string;
+  readonly openApi: () => Uint8Array;
   /** True if the OpenAPI document needs no login and no key. Default: true. */
   readonly openApiPublic?: boolean;
   /** The web console; default: none. */
@@ -135,8 +135,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
-  // Encoded once: every answer sends these bytes.
-  const openApi = Buffer.from(options.openApi);
   const routeNames = new Map<Route, string>();
   const streamPaths = new Set<string>();
   for (const route of router.routes) {
@@ -186,7 +184,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         await callers.find({ auth: ['key', 'cookie'], role: 'viewer' }, raw.headers, seen.network)
       ).caller;
     }
-    return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
+    return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi());
   }
 
   /** Small, because a fleet that comes back at once waits here: each keeps what this function holds. */

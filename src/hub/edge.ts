@@ -22,6 +22,7 @@ import { eventStreams } from './api/event-stream-handlers.ts';
 import { apiFamilies } from './api/families.ts';
 import { hostedHandlers } from './api/hosted-handlers.ts';
 import { streamHandlers } from './api/stream-handlers.ts';
+import { openApiFor } from './openapi.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { probeOf } from './probe.ts';
 
@@ -83,6 +84,8 @@ export function createEdge(options: EdgeOptions): Edge {
       await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
     },
   });
+  /** Made at the first request: it would take a fifth of a start. */
+  let openApi: Buffer | undefined;
   const budgets = createBudgets();
   const live = createLive({
     budgets,
@@ -113,7 +116,10 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     trustedProxies: config.trustedProxies,
     budgets,
-    openApi: hub.openApi(),
+    openApi() {
+      openApi ??= Buffer.from(openApiFor(config));
+      return openApi;
+    },
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
     downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),

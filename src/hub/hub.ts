@@ -41,7 +41,6 @@ import { createMeters } from './metrics/meters.ts';
 import { exportMetrics } from './metrics/otlp.ts';
 import { createRegistry } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
-import { openApiFor } from './openapi.ts';
 import { chooseServer } from './server.ts';
 import { startTracing } from './tracing.ts';
 import { createApp } from './use-cases.ts';
@@ -132,7 +131,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
       await parts.close();
       throw error;
     });
-  const openApi = openApiFor(config);
   const { store: storeTimes, redis: redisTimes } = meters.dependencies;
   const requests = createMetrics();
   const delay = watchLoopDelay(clock);
@@ -160,7 +158,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   };
   const { ports, isIssuerUp, close: closePorts } = createAppPorts(materials, parts, health, setupToken);
   const app = createApp(ports);
-  const hub: Hub = { ...ports, app, openApi: () => openApi };
+  const hub: Hub = { ...ports, app };
   const registry = createRegistry({
     clock,
     version,

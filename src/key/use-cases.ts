@@ -8,7 +8,7 @@ import { type Env, environments } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
-import type { ApiKey } from '../tenant/record.ts';
+import type { ApiKey } from './record.ts';
 
 export interface NewKey {
   /** Null or absent: a new one. */

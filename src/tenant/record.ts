@@ -1,8 +1,7 @@
-// Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
+// Tenants, their users, login sessions and signing keys: the records, as the store keeps them. Times are
 // epoch milliseconds.
 import { dayMs } from '../shared/duration.ts';
 import type { EnvRole } from '../shared/env-roles.ts';
-import type { Env } from '../shared/ids.ts';
 
 export interface Tenant {
   readonly id: string;
@@ -47,29 +46,6 @@ export type LoginMethod = (typeof loginMethods)[number];
 
 /** A network that a user signed in from within this time is familiar to the account. */
 export const familiarMs = 30 * dayMs;
-
-export interface ApiKey {
-  readonly id: string;
-  readonly tenantId: string;
-  /** Null: a key of the whole workspace, made through the hosted API, that is not bound to an environment. */
-  readonly env: Env | null;
-  readonly label: string | null;
-  /** `svk_<env>_<first 8 characters of the random part>`; without an environment the first 12 characters of the key. */
-  readonly prefix: string;
-  /** Hex SHA-256 of the whole key. */
-  readonly hash: string;
-  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
-  readonly agentPattern: string | null;
-  readonly createdBy: string;
-  readonly createdAt: number;
-  /** From then on it is refused; null: never. */
-  readonly expiresAt: number | null;
-  readonly lastUsedAt: number | null;
-  readonly revokedAt: number | null;
-}
-
-export const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean =>
-  expiresAt !== null && expiresAt <= now;
 
 /** An Ed25519 key pair of a tenant. Exactly one per tenant is active. */
 export interface SigningKey {

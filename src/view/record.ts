@@ -1,20 +1,28 @@
 // A saved query of a page of the console: a person's own, or shared with the tenant.
 
-export interface SavedView {
-  readonly id: string;
-  readonly tenantId: string;
+import { z } from 'zod';
+import { field, instant, type RecordOf, record } from '../shared/record.ts';
+import { uuid } from '../shared/schemas.ts';
+
+const viewFields = {
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
   /** The person who saved it. A shared view outlives the person. */
-  readonly ownerId: string;
+  ownerId: field(z.string(), { wire: false }),
   /** The page that it belongs to, such as `explore`. */
-  readonly page: string;
-  readonly name: string;
-  readonly query: string;
-  readonly isShared: boolean;
-  /** Display name of the person. */
-  readonly createdBy: string;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-}
+  page: field(z.string()),
+  name: field(z.string()),
+  query: field(z.string()),
+  /** Everybody in the tenant has it. */
+  isShared: field(z.boolean(), { name: 'shared' }),
+  /** Display name of the person who saved it. */
+  createdBy: field(z.string(), { name: 'by' }),
+  createdAt: field(instant, { wire: false }),
+};
+
+export type SavedView = RecordOf<typeof viewFields>;
+
+export const viewRecord = record('views', viewFields);
 
 export type SavedViewPatch = Partial<Pick<SavedView, 'page' | 'name' | 'query' | 'isShared'>>;
 

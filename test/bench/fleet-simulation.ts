@@ -56,6 +56,8 @@ export interface FleetMinute {
   readonly missed: number;
   /** JavaScript heap and buffers that an agent takes, bytes. */
   readonly bytesOfAgent: number;
+  /** Processor time of the minute's deployment, its reports and the agents that left and came back, milliseconds. */
+  readonly processorMs: number;
   /** Timers that wait; asks and mailboxes have one each while they wait. */
   readonly timers: number;
   readonly activations: number;
@@ -176,7 +178,7 @@ class Fleet {
     }
   }
 
-  async measure(emptyBytes: number): Promise<FleetMinute> {
+  async measure(emptyBytes: number, processorMs: number): Promise<FleetMinute> {
     const { connected, current } = await this.#hub.actors.ask('environment', this.#key, 'fleet', null);
     let missed = 0;
     for (const stream of this.#streams.values()) if (stream.deployments < this.#deployments) missed++;
@@ -185,6 +187,7 @@ class Fleet {
       current,
       missed,
       bytesOfAgent: (usedBytes() - emptyBytes) / this.#streams.size,
+      processorMs,
       timers: this.#clock.pending,
       activations: this.#hub.actors.size,
     };
@@ -213,6 +216,7 @@ export async function simulateFleet(agents: number, minutes: number): Promise<re
     const leaving = Math.ceil(agents * leavingShare);
     const states: FleetMinute[] = [];
     for (let minute = 0; minute < minutes; minute++) {
+      const began = process.cpuUsage();
       await fleet.deploy();
       await fleet.report();
       const from = (minute * leaving) % agents;
@@ -221,7 +225,8 @@ export async function simulateFleet(agents: number, minutes: number): Promise<re
       await clock.advanceAsync(minuteMs / 2, 1000);
       await inTurns(leavers, (id) => fleet.connect(id));
       await clock.advanceAsync(minuteMs / 2, 1000);
-      states.push(await fleet.measure(emptyBytes));
+      const { user, system } = process.cpuUsage(began);
+      states.push(await fleet.measure(emptyBytes, (user + system) / 1000));
     }
     return states;
   } finally {

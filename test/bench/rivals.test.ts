@@ -2,9 +2,10 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { rivalsOf } from '../../bench/rivals/index.ts';
+import { rivalsOf, streamRivalsOf } from '../../bench/rivals/index.ts';
 import { runRivals } from '../../bench/rivals/install.ts';
 import { opaRules } from '../../bench/rivals/opa.ts';
+import { findProgram } from '../../bench/rivals/process.ts';
 import type { StreamRival } from '../../bench/rivals/rival.ts';
 import { contractCount } from '../../bench/scenarios/engine.ts';
 import { RivalFanout } from '../../bench/scenarios/rival-streams.ts';
@@ -101,6 +102,15 @@ describe('a rival', () => {
   it('has its time and no lost frame when every stream gets the frames', async () => {
     const [result] = await measure(rivalThatSkips(0), 60_000);
     expect(result).toMatchObject({ name: 'skipper', version: '1.0' });
+    const medians = result && 'figures' in result ? result.figures.map(({ median }) => median) : [];
+    expect(medians).toEqual([expect.any(Number), 0]);
+  });
+
+  it.skipIf(findProgram('cc') === null)('in C is built, and loses no frame', async () => {
+    runRivals(['install', 'epoll'], () => undefined);
+    const [epoll] = streamRivalsOf(['epoll']);
+    if (!epoll) throw new Error('unreachable');
+    const [result] = await measure(epoll, 60_000);
     const medians = result && 'figures' in result ? result.figures.map(({ median }) => median) : [];
     expect(medians).toEqual([expect.any(Number), 0]);
   });

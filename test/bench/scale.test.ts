@@ -2,7 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { figureOf } from '../../bench/suite/figures.ts';
 import type { Results, Scenario } from '../../bench/suite/results.ts';
-import { costsOf, formatPredictions, predictScale } from '../../bench/suite/scale.ts';
+import {
+  checkPredictions,
+  costsOf,
+  exitCodeOfChecks,
+  formatChecks,
+  formatPredictions,
+  predictScale,
+} from '../../bench/suite/scale.ts';
 
 const scenarioOf = (name: string, id: string, value: number, agents: number): Scenario => ({
   name,
@@ -39,6 +46,7 @@ describe('a prediction', () => {
     scenarioOf('idle', 'idle.rss', 2048, 2000),
     scenarioOf('storm', 'storm.processor_time', 140, 2000),
     scenarioOf('fanout', 'fanout.sse_last', 50, 5000),
+    scenarioOf('owner', 'owner.processor_time', 30, 5000),
   );
   const predictedValue = (what: string): number | null | undefined =>
     predictScale(1_000_000, costsOf([file])).find((prediction) => prediction.what.includes(what))?.value;
@@ -50,6 +58,8 @@ describe('a prediction', () => {
     expect(predictedValue('over 10 Gbit/s')).toBeCloseTo(25.6, 6);
     expect(predictedValue('last_seen_at')).toBeCloseTo(33_333.3, 1);
     expect(predictedValue('hub processes')).toBe(67);
+    expect(predictedValue('that owner')).toBe(30);
+    expect(predictedValue('bytes that Redis')).toBeCloseTo(67 * 0.032, 6);
   });
 
   it('takes the last file that has the cost', () => {
@@ -64,5 +74,40 @@ describe('a prediction', () => {
     const text = formatPredictions(1_000_000, predictScale(1_000_000, costsOf([file])));
     expect(text).toContain('resident memory of all streams: 1.91 GiB, predicted from 2000 streams');
     expect(text).toContain('processor time of idle streams: no results for it');
+  });
+});
+
+describe('the check of a prediction', () => {
+  const costs = costsOf([
+    fileOf(
+      scenarioOf('idle', 'idle.rss', 2000, 5000),
+      scenarioOf('fanout', 'fanout.sse_last', 50, 5000),
+      scenarioOf('storm', 'storm.processor_time', 140, 5000),
+    ),
+  ]);
+
+  it('compares costs of a stream as they are, and a deployment by the number of streams', () => {
+    const measured = fileOf(
+      scenarioOf('idle', 'idle.rss', 2200, 15_000),
+      scenarioOf('fanout', 'fanout.sse_last', 180, 15_000),
+      // Not more streams than the prediction: no check.
+      scenarioOf('storm', 'storm.processor_time', 500, 5000),
+    );
+    const checks = checkPredictions(costs, costsOf([measured]));
+    expect(checks).toMatchObject([
+      { what: 'resident memory of all streams', streams: [5000, 15_000], isWithin: true },
+      { what: 'a deployment in one process', isWithin: false },
+    ]);
+    expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1.1, 6), expect.closeTo(1.2, 6)]);
+    expect(formatChecks(checks)).toContain('1.1, measured with 15000 streams ÷ predicted from 5000, within 15 %');
+    expect(formatChecks(checks)).toContain('NOT within 15 %');
+    expect(exitCodeOfChecks(checks)).toBe(1);
+    expect(exitCodeOfChecks(checks.slice(0, 1))).toBe(0);
+  });
+
+  it('has no verdict without more streams', () => {
+    const checks = checkPredictions(costs, costs);
+    expect(exitCodeOfChecks(checks)).toBe(3);
+    expect(formatChecks(checks)).toContain('No figure');
   });
 });

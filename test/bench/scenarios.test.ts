@@ -42,6 +42,7 @@ const expected = [
       'mcp.legacy_modern_added',
       'mcp.modern_legacy_added',
       'mcp.modern_modern_added',
+      'mcp.modern_plain',
       'mcp.decision_p99',
       'mcp.accept_p99',
       'mcp.handles_memory',

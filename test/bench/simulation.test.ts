@@ -30,7 +30,8 @@ describe('a fleet in one environment', () => {
   it('has every deployment, and costs no more after more minutes', async () => {
     const states = await simulate();
     expect(states).toHaveLength(minutes);
-    for (const { connected, current, missed, bytesOfAgent } of states) {
+    for (const { connected, current, missed, bytesOfAgent, processorMs } of states) {
+      expect(processorMs).toBeGreaterThan(0);
       expect({ connected, current, missed }).toEqual({ connected: agents, current: agents, missed: 0 });
       expect(bytesOfAgent).toBeLessThanOrEqual(maxBytesOfAgent);
     }

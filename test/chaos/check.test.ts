@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ApprovalSeen, checkApprovals, lateness } from '../cluster/chaos/check/approvals.ts';
 import { checkCounter } from '../cluster/chaos/check/counter.ts';
 import { checkEvents } from '../cluster/chaos/check/events.ts';
+import { checkExport } from '../cluster/chaos/check/export.ts';
 import { checkOutage, type Outage } from '../cluster/chaos/check/outages.ts';
 import {
   arrivals,
@@ -73,6 +74,41 @@ describe('the judge of events', () => {
   it('finds counts that do not add up', () => {
     expect(checkEvents([batch(['a', 'b'], 'ok', 1, 0)], ['a', 'b']).violations).toHaveLength(1);
     expect(checkEvents([batch(['a', 'b'], 'ok', 1, 1)], ['a', 'b']).violations).toHaveLength(1);
+  });
+});
+
+describe('the judge of exports', () => {
+  const calls = [
+    call({ ids: ['a', 'b'] }, 'ok'),
+    call({ ids: ['c'] }, 'unknown'),
+    call({ ids: ['b'] }, 'ok'),
+  ];
+  const lines = (...ids: string[]) => ids.map((callId) => ({ callId, cursor: `at ${callId}` }));
+  const [ab, abc] = [lines('a', 'b'), lines('a', 'b', 'c')];
+
+  it('passes one line for each acknowledged event, with or without those that are unknown', () => {
+    expect(checkExport(calls, ab, ab, new Map([[0, lines('b')]]))).toEqual([]);
+    expect(checkExport(calls, abc, abc, new Map([[2, []]]))).toEqual([]);
+  });
+
+  it.each([
+    ['an acknowledged event without a line', lines('a'), lines('a'), 'acknowledged and without a line: b'],
+    ['a doubled line', lines('a', 'b', 'a'), lines('a', 'b', 'a'), '2 lines: a'],
+    [
+      'a line that came before a cursor later',
+      ab,
+      lines('a', 'c', 'b'),
+      'a later reader got other lines, or another order',
+    ],
+    ['another order', ab, lines('b', 'a'), 'a later reader got other lines, or another order'],
+  ])('finds %s', (_, followed, whole, violation) => {
+    expect(checkExport(calls, followed, whole, new Map())).toEqual([violation]);
+  });
+
+  it('finds a cursor behind which a line is missing', () => {
+    expect(checkExport(calls, abc, abc, new Map([[0, lines('c')]]))).toEqual([
+      'a reader behind line 0 got other lines',
+    ]);
   });
 });
 

@@ -347,6 +347,22 @@ describe('the target of a move', () => {
     await client.close();
   });
 
+  it('is refused, and the folder stays, when two records have the same name there', async () => {
+    const to = place();
+    const target = await openMoveTarget(to.url, noLog);
+    const client = new MongoClient(to.url);
+    await target.begin('hub', now);
+    const twin = { tenantId: 't', name: 'one' };
+    await client
+      .db()
+      .collection('serviceAccounts')
+      .insertMany([{ ...twin }, { ...twin }]);
+    await expect(target.index()).rejects.toThrow('two of them have the same name in MongoDB');
+    await client.db().collection('serviceAccounts').deleteMany({});
+    await target.index();
+    for (const part of [target, client]) await part.close();
+  });
+
   it('is refused, and the folder stays, when a record there differs from its source', async () => {
     const to = place();
     const client = new MongoClient(to.url);

@@ -50,6 +50,20 @@ export function eventsContract(name: string, open: Open): void {
   describe(`${name}: events`, () => {
     const shared = sharedStore(open);
 
+    it('names the sender of events of other agents, and of a repeat among them', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const own = anEvent({ agent_id: 'gateway' });
+      const other = anEvent({ agent_id: 'agent-1', timestamp: own.timestamp + 1 });
+      const repeat = withVerdict(other, 'call_denied');
+      await store.events.ingest(aBatch(tenantId, [own, other, repeat], { sender: 'gateway' }));
+      const [second, first] = await readAll(store, tenantId);
+      expect(first).toMatchObject({ agent_id: 'gateway' });
+      expect(first).not.toHaveProperty('sent_by');
+      expect(second).toMatchObject({ agent_id: 'agent-1', sent_by: 'gateway' });
+      expect(second?.outcomes).toMatchObject([{ verdict: 'call_denied', sent_by: 'gateway' }]);
+    });
+
     it('notes the agents of a batch before it is acknowledged: new, known, and over the caps', async () => {
       const store = shared.get();
       const tenantId = uuid();

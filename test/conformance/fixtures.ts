@@ -8,11 +8,12 @@ import type { NewBundle } from '../../src/bundle/port.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/contract/record.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { EventInput } from '../../src/event/record.ts';
+import type { ApiKey } from '../../src/key/record.ts';
 import { adminRoles } from '../../src/shared/env-roles.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { ValueWriter } from '../../src/shared/ports/values.ts';
-import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../../src/tenant/record.ts';
+import type { KeySuccession, Login, SigningKey, Tenant, User } from '../../src/tenant/record.ts';
 
 export type Open = () => Promise<DocumentStore>;
 

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { probePath, proofHeader, proofOf } from '../../src/hub/probe.ts';
 import { freePort } from '../free-port.ts';
+import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess, lines, run } from './process.ts';
 
 interface Finding {
@@ -92,6 +93,7 @@ describe('reeve doctor', () => {
     const files = readdirSync(hub.dataDir);
     const { code, outcomes, detailOf } = await doctor(settings(), ['--deep']);
     expect([code, outcomes.store, outcomes.secret, outcomes.base_url]).toEqual([0, 'ok', 'ok', 'ok']);
+    expect(outcomes.hub_clock).toBe('ok');
     expect([outcomes.event_stream, outcomes.websocket]).toEqual(['ok', 'ok']);
     expect([outcomes.backup, detailOf('hub')]).toEqual(['warning', 'A hub listens.']);
     expect(readdirSync(hub.dataDir)).toEqual(files);
@@ -109,6 +111,16 @@ describe('reeve doctor', () => {
       websocket: 'warning',
       forwarded_for: 'warning',
     });
+  });
+
+  it('warns of a hub whose clock is wrong', async () => {
+    const slow = new HubProcess({ LOG_LEVEL: 'warn', ...wrongClock(-30_000) });
+    await slow.start();
+    const settingsOfSlow = { DATA_DIR: slow.dataDir, PORT: String(slow.port) };
+    const { code, outcomes, detailOf } = await doctor(settingsOfSlow);
+    await slow.remove();
+    expect([code, outcomes.base_url, outcomes.hub_clock]).toEqual([0, 'ok', 'warning']);
+    expect(detailOf('hub_clock')).toMatch(/differs from this machine's by (2[5-9]|30)\d{3} ms/);
   });
 
   it('tries a proxy before there is a hub', async () => {
@@ -140,6 +152,10 @@ describe('reeve doctor', () => {
   it('fails with each wrong setting, another secret, a damaged store and a moved folder', async () => {
     const wrong = await doctor({ ...settings(), LOG_LEVEL: 'loud', PORT: 'x' });
     expect([wrong.code, wrong.findings.length]).toEqual([1, 2]);
+    for (const { detail, advice } of wrong.findings) {
+      expect(detail).toMatch(/^[A-Z_]+: .+\.$/);
+      expect(advice).toMatch(/^Correct it/);
+    }
     const other = await doctor({ ...settings(), SECRET_KEY: 'x'.repeat(40) });
     expect([other.code, other.outcomes.secret]).toEqual([1, 'failure']);
     const damaged = mkdtempSync(join(folder, 'damaged-'));

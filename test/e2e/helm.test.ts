@@ -69,6 +69,7 @@ describe('the chart', () => {
 
 const everything = [
   'autoscaling.enabled=true',
+  'topologySpread.whenUnsatisfiable=DoNotSchedule',
   'networkPolicy.enabled=true',
   'networkPolicy.ingressFrom[0].namespaceSelector.matchLabels.team=a',
   'networkPolicy.egress[0].to[0].ipBlock.cidr=10.0.0.0/8',
@@ -86,7 +87,7 @@ const variants: readonly (readonly string[])[] = [
   ['mode=embedded'],
   ['mode=embedded', 'persistence.storageClassName=fast', ...everything],
   everything,
-  ['podDisruptionBudget.enabled=false', 'drainSeconds=0', 'replicas=1'],
+  ['podDisruptionBudget.enabled=false', 'topologySpread.enabled=false', 'drainSeconds=0', 'replicas=1'],
 ];
 
 describe.runIf(isNightly)('rendered by Helm', () => {

@@ -122,7 +122,7 @@ beforeAll(async () => {
     clock,
     log: silentLog,
     trustedProxies: [],
-    openApi: '{}',
+    openApi: () => Buffer.from('{}'),
     budgets,
   });
   openSocket = async (codec, answered) => {
@@ -235,13 +235,18 @@ async function excessOf(shape: Shape, run: (material: string) => Promise<Cost>):
   return excess;
 }
 
+let places = 0;
+/** Per commit each place takes a third of the shapes, and each shape comes in a third of the places. */
+const isTaken = (place: number, shape: number): boolean => isNightly || (place + shape) % 3 === 0;
+
 async function judge(
   holes: ReturnType<typeof holesOf>,
   run: (body: string) => Promise<Cost>,
 ): Promise<readonly object[]> {
   const excesses: object[] = [];
   for (const { path, shapes: fitting, fill } of holes) {
-    for (const shape of fitting) {
+    const place = places++;
+    for (const shape of fitting.filter((_, i) => isTaken(place, i))) {
       const excess = await excessOf(shape, (material) => run(fill(material)));
       if (excess) excesses.push({ path, shape, ...excess });
     }

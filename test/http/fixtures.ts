@@ -22,13 +22,14 @@ import { createPipeline, type Serve } from '../../src/http/pipeline.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
+import type { ApiKey } from '../../src/key/record.ts';
 import type { Announcement } from '../../src/shared/announcement.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/shared/frame.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { isOperatorRole } from '../../src/shared/principal.ts';
-import type { ApiKey, Login, User } from '../../src/tenant/record.ts';
+import type { Login, User } from '../../src/tenant/record.ts';
 import { ManualClock } from '../clock.ts';
 import { memoryLog } from '../log.ts';
 
@@ -522,7 +523,7 @@ export function edge(
     clock,
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
-    openApi: '{"openapi":"3.1.0"}',
+    openApi: () => Buffer.from('{"openapi":"3.1.0"}'),
     budgets,
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
   });

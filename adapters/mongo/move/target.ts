@@ -5,9 +5,9 @@ import { currentFormat } from '../../../src/shared/cluster-format.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
 import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
-import { asHubError, takenAmong, unlessTaken } from '../failure.ts';
+import { asHubError, isDuplicate, takenAmong, unlessTaken } from '../failure.ts';
 import { connect, databaseOf, notOpened } from '../index.ts';
-import { createIndexes, createUniqueIndexes } from '../indexes.ts';
+import { createIndexes } from '../indexes.ts';
 import { forms } from './all-forms.ts';
 import type { Form, StoredKind } from './forms.ts';
 import { type MoveMarker, markerId, markers } from './marker.ts';
@@ -20,7 +20,7 @@ export interface MoveTarget {
   marker(): Promise<MoveMarker | null>;
   /** The name of a collection that contains documents; null in an empty database. */
   occupied(): Promise<string | null>;
-  /** Leaves the marker, unless it is there, and makes the unique indexes. */
+  /** Leaves the marker, unless it is there. */
   begin(hubId: string, at: number): Promise<void>;
   /** Notes how many records of each kind are written. */
   note(written: { readonly [kind: string]: number }): Promise<void>;
@@ -29,10 +29,22 @@ export interface MoveTarget {
   read<K extends StoredKind>(kind: K): AsyncIterable<readonly MovedRecords[K][]>;
   /** Removes everything that the move wrote. */
   empty(): Promise<void>;
-  /** Makes the other indexes. Then nodes start on the database. */
+  /**
+   * Makes all indexes, once the documents are there: that takes less than an update of each index by every write.
+   * @throws HubError conflict when two records have the same name in MongoDB
+   */
+  index(): Promise<void>;
+  /** From now on, nodes start on the database. */
   end(at: number): Promise<void>;
   close(): Promise<void>;
 }
+
+const twins = (which: string): HubError =>
+  new HubError(
+    'conflict',
+    `Records ${which} cannot be moved, because two of them have the same name in MongoDB. Nothing was changed in ` +
+      'DATA_DIR. Please report this.',
+  );
 
 function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
   const moves = markers(db);
@@ -61,11 +73,7 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
     const ids = refused.map((i) => documents[i]?._id);
     const stored = await collection.countDocuments({ _id: { $in: ids } });
     if (stored === new Set(ids).size) return;
-    throw new HubError(
-      'conflict',
-      `Records of the kind ${kind} cannot be moved, because two of them have the same name in MongoDB. Nothing was ` +
-        'changed in DATA_DIR. Please report this.',
-    );
+    throw twins(`of the kind ${kind}`);
   }
 
   async function* read<K extends StoredKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
@@ -96,7 +104,6 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
       guarded(async () => {
         const marker = { _id: markerId, hubId, startedAt: at, written: {}, endedAt: null };
         await unlessTaken(moves.insertOne(marker));
-        await createUniqueIndexes(db);
       }),
     note: (written) =>
       guarded(async () => {
@@ -109,9 +116,14 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
         await moves.updateOne({ _id: markerId }, { $set: { written: {} } });
         for (const name of await names()) await db.collection(name).deleteMany({});
       }),
+    index: () =>
+      guarded(async () => {
+        await createIndexes(db).catch((error: unknown) => {
+          throw isDuplicate(error) ? twins('of one collection') : error;
+        });
+      }),
     end: (at) =>
       guarded(async () => {
-        await createIndexes(db);
         const format = { _id: 'cluster', ...currentFormat };
         await db
           .collection<{ _id: string }>('formats')

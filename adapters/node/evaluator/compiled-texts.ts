@@ -44,11 +44,11 @@ export class CompiledTexts<T> {
    * @throws what `make` throws; nothing is remembered then
    */
   of(key: string, length: number, make: () => T): T {
-    const known = this.#entries.get(key);
-    if (known) {
+    const entry = this.#entries.get(key);
+    if (entry) {
       this.#entries.delete(key);
-      this.#entries.set(key, known);
-      return known.value;
+      this.#entries.set(key, entry);
+      return entry.value;
     }
     if (this.#heapBytes() > this.#maxHeapBytes) this.#forget(() => true);
     const value = make();

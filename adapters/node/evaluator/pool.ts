@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
+import { threadFile } from '../../threads/thread-file.ts';
 import type { TaskRefusal } from './answers.ts';
 
 export interface PoolOptions {
@@ -123,9 +124,6 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-const sourceLoader = (entry: URL): string =>
-  `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(entry.href)}); })`;
-
 /** One worker thread. */
 class Thread {
   readonly #worker: Worker;
@@ -140,10 +138,7 @@ class Thread {
     this.#options = options;
     this.#gone = gone;
     const { entry } = options;
-    // Run from its source (tests, development) the thread needs a loader, which Node's options do not give to threads.
-    const fromSource = entry.pathname.endsWith('.ts');
-    this.#worker = new Worker(fromSource ? sourceLoader(entry) : entry, {
-      eval: fromSource,
+    this.#worker = new Worker(threadFile(entry), {
       // Whatever a rule may reach, it is not the server's environment, arguments or streams.
       env: {},
       argv: [],

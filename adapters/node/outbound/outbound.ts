@@ -146,28 +146,28 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   /** @throws OutboundError */
   async function judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
-    const found = await addresses(target);
+    const resolved = await addresses(target);
     // What may be private was not refused by its port before.
-    if (found.some(({ address }) => kindOf(address) === 'public')) requirePort(target);
+    if (resolved.some(({ address }) => kindOf(address) === 'public')) requirePort(target);
     const isPlain = target.url.protocol === 'http:';
-    if (isPlain && !target.named && !found.every(({ address }) => kindOf(address) === 'loopback')) {
+    if (isPlain && !target.named && !resolved.every(({ address }) => kindOf(address) === 'loopback')) {
       throw new OutboundError('refused', 'The URL must begin with https://, except on this machine.');
     }
-    return found;
+    return resolved;
   }
 
   async function begin(request: OutboundRequest, prolongs: boolean): Promise<OutboundStream> {
     const target = urlTarget(request.url, options);
     const { body } = request;
     const ending = new Ending(clock, request);
-    const found = await ending.during(judge(target));
+    const judged = await ending.during(judge(target));
     const call = (target.url.protocol === 'http:' ? httpRequest : httpsRequest)(target.url, {
       method: request.method ?? 'GET',
       headers: {
         ...request.headers,
         ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
       },
-      lookup: answering(found),
+      lookup: answering(judged),
       agent: false,
       ...(ca === undefined ? {} : { ca }),
     });

@@ -19,8 +19,8 @@ const maxAddresses = 16;
  */
 export const askNameServers: Lookup = async (host) => {
   const resolver = new Resolver({ timeout: queryMs, tries });
-  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const families = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  return families.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
 };
 
 /** As the system does, with its hosts file: for the names that the settings list. */
@@ -48,12 +48,12 @@ export async function addressesOf(
   kindOf: (address: string) => AddressKind,
   lookups: Lookups,
 ): Promise<readonly OutboundAddress[]> {
-  const found = await lookUp(target, lookups);
-  if (found.length === 0) throw new OutboundError('unresolved');
+  const answers = await lookUp(target, lookups);
+  if (answers.length === 0) throw new OutboundError('unresolved');
   const allowed = (address: string): boolean => {
     const kind = kindOf(address);
     return target.named || kind === 'public' || (rules.allowPrivate && kind !== 'special');
   };
-  if (!found.every(allowed)) throw new OutboundError('refused', 'The host is not public.');
-  return found.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
+  if (!answers.every(allowed)) throw new OutboundError('refused', 'The host is not public.');
+  return answers.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
 }

@@ -99,11 +99,20 @@ const insertPacked = `INSERT OR REPLACE INTO calls (tenant, call_id, entry)
 const nextRows = `SELECT tenant, call_id FROM calls WHERE (tenant, call_id) > (?, ?) ORDER BY tenant, call_id
   LIMIT ${filteredRows}`;
 
-/** Writes a number in 16 digits. */
+const halfDigits = 1e8;
+
+/** Writes a number in 16 digits: its halves are 32-bit numbers, whose division costs a tenth. */
 function writeDigits(target: Uint8Array, from: number, value: number): void {
-  let left = value;
-  for (let at = from + 15; at >= from; at--) {
-    const rest = Math.floor(left / 10);
+  const high = Math.floor(value / halfDigits);
+  writeHalf(target, from, high);
+  writeHalf(target, from + 8, value - high * halfDigits);
+}
+
+/** Writes a number in 8 digits. */
+function writeHalf(target: Uint8Array, from: number, value: number): void {
+  let left = value | 0;
+  for (let at = from + 7; at >= from; at--) {
+    const rest = (left / 10) | 0;
     target[at] = 0x30 + left - rest * 10;
     left = rest;
   }

@@ -62,14 +62,15 @@ function* events(db: Database): Generator<readonly MovedEvent[]> {
 
 /** The facts with the ids of the events that they name. */
 function withIds(facts: RunFacts, mark: string): RunFacts {
-  const named = <M extends { readonly seq: number }>(moment: M): M => ({
+  const withNames = <M extends { readonly seq: number }>(moment: M): M => ({
     ...moment,
     id: eventId(mark, segmentOf(moment.seq), positionOf(moment.seq)),
   });
-  const maybe = <M extends { readonly seq: number }>(moment: M | null): M | null => moment && named(moment);
+  const maybe = <M extends { readonly seq: number }>(moment: M | null): M | null =>
+    moment && withNames(moment);
   return {
     ...facts,
-    last: named<RunEvent>(facts.last),
+    last: withNames<RunEvent>(facts.last),
     lastDecision: maybe(facts.lastDecision),
     lastWorkflow: maybe(facts.lastWorkflow),
     snapshot: maybe(facts.snapshot),

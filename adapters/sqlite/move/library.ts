@@ -178,7 +178,7 @@ function pinsOf(db: Database, tenantId: string, env: Env): MovedPins {
     'SELECT mode, sequence FROM tool_environments WHERE tenant_id = ? AND env = ?',
     [tenantId, env],
   ) ?? [defaultPinMode, 0];
-  const known = db
+  const serverRecords = db
     .all(`SELECT ${servers.columns} FROM tool_servers WHERE tenant_id = ? AND env = ?`, [tenantId, env])
     .map(serverOf);
   const entries = db
@@ -192,7 +192,7 @@ function pinsOf(db: Database, tenantId: string, env: Env): MovedPins {
     env,
     mode: mode as MovedPins['mode'],
     sequence: Number(sequence),
-    servers: known.sort((a, b) => compareTexts(a.server, b.server)),
+    servers: serverRecords.sort((a, b) => compareTexts(a.server, b.server)),
     entries: entries.sort((a, b) => compareTexts(a.id, b.id)),
   };
 }

@@ -347,14 +347,17 @@ export function checkOurs(db: Database, path: string): void {
 }
 
 /**
- * Brings the file to the newest version.
+ * Brings the file to the newest version: a new one in one commit, another one step by step, so that none holds more
+ * than its own step in the write-ahead log.
  * @param to an older version, for tests of what comes after it
  */
 export function migrate(db: Database, to = migrations.length): void {
   const version = versionOf(db);
-  migrations.slice(version, to).forEach((statements, i) => {
-    db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
+  const steps = migrations.slice(version, to).map((statements, i) => () => {
+    db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`);
   });
+  if (version === 0) db.atomically(() => steps.forEach((step) => void step()));
+  else for (const step of steps) db.atomically(step);
 }
 
 export interface Tuning {

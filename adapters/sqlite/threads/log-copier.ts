@@ -14,6 +14,8 @@ const pageBytes = 4096;
 const pagesPerPage = 2;
 /** Pages of a small write. */
 const leastPages = 4;
+/** Part of the pages from which on a removal has the log copied: 4 MiB on most disks. */
+const removalPart = 1 / 6;
 
 export interface LogCopierOptions {
   /** Starts the thread. */
@@ -22,6 +24,8 @@ export interface LogCopierOptions {
   readonly copyRest: () => Promise<unknown>;
   /** Pages in the log, about, from which on it is copied. */
   readonly pages: number;
+  /** Counts the pages in the log. */
+  readonly count: () => number;
   readonly log: Log | null;
 }
 
@@ -30,7 +34,7 @@ export class LogCopier {
   /** Pages in the log, about. */
   #pages = 0;
   #worker: Worker | null = null;
-  #settle: ((copied: LogCopied) => void) | null = null;
+  #settle: ((copied: LogCopied | 'ended') => void) | null = null;
   #running: Promise<void> | null = null;
   #isClosed = false;
 
@@ -41,7 +45,20 @@ export class LogCopier {
   /** A write with so many bytes of arguments went to the writer. */
   note(bytes: number): void {
     this.#pages += leastPages + (bytes * pagesPerPage) / pageBytes;
-    if (this.#pages < this.#options.pages || this.#isClosed) return;
+    this.#copyFrom(this.#options.pages);
+  }
+
+  /**
+   * A removal has ended: its arguments do not show how much it wrote. Small copies follow removals, because a commit
+   * waits for the disk while a large copy is written to it, and a slice of retention is bound to be short.
+   */
+  recount(): void {
+    this.#pages = this.#options.count();
+    this.#copyFrom(this.#options.pages * removalPart);
+  }
+
+  #copyFrom(pages: number): void {
+    if (this.#pages < pages || this.#isClosed) return;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
     });
@@ -73,7 +90,6 @@ export class LogCopier {
     const worker = this.#worker ?? this.#start();
     const copied = await new Promise<LogCopied | 'ended'>((resolve) => {
       this.#settle = resolve;
-      worker.once('exit', () => resolve('ended'));
       worker.postMessage('copy');
     });
     if (copied === 'ended') throw unavailable();
@@ -88,6 +104,7 @@ export class LogCopier {
     );
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = null;
+      this.#settle?.('ended');
     });
     // A hub that stops without closing its store does not wait for this thread.
     worker.unref();

@@ -175,10 +175,10 @@ export function serveWrites(
     } catch (error) {
       if (isCallMade) return commit([...taken], false, [], true);
       const failure = failureOf(error);
-      const made = taken.filter((call) => !isCheckpoint(call));
-      if (failure.trouble === 'full' && made.length > 1)
-        return made.flatMap((call) => commit([call], true, []));
-      return made.map(([id]) => [id, false, failure]);
+      const mutations = taken.filter((call) => !isCheckpoint(call));
+      if (failure.trouble === 'full' && mutations.length > 1)
+        return mutations.flatMap((call) => commit([call], true, []));
+      return mutations.map(([id]) => [id, false, failure]);
     }
   }
 

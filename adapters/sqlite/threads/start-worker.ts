@@ -1,9 +1,8 @@
-// Starts this folder's threads: the compiled file, or the source through tsx when this module runs from source.
+// Starts this folder's threads.
 import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { threadFile } from '../../threads/thread-file.ts';
 
-/** Loads TypeScript in a thread: tsx given by `--import` acts on main threads only. */
-const fromSource = (entry: URL): string =>
-  `import('tsx/esm/api').then(({ register }) => { register(); return import('${entry.href}'); });`;
+const isSource = import.meta.url.endsWith('.ts');
 
 /**
  * @param file the entry's name in this folder, without its ending
@@ -15,9 +14,7 @@ export function startWorker(
   workerData: object,
   resourceLimits: ResourceLimits = {},
 ): Worker {
-  const here = import.meta.url;
-  const how = { workerData, name, resourceLimits };
-  return here.endsWith('.ts')
-    ? new Worker(fromSource(new URL(`./${file}.ts`, here)), { ...how, eval: true, execArgv: [] })
-    : new Worker(new URL(`./${file}.js`, here), how);
+  const entry = threadFile(new URL(`./${file}.${isSource ? 'ts' : 'js'}`, import.meta.url));
+  // A loader of TypeScript among the options of this process is not for its threads.
+  return new Worker(entry, { workerData, name, resourceLimits, ...(isSource ? { execArgv: [] } : {}) });
 }

@@ -17,6 +17,7 @@ import type { SqliteStore, StoreName } from '../sync.ts';
 import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
 import { LogCopier } from './log-copier.ts';
+import { pagesToCopy } from './log-index.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
 import { SummaryFlush } from './summary-flush.ts';
@@ -60,6 +61,9 @@ const recoveryWrites: ReadonlyMap<string, 'purge' | 'sign-in'> = new Map([
   ['audit.append', 'sign-in'],
   ['events.purge', 'purge'],
 ]);
+
+/** Writes of many pages, whatever their arguments. */
+const removals: ReadonlySet<string> = new Set(['events.purge', 'events.erase', 'retention.remove']);
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads: ReadonlySet<string> = new Set([
@@ -136,6 +140,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       start: () => startWorker('log-thread', 'store-log', { path }, { maxYoungGenerationSizeMb: 1 }),
       copyRest: () => ask(writer, 'copyLog'),
       pages: checkpointPages * logPart,
+      count: () => pagesToCopy(path),
       log,
     });
   let copier: LogCopier | null = null;
@@ -254,6 +259,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     const answer = await recoverable(store, method, () =>
       marked(store, method, channelOf(store, method).call(store, method, args, bytes)),
     );
+    if (removals.has(`${store}.${method}`)) copier?.recount();
     if (store === 'events' && method === 'purge') await disk.purged();
     return answer;
   }

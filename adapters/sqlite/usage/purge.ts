@@ -77,7 +77,12 @@ export function usageRemover(db: Database, usage: UsageWriter) {
   function subtractPlaced(place: Place, removed: readonly Removed[]): void {
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
-    for (const { event } of removed) addPlaced(tools, versions, place, runOf(event));
+    addPlaced(
+      tools,
+      versions,
+      place,
+      removed.map(({ event }) => runOf(event)),
+    );
     const { tenant, agent, hour, env } = place;
     const key = [tenant, agent, hour, env];
     const where = 'WHERE tenant = ? AND agent = ? AND hour = ? AND env = ?';

@@ -46,6 +46,8 @@ export interface ContractUsageRow {
   last: number;
 }
 
+type Writable<T> = { -readonly [F in keyof T]: T[F] };
+
 /** What an event, or a part of one, adds to the statistics of a contract; negative when it goes. */
 export interface ContractUsageChange {
   readonly tenant: number;
@@ -70,36 +72,58 @@ export function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
 export const keyOf = ({ tenant, hour, env, agent }: Place, last: string): string =>
   `${tenant} ${hour} ${env} ${agent.length} ${agent}${last}`;
 
+// Written out, because copying a place by `...` costs more than all of its row.
+const newToolRow = ({ tenant, env, agent, hour }: Place, tool: string, last: number): ToolRow => ({
+  tenant,
+  env,
+  agent,
+  hour,
+  tool,
+  events: 0,
+  allowed: 0,
+  denied: 0,
+  observed: 0,
+  last,
+});
+const newVersionRow = (
+  { tenant, env, agent, hour }: Place,
+  version: string,
+  first: number,
+  last: number,
+): VersionRow => ({ tenant, env, agent, hour, version, events: 0, first, last });
+
+/**
+ * Adds runs of one place to the rows of its tools and versions. Runs of a place have few of both, so their rows are
+ * looked for among those of the runs before: making the key of a row costs more than all else.
+ */
 export function addPlaced(
   tools: Map<string, ToolRow>,
   versions: Map<string, VersionRow>,
   place: Place,
-  { tool, verdict, mode, version, count, first, last }: CountedRun,
-  placeKey = keyOf(place, ''),
+  runs: readonly CountedRun[],
 ): void {
-  const row = entryOf(tools, placeKey + tool, () => ({
-    ...place,
-    tool,
-    events: 0,
-    allowed: 0,
-    denied: 0,
-    observed: 0,
-    last,
-  }));
-  const as = countedAs(verdict, mode);
-  row.events += count;
-  if (as !== 'pending') row[as] += count;
-  row.last = Math.max(row.last, last);
-  const run = entryOf(versions, placeKey + version, () => ({
-    ...place,
-    version,
-    events: 0,
-    first,
-    last,
-  }));
-  run.events += count;
-  run.first = Math.min(run.first, first);
-  run.last = Math.max(run.last, last);
+  const placeKey = keyOf(place, '');
+  const toolRows: ToolRow[] = [];
+  const versionRows: VersionRow[] = [];
+  for (const { tool, verdict, mode, version, count, first, last } of runs) {
+    let row = toolRows.find((one) => one.tool === tool);
+    if (!row) {
+      row = entryOf(tools, placeKey + tool, () => newToolRow(place, tool, last));
+      toolRows.push(row);
+    }
+    const as = countedAs(verdict, mode);
+    row.events += count;
+    if (as !== 'pending') row[as] += count;
+    row.last = Math.max(row.last, last);
+    let run = versionRows.find((one) => one.version === version);
+    if (!run) {
+      run = entryOf(versions, placeKey + version, () => newVersionRow(place, version, first, last));
+      versionRows.push(run);
+    }
+    run.events += count;
+    run.first = Math.min(run.first, first);
+    run.last = Math.max(run.last, last);
+  }
 }
 
 /** Runs of one minute and contract together, whatever their tools and versions: contracts count them alike. */
@@ -116,6 +140,22 @@ export function runsOfContracts(runs: readonly CountedRun[]): readonly CountedRu
       like.count += run.count;
       like.last = Math.max(like.last, last);
     } else joined.push({ ...run });
+  }
+  return joined;
+}
+
+/** Changes of one environment with those of one minute and contract together. */
+export function joinChanges(changes: readonly ContractUsageChange[]): readonly ContractUsageChange[] {
+  const joined: Writable<ContractUsageChange>[] = [];
+  for (const change of changes) {
+    const minute = minuteOf(change.ts);
+    const like = joined.find((one) => one.name === change.name && minuteOf(one.ts) === minute);
+    if (like) {
+      like.events += change.events;
+      like.denied += change.denied;
+      like.observed += change.observed;
+      like.ts = Math.max(like.ts, change.ts);
+    } else joined.push({ ...change });
   }
   return joined;
 }

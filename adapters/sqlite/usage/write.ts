@@ -26,7 +26,7 @@ import {
   contractRow,
   entryOf,
   hourOf,
-  keyOf,
+  joinChanges,
   minuteOf,
   type Place,
   runsOfContracts,
@@ -229,10 +229,9 @@ export class UsageWriter {
   #foldOne({ place, runs, receivedAt }: Added): void {
     const { tools, versions, contracts } = this.#rows;
     this.#sweep(place.tenant, receivedAt);
-    const placeKey = keyOf(place, '');
-    for (const run of runs) addPlaced(tools, versions, place, run, placeKey);
-    for (const run of runsOfContracts(runs))
-      for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
+    addPlaced(tools, versions, place, runs);
+    const changes = runsOfContracts(runs).flatMap((run) => contractChanges(place, run, [], 1));
+    for (const change of joinChanges(changes)) this.gather(contracts, change);
   }
 
   /** A segment is stored in this transaction, and what it adds is gathered. */

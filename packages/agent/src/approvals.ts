@@ -321,7 +321,7 @@ export class HubApprovals implements ApprovalBackend {
     signal: AbortSignal,
   ): Promise<ApprovalOutcome | null> {
     const clock = this.#http.clock;
-    for (let seen = looked; ; ) {
+    for (let latest = looked; ; ) {
       const left = deadline - beforeDeadline - clock.monotonic();
       if (left <= 0) return null;
       const woken = new AbortController();
@@ -329,12 +329,12 @@ export class HubApprovals implements ApprovalBackend {
       const stop = AbortSignal.any([signal, woken.signal]);
       this.#asking.add(wake);
       try {
-        if (seen === this.#looks) await sleep(clock, Math.min(this.#pause, left), stop);
-        seen = this.#looks;
+        if (latest === this.#looks) await sleep(clock, Math.min(this.#pause, left), stop);
+        latest = this.#looks;
         const { status, decidedBy, reason } = await this.get(id, stop);
-        const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
-        if (known === 'timeout') return timedOut(effect);
-        if (known) return decision(known === 'approved', decidedBy, reason);
+        const outcomeStatus = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
+        if (outcomeStatus === 'timeout') return timedOut(effect);
+        if (outcomeStatus) return decision(outcomeStatus === 'approved', decidedBy, reason);
       } catch (failure) {
         if (signal.aborted) return null;
         if (woken.signal.aborted) continue;
@@ -364,14 +364,14 @@ export function localApproval(
           const ended = new AbortController();
           const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
           const late = sleep(clock, request.timeout * 1000, stop).then(() => timedOut(request.timeoutEffect));
-          const asked = Promise.resolve(ask(request, stop)).then((answer) =>
+          const answered = Promise.resolve(ask(request, stop)).then((answer) =>
             typeof answer === 'boolean'
               ? decision(answer, null, null)
               : decision(answer.approved, answer.decidedBy ?? null, answer.reason ?? null),
           );
-          asked.catch(() => {});
+          answered.catch(() => {});
           try {
-            return await Promise.race([late, asked]);
+            return await Promise.race([late, answered]);
           } finally {
             late.catch(() => {});
             ended.abort();

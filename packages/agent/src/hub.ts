@@ -97,12 +97,12 @@ export class HubClient {
 
   /** Delivers one batch of events. Any 2xx is success. */
   postEvents = async (events: readonly WireEvent[], manifest?: AgentManifest): Promise<void> => {
-    const told = manifest && {
+    const shortManifest = manifest && {
       agent_id: manifest.agentId,
       policy_version: manifest.policyVersion,
       contracts: manifest.contracts,
     };
-    const body = told ? { events, agent_manifest: told } : { events };
+    const body = shortManifest ? { events, agent_manifest: shortManifest } : { events };
     await this.http.request('POST', '/events', { body, parse: false });
   };
 
@@ -163,9 +163,9 @@ export function readBundle(body: unknown, fallbackName: string): FetchedBundle {
   };
 }
 
-function successionsOf(told: unknown): readonly Succession[] {
-  if (!Array.isArray(told)) return [];
-  return told.slice(-maxSuccessions).flatMap((one: unknown) => {
+function successionsOf(value: unknown): readonly Succession[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(-maxSuccessions).flatMap((one: unknown) => {
     const fields = (typeof one === 'object' && one !== null ? one : {}) as {
       readonly [name: string]: unknown;
     };

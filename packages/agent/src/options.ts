@@ -27,20 +27,20 @@ export function checkOptions<T extends object>(
     if (given[name] !== undefined) continue;
     throw new TypeError(`option ${where}${name} is not set`);
   }
-  const known = checks as { readonly [name: string]: Check };
+  const byName = checks as { readonly [name: string]: Check };
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(known, name)) throw unknownOption(where, name, Object.keys(known));
-    const expected = value === undefined ? null : (known[name]?.(value) ?? null);
+    if (!Object.hasOwn(byName, name)) throw unknownOption(where, name, Object.keys(byName));
+    const expected = value === undefined ? null : (byName[name]?.(value) ?? null);
     if (expected === null) continue;
     throw new TypeError(`option ${where}${name} must be ${expected}, but is ${kindOf(value)}`);
   }
 }
 
-function unknownOption(where: string, name: string, known: readonly string[]): TypeError {
+function unknownOption(where: string, name: string, names: readonly string[]): TypeError {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[_-]/g, '');
   const meant =
-    known.find((one) => plain(one) === plain(name)) ??
-    nearestWord(name, known, (one) => (one.length <= 4 ? 1 : one.length <= 8 ? 2 : 3));
+    names.find((one) => plain(one) === plain(name)) ??
+    nearestWord(name, names, (one) => (one.length <= 4 ? 1 : one.length <= 8 ? 2 : 3));
   return new TypeError(
     `there is no option ${where}${name}${meant === undefined ? '' : `; did you mean ${where}${meant}?`}`,
   );

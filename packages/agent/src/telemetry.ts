@@ -167,15 +167,15 @@ function recordAttributes(record: AuditRecord): Attributes {
   };
 }
 
-let found: Promise<Telemetry> | null = null;
+let loading: Promise<Telemetry> | null = null;
 
 /** Telemetry over the installed `@opentelemetry/api`; none, silently, when it is not installed. */
 export function installedTelemetry(): Promise<Telemetry> {
   // Not a literal, so that neither compiler nor bundler insists on the package.
   const name = ['@opentelemetry', 'api'].join('/');
-  found ??= import(name).then(
+  loading ??= import(name).then(
     (api: OpenTelemetryApi) => telemetryOf(api),
     () => noTelemetry,
   );
-  return found;
+  return loading;
 }

@@ -99,8 +99,8 @@ export const agents: Handlers<typeof agentRoutes> = {
     const { limit, cursor, env = null, bundle_name: bundleName = null } = query;
     const scope = { tenantId: caller.tenantId, list: 'agent_status' } as const;
     const start = cursor === undefined ? null : readPlace(openCursor(hub, scope, cursor));
-    const asked = { env, bundleName, limit, start };
-    const page = await hub.app.registrations.status(principalOf(caller), asked);
+    const request = { env, bundleName, limit, start };
+    const page = await hub.app.registrations.status(principalOf(caller), request);
     const next = page.next && { cursor: sealCursor(hub, scope, JSON.stringify(page.next)), limit };
     return new List(page.entries.map(renderStatus), next, { field: 'agents' });
   },

@@ -56,12 +56,12 @@ export const rules: Handlers<typeof ruleRoutes> = {
   async resolveRule({ app }, { params, query }, caller) {
     // None named means the rules of all.
     const env = query.env === undefined ? null : isEnv(query.env) ? query.env : 'unknown';
-    const found = await app.assignmentRules.resolve(principalOf(caller), params.agent_id, env);
+    const resolution = await app.assignmentRules.resolve(principalOf(caller), params.agent_id, env);
     return {
-      bundle_name: found.bundleName,
-      source: found.source,
-      rule_id: found.ruleId,
-      rule_pattern: found.rulePattern,
+      bundle_name: resolution.bundleName,
+      source: resolution.source,
+      rule_id: resolution.ruleId,
+      rule_pattern: resolution.rulePattern,
     };
   },
 };

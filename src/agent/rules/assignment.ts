@@ -49,9 +49,9 @@ interface CompiledRule {
   readonly matches: (agentId: string) => boolean;
 }
 
-const tagsMatch = (wanted: Tags | null, tags: Tags): boolean =>
-  wanted === null ||
-  Object.keys(wanted).every((key) => Object.hasOwn(tags, key) && tags[key] === wanted[key]);
+const tagsMatch = (required: Tags | null, tags: Tags): boolean =>
+  required === null ||
+  Object.keys(required).every((key) => Object.hasOwn(tags, key) && tags[key] === required[key]);
 
 /** Keeps at most `max` entries: what was set longest ago goes first. */
 function remember<V>(map: Map<string, V>, key: string, value: V, max: number): V {
@@ -81,14 +81,14 @@ export class RuleSet {
     answers: Map<string, Resolution>,
     name: number,
   ) {
-    const known = new Map(
+    const byAgent = new Map(
       before === null ? [] : before.#compiled.map(({ rule, matches }) => [rule.pattern, matches]),
     );
     this.rules = rules;
     this.#compiled = rules.map((rule) => ({
       rule,
       resolution: { bundleName: rule.bundleName, source: 'rule', ruleId: rule.id, rulePattern: rule.pattern },
-      matches: known.get(rule.pattern) ?? compileGlob(rule.pattern),
+      matches: byAgent.get(rule.pattern) ?? compileGlob(rule.pattern),
     }));
     this.#byTags = rules.some(({ tagMatch }) => tagMatch !== null);
     this.#answers = answers;
@@ -102,8 +102,8 @@ export class RuleSet {
     if (this.#compiled.length === 0) return unassigned;
     // Joined, because a template would keep its parts, each a string of its own, as long as the answer is remembered.
     const key = [this.#name, env ?? '', this.#byTags ? JSON.stringify(tags) : '', agentId].join('/');
-    const known = this.#answers.get(key);
-    if (known || key.length > maxName) return known ?? this.#search(assignee);
+    const cached = this.#answers.get(key);
+    if (cached || key.length > maxName) return cached ?? this.#search(assignee);
     return remember(this.#answers, key, this.#search(assignee), maxAnswers);
   }
 

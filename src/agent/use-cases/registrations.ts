@@ -125,8 +125,8 @@ export function createRegistrations(ports: Ports): Registrations {
     seenEnvs: readonly Env[],
   ): Promise<readonly Env[]> {
     const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
-    const seen = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
-    return seen.size === 0 ? environments : [...seen];
+    const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
+    return envs.size === 0 ? environments : [...envs];
   }
 
   /** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
@@ -152,12 +152,12 @@ export function createRegistrations(ports: Ports): Registrations {
   ): AuditNote {
     const [first = '', ...others] = agentIds;
     const agentId = others.length === 0 ? first : null;
-    const named = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
+    const subjectName = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
     const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
     return noteOf(ports, principal.tenantId, auditActor(principal), {
       action: 'agent.assigned',
       subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
-      summary: `${agentId === null ? named : `The agent ${named}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
+      summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
       details: {
         envs,
         agents: agentIds.length,
@@ -196,9 +196,9 @@ export function createRegistrations(ports: Ports): Registrations {
         rulesOf(tenantId),
         registrar.leftOut(tenantId),
       ]);
-      const seen = items.filter((one) => seesAgent(principal, one));
+      const visible = items.filter((one) => seesAgent(principal, one));
       return {
-        items: await resolveAll(rules, principal, seen),
+        items: await resolveAll(rules, principal, visible),
         more,
         leftOut,
         last: items.at(-1)?.agentId ?? null,

@@ -71,8 +71,8 @@ export function createRulings({
   /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
   async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
     const { tenantId, revisionHash, bundleName, version } = deployment;
-    const known = documents.get(revisionHash, 0);
-    if (known) return known;
+    const cached = documents.get(revisionHash, 0);
+    if (cached) return cached;
     const yaml = await store.bundles.yaml(tenantId, bundleName, version);
     if (yaml === null) return [];
     let contracts: readonly DeclaredContract[] = [];
@@ -115,11 +115,11 @@ export function createRulings({
     async inEnvironment(tenantId, env) {
       const current = await store.deployments.current(tenantId, env);
       const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
-      const known = new Map<string | null, Ruling | null>();
+      const rulingsOf = new Map<string | null, Ruling | null>();
       return {
         deployed,
         async of(bundleName) {
-          const before = known.get(bundleName);
+          const before = rulingsOf.get(bundleName);
           if (before !== undefined) return before;
           const wanted =
             bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
@@ -127,7 +127,7 @@ export function createRulings({
           // One after another: a tenant's documents are read on few threads.
           for (const one of wanted) rulings.push(await rulingOfDeployed(one));
           const ruling = rulings.length === 0 ? null : joined(rulings);
-          known.set(bundleName, ruling);
+          rulingsOf.set(bundleName, ruling);
           return ruling;
         },
       };

@@ -123,10 +123,10 @@ export class AgentStream {
     const due = this.#notCopied(joined.catchUp);
     // Assigned anew since it was admitted: that may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
-    const known = moved ? null : this.#node.updates.known(due);
-    if (known) {
+    const copies = moved ? null : this.#node.updates.known(due);
+    if (copies) {
       this.#sends(due);
-      return known;
+      return copies;
     }
     return this.#read(due, moved);
   }
@@ -137,9 +137,9 @@ export class AgentStream {
     const first = moved
       ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
-    const found = await Promise.all(due.map((deployment) => updates.of(deployment)));
+    const updatesDue = await Promise.all(due.map((deployment) => updates.of(deployment)));
     this.#sends(due);
-    return [...first, ...found.filter((due) => due !== null)];
+    return [...first, ...updatesDue.filter((due) => due !== null)];
   }
 
   #sends(due: readonly Deployment[]): void {
@@ -228,8 +228,8 @@ export class AgentStream {
       api,
       policyVersion,
     };
-    const told = fetched === null ? notice : { ...notice, fetched };
-    return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', told);
+    const withFetched = fetched === null ? notice : { ...notice, fetched };
+    return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', withFetched);
   }
 
   #reassigned({ bundleName, source }: Resolution): Announcement {

@@ -35,11 +35,11 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     },
 
     async fleetNow(tenantId, envs) {
-      const asked = await Promise.allSettled(
+      const answers = await Promise.allSettled(
         envs.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
       );
       return envs.flatMap((env, i) => {
-        const answer = asked[i];
+        const answer = answers[i];
         return answer?.status === 'fulfilled'
           ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
           : [];

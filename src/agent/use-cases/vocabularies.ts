@@ -56,7 +56,7 @@ export function createVocabularies({
   ): Promise<UnableAgents | null> {
     if (documentKind === null) return null;
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-    const found: string[] = [];
+    const givenAgents: string[] = [];
     const api = otherApi(documentKind);
     let after: string | null = null;
     let more = true;
@@ -72,14 +72,14 @@ export function createVocabularies({
         });
         for (const [i, { agentId, bundleName: assigned }] of agents.entries()) {
           const { streams = 0, bundleName: follows = null } = states[i] ?? {};
-          if (isGiven({ streams, follows, assigned })) found.push(agentId);
+          if (isGiven({ streams, follows, assigned })) givenAgents.push(agentId);
         }
       }
       looked += page.items.length;
       after = page.items.at(-1)?.agentId ?? null;
       more = page.more && after !== null;
     }
-    return summed(documentKind, found, more);
+    return summed(documentKind, givenAgents, more);
   }
 
   const quietly = (finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
@@ -108,7 +108,7 @@ export function createVocabularies({
       ),
 
     async ofAgents(tenantId, agentIds, bundleName) {
-      const given = new Map<DocumentKind, string[]>();
+      const byKind = new Map<DocumentKind, string[]>();
       const current = new Map<Env, Promise<Deployment | null>>();
       for (const agentId of [...agentIds].sort()) {
         const agent: Registration | null = await store.agents.get(tenantId, agentId);
@@ -118,9 +118,9 @@ export function createVocabularies({
         current.set(agent.lastEnv, known);
         const kind = (await known)?.documentKind ?? null;
         if (kind === null || canLoad(agent, kind)) continue;
-        given.set(kind, [...(given.get(kind) ?? []), agentId]);
+        byKind.set(kind, [...(byKind.get(kind) ?? []), agentId]);
       }
-      return [...given].flatMap(([kind, ids]) => summed(kind, ids, false) ?? []);
+      return [...byKind].flatMap(([kind, ids]) => summed(kind, ids, false) ?? []);
     },
   };
 }

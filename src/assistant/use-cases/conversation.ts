@@ -141,7 +141,7 @@ export function createAssistant(ports: Ports): Assistant {
   ): AsyncGenerator<AssistEvent> {
     const mark = secrets.token(9);
     const withTools = takesTools(question.target.provider);
-    const said: AiMessage[] = [await contextOf(principal, currentYaml, mark), ...messages];
+    const thread: AiMessage[] = [await contextOf(principal, currentYaml, mark), ...messages];
     let callsLeft = withTools ? maxCalls : 0;
     for (let left = maxRounds; left > 0; left--) {
       // Without tools in the last round the model has to answer.
@@ -149,7 +149,7 @@ export function createAssistant(ports: Ports): Assistant {
       const system = systemPrompt(mark, withTools);
       const { text, calls } = yield* round(question, {
         system,
-        messages: said,
+        messages: thread,
         tools,
         maxTokens: assistTokens,
       });
@@ -167,7 +167,7 @@ export function createAssistant(ports: Ports): Assistant {
         yield { kind: 'toolEnded', id, tool, result, durationMs: Math.round(clock.monotonic() - begun) };
         results.push({ id, content: JSON.stringify(result).slice(0, maxResult) });
       }
-      said.push({ role: 'assistant', content: text, calls }, { role: 'tools', results });
+      thread.push({ role: 'assistant', content: text, calls }, { role: 'tools', results });
     }
   }
 

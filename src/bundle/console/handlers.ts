@@ -126,27 +126,27 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     const { limit, cursor } = query;
     const scope = { tenantId: caller.tenantId, list: 'rollout' } as const;
     const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
-    const found = await hub.app.deployments.rollout(principalOf(caller), params.deployment_id, {
+    const rollout = await hub.app.deployments.rollout(principalOf(caller), params.deployment_id, {
       limit,
       after,
     });
-    const last = found.more ? found.rest.at(-1) : undefined;
+    const last = rollout.more ? rollout.rest.at(-1) : undefined;
     return {
-      deployment: renderDeployment(found.deployment),
-      current: found.isCurrent,
-      connected: found.connected,
-      running: found.running,
-      behind: found.behind,
-      unknown: found.unknown,
-      versions: found.versions.map(({ policyVersion, agents }) => ({
+      deployment: renderDeployment(rollout.deployment),
+      current: rollout.isCurrent,
+      connected: rollout.connected,
+      running: rollout.running,
+      behind: rollout.behind,
+      unknown: rollout.unknown,
+      versions: rollout.versions.map(({ policyVersion, agents }) => ({
         policy_version: policyVersion,
-        version: found.versionOf(policyVersion),
+        version: rollout.versionOf(policyVersion),
         agents,
       })),
-      agents: found.rest.map(({ agentId, policyVersion, connectedAt }) => ({
+      agents: rollout.rest.map(({ agentId, policyVersion, connectedAt }) => ({
         agent_id: agentId,
         policy_version: policyVersion,
-        version: found.versionOf(policyVersion),
+        version: rollout.versionOf(policyVersion),
         connected_at: iso(connectedAt),
       })),
       next_cursor: last ? sealCursor(hub, scope, last.agentId) : null,

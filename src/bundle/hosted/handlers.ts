@@ -18,8 +18,8 @@ const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
 
 export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   async hostedListRulesets({ app }, { query }, caller) {
-    const found = await app.rulesets.list(principalOf(caller), query);
-    const rows = found.items.map(({ latest, versionCount, updatedAt, deployments }) => ({
+    const list = await app.rulesets.list(principalOf(caller), query);
+    const rows = list.items.map(({ latest, versionCount, updatedAt, deployments }) => ({
       name: latest.name,
       latest_version: latest.version,
       version_count: versionCount,
@@ -34,13 +34,13 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       })),
       updated_at: micros(updatedAt),
     }));
-    const { items, ...page } = pageOf(rows, query, found.more);
+    const { items, ...page } = pageOf(rows, query, list.more);
     return { rulesets: items, ...page };
   },
 
   async hostedGetRuleset(hub, { params }, caller, request) {
-    const found = await hub.app.rulesets.version(principalOf(caller), params.name, null);
-    return detail(hub, found, request.header('if-none-match'));
+    const version = await hub.app.rulesets.version(principalOf(caller), params.name, null);
+    return detail(hub, version, request.header('if-none-match'));
   },
 
   async hostedPutRuleset(hub, { params, query, body }, caller, request) {
@@ -60,8 +60,8 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
-    const made = found.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
-    const unable = made ? await hub.app.vocabularies.ofDeployment(made) : null;
+    const deployed = found.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
+    const unable = deployed ? await hub.app.vocabularies.ofDeployment(deployed) : null;
     return new Reply(
       { ...record(hub, found), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },
       { status: created ? 201 : 200, headers: { ETag: tagOf(found.bundle.revisionHash) } },
@@ -79,8 +79,8 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   },
 
   async hostedRulesetVersion(hub, { params }, caller, request) {
-    const found = await hub.app.rulesets.version(principalOf(caller), params.name, params.version);
-    return detail(hub, found, request.header('if-none-match'));
+    const version = await hub.app.rulesets.version(principalOf(caller), params.name, params.version);
+    return detail(hub, version, request.header('if-none-match'));
   },
 
   async hostedDeployRuleset({ app }, { params, query }, caller) {
@@ -186,13 +186,13 @@ type Detail = ReturnType<typeof record> & { readonly yaml_content: string };
 
 function detail(
   hub: Pick<Hub, 'secrets'>,
-  found: RulesetVersion & { readonly yaml: Uint8Array },
+  version: RulesetVersion & { readonly yaml: Uint8Array },
   ifNoneMatch: string | null,
 ): Reply<Detail> {
-  const headers = { ETag: tagOf(found.bundle.revisionHash) };
-  if (isKnown(ifNoneMatch, found.bundle.revisionHash)) return unchanged(headers);
-  const yaml_content = Buffer.from(found.yaml).toString('utf8');
-  return new Reply({ ...record(hub, found), yaml_content }, { headers });
+  const headers = { ETag: tagOf(version.bundle.revisionHash) };
+  if (isKnown(ifNoneMatch, version.bundle.revisionHash)) return unchanged(headers);
+  const yaml_content = Buffer.from(version.yaml).toString('utf8');
+  return new Reply({ ...record(hub, version), yaml_content }, { headers });
 }
 
 /** 304 has no body, whatever the route declares. */

@@ -105,10 +105,10 @@ export function createBundles({
 
     async list(principal, page) {
       const { tenantId, env } = principal;
-      const found = await bundles.summaries(tenantId, env, page);
-      if (visibleEnvs(principal) === null || env !== null) return found;
+      const summaries = await bundles.summaries(tenantId, env, page);
+      if (visibleEnvs(principal) === null || env !== null) return summaries;
       const current = (await deployments.currentAll(tenantId)).filter((one) => seesEnv(principal, one.env));
-      return { ...found, items: found.items.map((bundle) => asSeen(bundle, current)) };
+      return { ...summaries, items: summaries.items.map((bundle) => asSeen(bundle, current)) };
     },
 
     async versions(principal, name, page) {

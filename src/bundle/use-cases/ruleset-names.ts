@@ -22,12 +22,12 @@ const maxRemembered = 10_000;
 const hash = /^[0-9a-f]{64}$/;
 
 export function createRulesetNames({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): RulesetNames {
-  const known = new BoundedMap<Promise<RulesetVersionKey | null>>(maxRemembered);
+  const names = new BoundedMap<Promise<RulesetVersionKey | null>>(maxRemembered);
 
   async function find(tenantId: string, env: Env, policyVersion: string): Promise<RulesetVersionKey | null> {
-    const found = await store.bundles.byRevision(tenantId, policyVersion);
-    const [newest] = found;
-    if (!newest || found.every(({ name }) => name === newest.name)) return newest ?? null;
+    const versions = await store.bundles.byRevision(tenantId, policyVersion);
+    const [newest] = versions;
+    if (!newest || versions.every(({ name }) => name === newest.name)) return newest ?? null;
     const deployed = await store.deployments.current(tenantId, env);
     const here = deployed.find(({ revisionHash }) => revisionHash === policyVersion);
     return here ? { name: here.bundleName, version: here.version } : newest;
@@ -38,13 +38,13 @@ export function createRulesetNames({ store, clock }: Pick<AppPorts, 'store' | 'c
       if (policyVersion === null || !hash.test(policyVersion)) return null;
       const now = clock.monotonic();
       const key = `${tenantId}/${env}/${policyVersion}`;
-      const before = known.get(key, now);
+      const before = names.get(key, now);
       if (before) return before;
-      const asked = find(tenantId, env, policyVersion);
-      known.set(key, asked, now + rememberedMs);
+      const lookup = find(tenantId, env, policyVersion);
+      names.set(key, lookup, now + rememberedMs);
       // A failure is nobody's answer but that of those who wait for it.
-      asked.catch(() => known.delete(key));
-      return asked;
+      lookup.catch(() => names.delete(key));
+      return lookup;
     },
   };
 }

@@ -62,7 +62,7 @@ export interface Rulesets {
    * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
    *   (version_precondition_failed), unavailable
    */
-  put(principal: Principal, wanted: Put): Promise<PutRuleset>;
+  put(principal: Principal, upload: Put): Promise<PutRuleset>;
   /** By name. */
   list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>>;
   /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
@@ -196,8 +196,8 @@ export function createRulesets(ports: Ports): Rulesets {
   }
 
   return {
-    async put(principal, wanted) {
-      const { name, yaml, env, force } = wanted;
+    async put(principal, upload) {
+      const { name, yaml, env, force } = upload;
       requireRole(principal, force ? 'admin' : 'operator');
       if (env !== null) await ports.environments.requireChange(principal, [env]);
       const { tenantId } = principal;
@@ -212,7 +212,7 @@ export function createRulesets(ports: Ports): Rulesets {
       }
       const text = textOf(yaml);
       const { warnings, outline } = await inspect(tenantId, name, text, force);
-      const { bundle, created } = await save(principal, wanted, outline);
+      const { bundle, created } = await save(principal, upload, outline);
       if (env !== null) {
         const current = await store.deployments.currentOf(tenantId, env, name);
         if (current?.revisionHash !== bundle.revisionHash) {
@@ -222,13 +222,13 @@ export function createRulesets(ports: Ports): Rulesets {
             documentKind: documentKindOf(outline.kind, settings.wire),
             deployedBy: actorName(principal.actor),
             forced: warnings.some(isError),
-            reason: wanted.reason,
+            reason: upload.reason,
             actor: auditActor(principal),
           });
         }
       }
-      const found = await withDeployments(principal, bundle, await currentOf(principal, name));
-      return { ...found, created, warnings };
+      const ruleset = await withDeployments(principal, bundle, await currentOf(principal, name));
+      return { ...ruleset, created, warnings };
     },
 
     async list(principal, page) {
@@ -263,12 +263,12 @@ export function createRulesets(ports: Ports): Rulesets {
     async versions(principal, name, page) {
       const { tenantId, env } = principal;
       const current = await currentOf(principal, name);
-      const found = await bundles.versions(tenantId, name, page);
-      if (found.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
+      const versions = await bundles.versions(tenantId, name, page);
+      if (versions.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
       const items = await Promise.all(
-        found.items.map((bundle) => withDeployments(principal, bundle, current)),
+        versions.items.map((bundle) => withDeployments(principal, bundle, current)),
       );
-      return { ...found, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
+      return { ...versions, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
     },
   };
 }

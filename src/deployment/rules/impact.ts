@@ -55,10 +55,10 @@ const opposite = (direction: Direction): Direction =>
 
 /** The common direction of several differences. */
 function together(directions: readonly Direction[]): Direction {
-  const found = new Set(directions.filter((direction) => direction !== 'same'));
-  const judged = [...found].filter((direction) => direction !== 'neutral');
+  const changed = new Set(directions.filter((direction) => direction !== 'same'));
+  const judged = [...changed].filter((direction) => direction !== 'neutral');
   if (judged.length > 1) return 'changed';
-  return judged[0] ?? (found.size > 0 ? 'neutral' : 'same');
+  return judged[0] ?? (changed.size > 0 ? 'neutral' : 'same');
 }
 
 /** `tightened` when the second holds all of the first and more. */

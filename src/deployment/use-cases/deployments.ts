@@ -169,11 +169,11 @@ export function createDeployments({
   const order = (
     tenantId: string,
     env: Env,
-    { ifMatch = null, ...wanted }: DeployOrder,
+    { ifMatch = null, ...deployment }: DeployOrder,
   ): Promise<Deployment> =>
     actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
       id: secrets.uuid(),
-      ...wanted,
+      ...deployment,
       ...(ifMatch === null ? {} : { ifMatch }),
     });
 
@@ -220,7 +220,8 @@ export function createDeployments({
 
   return {
     kindOf,
-    deployTo: (tenantId, env, wanted) => counted(meters, env, 'deployed', () => order(tenantId, env, wanted)),
+    deployTo: (tenantId, env, request) =>
+      counted(meters, env, 'deployed', () => order(tenantId, env, request)),
     async requireRunning(tenantId, env, bundleName, ifMatch) {
       if (ifMatch === null) return;
       const current = await store.deployments.currentOf(tenantId, env, bundleName);

@@ -50,19 +50,19 @@ export class Updates {
     if (entry) this.#entries.delete(id);
     else entry = { made: this.#make(deployment), due: null, bytes: 0 };
     this.#entries.set(id, entry);
-    const made = await entry.made.catch((error) => {
+    const copy = await entry.made.catch((error) => {
       if (this.#entries.get(id) === entry) this.#drop(id);
       throw error;
     });
     // One that gave way while it was being made has no place here any more.
     if (this.#entries.get(id) === entry) {
-      if (made === null) this.#drop(id);
+      if (copy === null) this.#drop(id);
       else {
-        entry.due = made.due;
-        this.#weigh(entry, made.bytes);
+        entry.due = copy.due;
+        this.#weigh(entry, copy.bytes);
       }
     }
-    return made?.due ?? null;
+    return copy?.due ?? null;
   }
 
   async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {

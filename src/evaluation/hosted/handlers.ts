@@ -50,26 +50,26 @@ const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
   policy_error: policyError,
 });
 
-function render(found: Replay): z.input<typeof hostedReplay> {
-  const { totals } = found;
+function render(replay: Replay): z.input<typeof hostedReplay> {
+  const { totals } = replay;
   // The request asks for a base.
-  if (!found.base) throw new HubError('internal', 'A replay without a base.');
+  if (!replay.base) throw new HubError('internal', 'A replay without a base.');
   return {
-    ...renderFrame(found, micros),
-    base: renderSide(found.base),
+    ...renderFrame(replay, micros),
+    base: renderSide(replay.base),
     totals: {
       sessions: totals.sessions,
       calls: totals.calls,
       ...totals.changes,
       uncertain: totals.uncertain,
       errors: totals.errors,
-      by_rule: found.byRule.map(({ ruleId, base, candidate }) => ({
+      by_rule: replay.byRule.map(({ ruleId, base, candidate }) => ({
         rule_id: ruleId,
         base_hits: base,
         candidate_hits: candidate,
       })),
     },
-    results: found.results.map(({ call, base, candidate, change, doubts }) => ({
+    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
       ...renderCall(call, micros),
       recorded_action: call.recordedAction,
       base: judgement(base),
@@ -78,6 +78,6 @@ function render(found: Replay): z.input<typeof hostedReplay> {
       uncertain: doubts.length > 0,
       uncertain_because: [...doubts],
     })),
-    skipped_rules: found.skippedRules,
+    skipped_rules: replay.skippedRules,
   };
 }

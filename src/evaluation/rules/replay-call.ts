@@ -176,11 +176,11 @@ export class ReplayCalls {
 
   /** An event that came before those of its call that were seen. */
   #join(place: number, event: StoredEvent, words: readonly string[]): void {
-    const known = this.#entries[place];
-    if (!known) return;
-    for (const word of words) known.words.add(word);
-    const first = entryOf(event, known.callId, known.words);
-    this.#entries[place] = { ...first, reported: known.reported ?? first.reported };
+    const entry = this.#entries[place];
+    if (!entry) return;
+    for (const word of words) entry.words.add(word);
+    const first = entryOf(event, entry.callId, entry.words);
+    this.#entries[place] = { ...first, reported: entry.reported ?? first.reported };
   }
 
   /** Counters of the session before each call, in the order of `calls`; null for a call without a session. */
@@ -218,15 +218,15 @@ export class ReplayCalls {
   }
 
   #bySession(): ReadonlyMap<string, number[]> {
-    const found = new Map<string, number[]>();
+    const positions = new Map<string, number[]>();
     for (const [place, { agentId, sessionId }] of this.#entries.entries()) {
       if (sessionId === null) continue;
       const key = sessionKey({ agentId, sessionId });
-      const places = found.get(key);
+      const places = positions.get(key);
       if (places) places.push(place);
-      else found.set(key, [place]);
+      else positions.set(key, [place]);
     }
-    return found;
+    return positions;
   }
 }
 

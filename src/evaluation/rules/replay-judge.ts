@@ -127,16 +127,22 @@ const toolCall = ({ tool, args, environment, principal }: ReplayCall): ToolCall 
 
 function judgementOf({ verdict, mode, name, reason, records, shadows, policyError }: Decision): Judgement {
   // The cut may leave half of a surrogate pair.
-  const told = (message: string | null): string | null =>
+  const withoutSecrets = (message: string | null): string | null =>
     message?.slice(0, maxMessage).replace(/[\ud800-\udbff]$/, '') ?? null;
-  if (verdict === 'approve') return { decision: 'ask', ruleId: name, message: told(reason), policyError };
+  if (verdict === 'approve')
+    return { decision: 'ask', ruleId: name, message: withoutSecrets(reason), policyError };
   if (verdict === 'deny') {
     const decision = mode === 'observe' ? 'would_block' : 'block';
-    return { decision, ruleId: name, message: told(reason), policyError };
+    return { decision, ruleId: name, message: withoutSecrets(reason), policyError };
   }
   const observed = [...records, ...shadows].find((record) => record.observed);
   return observed
-    ? { decision: 'would_block', ruleId: observed.name, message: told(observed.message), policyError }
+    ? {
+        decision: 'would_block',
+        ruleId: observed.name,
+        message: withoutSecrets(observed.message),
+        policyError,
+      }
     : { ...passed, policyError };
 }
 
@@ -150,7 +156,7 @@ interface Look {
 }
 
 const maxTools = 1000;
-const known = new Set(['environment', 'tool', 'args', 'principal', 'output', 'result', 'env', 'metadata']);
+const roots = new Set(['environment', 'tool', 'args', 'principal', 'output', 'result', 'env', 'metadata']);
 
 /** Tools come again and again: what their rules look at is found once. */
 function looks(bundle: CompiledBundle, words: OwnWords): (tool: string) => Look {
@@ -181,7 +187,7 @@ function lookOf(
       if (root === 'args') args.push(path);
       if (root === 'principal') principal.push(path);
       if (root === 'env' || root === 'metadata') always.add(root);
-      if (own.operators.has(operator) || (own.selectors.has(root) && !known.has(root))) always.add('custom');
+      if (own.operators.has(operator) || (own.selectors.has(root) && !roots.has(root))) always.add('custom');
     }
   }
   return { always: [...always], args, principal };
@@ -194,7 +200,7 @@ export function isUncertain(
   words: OwnWords,
 ): boolean {
   const [root = '', ...path] = selector.split('.');
-  if (words.operators.includes(operator) || !known.has(root)) return true;
+  if (words.operators.includes(operator) || !roots.has(root)) return true;
   if (root === 'tool') return call.missing.includes('tool');
   if (root === 'args') return call.missing.includes('arguments') || isHidden(call.args, path, call.cut);
   if (root === 'principal')

@@ -120,9 +120,9 @@ export function reportOf(
   let [uncertain, errors, leftOut, bytes] = [0, 0, 0, 0];
   const hit = (side: 'base' | 'candidate', { ruleId }: Judgement): void => {
     if (ruleId === null) return;
-    const found = hits.get(ruleId) ?? { base: 0, candidate: 0 };
-    found[side]++;
-    hits.set(ruleId, found);
+    const counts = hits.get(ruleId) ?? { base: 0, candidate: 0 };
+    counts[side]++;
+    hits.set(ruleId, counts);
   };
   for (const [place, call] of calls.entries()) {
     const result = resultOf(call, judgedAt(place));

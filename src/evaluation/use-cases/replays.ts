@@ -257,14 +257,14 @@ export function createReplays(ports: Ports): Replays {
             ...(agentId === null ? {} : { agentId }),
             ...(sessionId === null ? {} : { sessionId }),
           };
-          const found = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
-          const seen = found.calls.calls;
-          const counters = found.calls.counters();
-          const counted = seen.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
+          const result = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
+          const calls = result.calls.calls;
+          const counters = result.calls.counters();
+          const counted = calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
           const limited = await replayer.limits(tenantId, documents, counted);
           const report = reportOf(
-            seen,
-            (place) => judgedAt(found.judged[place], limited.judged[place]),
+            calls,
+            (place) => judgedAt(result.judged[place], limited.judged[place]),
             request,
           );
           return {
@@ -273,12 +273,12 @@ export function createReplays(ports: Ports): Replays {
             base: base && sideOf(base),
             candidate: sideOf(candidate),
             window: { since, until, env },
-            callsSeen: seen.length,
-            callsInWindow: found.isWhole
-              ? seen.length
-              : Math.max(seen.length, await store.events.count(tenantId, filter)),
+            callsSeen: calls.length,
+            callsInWindow: result.isWhole
+              ? calls.length
+              : Math.max(calls.length, await store.events.count(tenantId, filter)),
             skippedRules: outline.skipped,
-            truncated: found.truncated,
+            truncated: result.truncated,
           };
         }),
       );

@@ -38,8 +38,8 @@ export function createRecentToolSettings({
   return {
     async get(tenantId) {
       const now = clock.monotonic();
-      const known = read.get(tenantId, now);
-      if (known !== undefined) return known === 'none' ? null : known;
+      const cached = read.get(tenantId, now);
+      if (cached !== undefined) return cached === 'none' ? null : cached;
       const setting = await store.settings.get(tenantId, 'tools');
       read.set(tenantId, setting ?? 'none', now + recentMs);
       return setting;

@@ -4,19 +4,19 @@ import type { SeenCall } from '../rules/replay-call.ts';
 import type { Replay } from '../use-cases/replays.ts';
 
 /** What stands beside the results. @param time how the API writes one */
-export const renderFrame = (found: Replay, time = iso) => ({
-  name: found.name,
-  candidate: renderSide(found.candidate),
+export const renderFrame = (replay: Replay, time = iso) => ({
+  name: replay.name,
+  candidate: renderSide(replay.candidate),
   window: {
-    since: time(found.window.since),
-    until: time(found.window.until),
-    env: found.window.env,
+    since: time(replay.window.since),
+    until: time(replay.window.until),
+    env: replay.window.env,
   },
-  calls_seen: found.callsSeen,
-  calls_in_window: found.callsInWindow,
-  truncated: found.truncated,
-  results_left_out: found.leftOut,
-  sessions: found.sessions.map(({ agentId, sessionId, calls, changed }) => ({
+  calls_seen: replay.callsSeen,
+  calls_in_window: replay.callsInWindow,
+  truncated: replay.truncated,
+  results_left_out: replay.leftOut,
+  sessions: replay.sessions.map(({ agentId, sessionId, calls, changed }) => ({
     agent_id: agentId,
     session_id: sessionId,
     calls,

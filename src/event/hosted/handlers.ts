@@ -90,8 +90,8 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
 function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch> {
   const parts = new Map<Env, { events: EventInput[]; places: number[] }>();
   for (const [i, event] of batch.events.entries()) {
-    const said = event.payload?.environment;
-    const env = caller.env ?? (isEnv(said) ? said : 'production');
+    const environment = event.payload?.environment;
+    const env = caller.env ?? (isEnv(environment) ? environment : 'production');
     const part = parts.get(env) ?? { events: [], places: [] };
     part.events.push(event);
     part.places.push(batch.places[i] ?? i);
@@ -130,11 +130,12 @@ export function filterOf(query: Query, caller: Reader): EventFilter | null {
     ]);
   }
   const own = caller.kind === 'hostedKey' ? caller.env : null;
-  const asked = query.environment;
-  if (asked !== undefined && (!isEnv(asked) || (own !== null && asked !== own))) return null;
+  const environment = query.environment;
+  if (environment !== undefined && (!isEnv(environment) || (own !== null && environment !== own)))
+    return null;
   const { since, until } = query;
   return {
-    env: own ?? environments.find((env) => env === asked) ?? null,
+    env: own ?? environments.find((env) => env === environment) ?? null,
     ...omitUndefined({
       agentId: agentSeen(caller, query.agent_id),
       sessionId: query.session_id,
@@ -212,7 +213,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);
   const policyVersion = policyVersionOf(event);
-  const said = payload?.environment;
+  const environment = payload?.environment;
   return {
     side_effect: null,
     principal: null,
@@ -237,7 +238,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     action,
     mode: event.mode,
     timestamp: micros(event.timestamp),
-    environment: typeof said === 'string' && said !== '' ? said : event.env,
+    environment: typeof environment === 'string' && environment !== '' ? environment : event.env,
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
     run_id: payload?.run_id || null,

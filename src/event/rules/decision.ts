@@ -79,17 +79,18 @@ const consoleWords: { readonly [word: string]: string } = {
   call_approval_blocked: 'call_approval_denied',
 };
 
-const own = <T>(map: { readonly [key: string]: T }, key: string): T | undefined =>
-  Object.hasOwn(map, key) ? map[key] : undefined;
+// Maps, because each event is looked up several times.
+const actionOfWord = new Map(Object.entries(synonyms));
+const wordOfAction = new Map(Object.entries(consoleWords));
+const classOfAction = new Map<string, DecisionClass>(Object.entries(classes));
 
 /** The hosted word for what an event reports; a word that the hub does not know stays as it is. */
-export const actionOf = (verdict: string): string => own(synonyms, verdict) ?? verdict;
+export const actionOf = (verdict: string): string => actionOfWord.get(verdict) ?? verdict;
 
 /** The console's word for an action. */
-export const consoleVerdict = (action: string): string => own(consoleWords, action) ?? action;
+export const consoleVerdict = (action: string): string => wordOfAction.get(action) ?? action;
 
-export const classOf = (verdict: string): DecisionClass =>
-  own<DecisionClass>(classes, actionOf(verdict)) ?? 'other';
+export const classOf = (verdict: string): DecisionClass => classOfAction.get(actionOf(verdict)) ?? 'other';
 
 /** Every word that is stored for one of the actions that `wanted` accepts. */
 const wordsWhere = (wanted: (action: DecisionAction) => boolean): readonly string[] => [

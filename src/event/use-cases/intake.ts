@@ -126,8 +126,8 @@ export function createEventIntake(ports: Ports): EventIntake {
     const { tenantId, env, actor } = principal;
     const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
     const requestAgent = agentOf(principal);
-    const events = sentBy(requestAgent, batch.events);
-    const sender = events === batch.events ? undefined : requestAgent;
+    const { events } = batch;
+    const sender = events.every((event) => event.agent_id === requestAgent) ? undefined : requestAgent;
     const place = { tenantId, env, receivedAt };
     const sizes = sizesOf(batch);
     const { sent } = batch;
@@ -268,12 +268,6 @@ function partsOf(events: readonly EventInput[], sizes: readonly number[] | null)
   parts.push(events.slice(from));
   return parts;
 }
-
-/** A key may write events of any agent: those of another than the request's own say whose request it was. */
-const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
-  events.every((event) => event.agent_id === sender)
-    ? events
-    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
 
 /** The agents of these events that are in the set; they leave it. */
 function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): readonly string[] {

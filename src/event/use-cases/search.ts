@@ -83,18 +83,18 @@ export function createEventSearches(ports: Pick<AppPorts, 'store' | 'clock'>): E
     read: createQueryReader(ports),
 
     async page(principal, filter, limit, from, order, budgetMs = defaultBudgetMs) {
-      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
-      if (readsPayloads(seen)) return scans.page(principal, seen, limit, from, budgetMs);
-      return events.search(principal.tenantId, seen, limit, from, order);
+      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
+      if (readsPayloads(visible)) return scans.page(principal, visible, limit, from, budgetMs);
+      return events.search(principal.tenantId, visible, limit, from, order);
     },
 
     async skip(principal, filter, count, order) {
-      const seen = eventsSeenBy(principal, filter);
+      const visible = eventsSeenBy(principal, filter);
       let from: string | null = null;
       for (let left = count; left > 0; ) {
         const page = await events.search(
           principal.tenantId,
-          seen,
+          visible,
           Math.min(left, skippedAtOnce),
           from,
           order,
@@ -115,14 +115,14 @@ export function createEventSearches(ports: Pick<AppPorts, 'store' | 'clock'>): E
     },
 
     async facets(principal, filter, budgetMs = defaultBudgetMs) {
-      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
-      if (readsPayloads(seen)) return scans.facets(principal, seen, facetLimit, budgetMs);
-      return events.facets(principal.tenantId, seen, facetLimit);
+      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
+      if (readsPayloads(visible)) return scans.facets(principal, visible, facetLimit, budgetMs);
+      return events.facets(principal.tenantId, visible, facetLimit);
     },
 
     async histogram(principal, filter, bucketSeconds, budgetMs = defaultBudgetMs) {
       const { since, until } = filter;
-      const seen = narrowedByQuery(eventsSeenBy(principal, filter));
+      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
       const bucketMs = bucketSeconds * 1000;
       if (until <= since) return { buckets: [] };
       if ((until - since) / bucketMs > maxBuckets) {
@@ -137,8 +137,8 @@ export function createEventSearches(ports: Pick<AppPorts, 'store' | 'clock'>): E
           `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
         );
       }
-      if (readsPayloads(seen)) return scans.histogram(principal, seen, bucketMs, budgetMs);
-      return { buckets: await events.histogram(principal.tenantId, seen, bucketMs) };
+      if (readsPayloads(visible)) return scans.histogram(principal, visible, bucketMs, budgetMs);
+      return { buckets: await events.histogram(principal.tenantId, visible, bucketMs) };
     },
   };
 }

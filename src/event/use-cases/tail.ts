@@ -149,10 +149,10 @@ class Reader {
 
   async #start(): Promise<void> {
     const { broadcast, clock } = this.#ports;
-    let told = clock.monotonic();
-    let looked = told;
+    let toldAt = clock.monotonic();
+    let looked = toldAt;
     const wake = (): void => {
-      told = clock.monotonic();
+      toldAt = clock.monotonic();
       void this.#looks.ask();
     };
     const following = await broadcast.follow(eventsOf(this.#tenantId), wake, wake);
@@ -161,7 +161,7 @@ class Reader {
     await this.#skip();
     this.#timer = clock.every(lookMs, () => {
       const now = clock.monotonic();
-      if (now - told >= lateMs && now - looked < idleLookMs) return;
+      if (now - toldAt >= lateMs && now - looked < idleLookMs) return;
       looked = now;
       this.#everything = true;
       void this.#looks.ask();
@@ -207,7 +207,7 @@ class Reader {
     // Events stored during this read are announced, or found by the next one.
     const newest = all ? await store.events.newestSeq() : null;
     let after = all || this.#given.size <= maxReread ? this.#floor : this.head;
-    let found = false;
+    let isFound = false;
     for (let more = true; more && !this.#stopped; ) {
       const page = await store.events.arrivals(this.#tenantId, after, pageSize);
       const last = page.events.at(-1);
@@ -219,11 +219,11 @@ class Reader {
       if (last) after = more && last.seq - 1 > after ? last.seq - 1 : last.seq;
       this.head = Math.max(this.head, last?.seq ?? 0);
       if (fresh.length === 0) continue;
-      found = true;
+      isFound = true;
       await Promise.all([...this.listeners].map((listener) => listener.take(fresh)));
       if (this.#given.size > maxGiven) await this.#settle();
     }
-    if (newest !== null && !found) this.head = Math.max(this.head, newest);
+    if (newest !== null && !isFound) this.head = Math.max(this.head, newest);
     await this.#settle();
   }
 
@@ -246,7 +246,7 @@ class Reader {
 }
 
 function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max: number): Missed {
-  const given = new Set<string>();
+  const ids = new Set<string>();
   let after: number | null = null;
   let last = seq;
   let looked = 0;
@@ -261,7 +261,7 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max
       }
       for (;;) {
         const page = await store.events.arrivals(tenantId, after, pageSize);
-        const events = page.events.filter(({ id }) => !given.has(id));
+        const events = page.events.filter(({ id }) => !ids.has(id));
         const end = page.events.at(-1);
         looked += events.length;
         const tooOld = events.some(({ createdAt }) => createdAt < clock.now() - maxMissedMs);
@@ -269,7 +269,7 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max
           isGone = true;
           return 'gone';
         }
-        for (const { id } of events) given.add(id);
+        for (const { id } of events) ids.add(id);
         if (end) {
           after = page.more && end.seq - 1 > after ? end.seq - 1 : end.seq;
           last = Math.max(last, end.seq);

@@ -16,8 +16,6 @@ type Translating = Pick<AppPorts, 'clock' | 'health' | 'log' | 'messengers' | 's
 
 export interface Hub extends Translating {
   readonly app: App;
-  /** The OpenAPI document, as JSON text. */
-  openApi(): string;
 }
 
 /** A handler of one route. Returns the body, or a Reply that adds headers, cookies or another status. */

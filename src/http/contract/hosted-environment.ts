@@ -24,8 +24,8 @@ export function envRead(caller: HostedCaller, asked: string | undefined): Env | 
 }
 
 /** The environment that is changed. @throws HubError validation_failed (env_required) */
-export function envChanged(asked: Env | undefined): Env {
-  if (asked !== undefined) return asked;
+export function envChanged(requested: Env | undefined): Env {
+  if (requested !== undefined) return requested;
   throw refused('env_required', 'The request has no environment. Send it in the query: ?env=production.', {
     problems: [{ loc: ['query', 'env'], msg: 'is required' }],
   });

@@ -33,18 +33,18 @@ export interface HostedPage<T> {
  * The items that fit, shortened as lists are (listed.ts).
  * @param more true when the list goes on after these items
  */
-export function pageOf<T extends object>(items: readonly T[], asked: Asked, more: boolean): HostedPage<T> {
-  const shown = fitting(items.map((item) => shortened(item) as T));
-  const goesOn = more || shown.length < items.length;
-  return { items: shown, ...pageFieldsOf(asked, goesOn ? shown.length : null) };
+export function pageOf<T extends object>(items: readonly T[], query: Asked, more: boolean): HostedPage<T> {
+  const fittingItems = fitting(items.map((item) => shortened(item) as T));
+  const goesOn = more || fittingItems.length < items.length;
+  return { items: fittingItems, ...pageFieldsOf(query, goesOn ? fittingItems.length : null) };
 }
 
 /** What stands beside the items. @param passed how far the page went in the list; null: to its end */
-export const pageFieldsOf = (asked: Asked, passed: number | null) => ({
-  limit: asked.limit,
-  offset: asked.offset,
+export const pageFieldsOf = (query: Asked, passed: number | null) => ({
+  limit: query.limit,
+  offset: query.offset,
   has_more: passed !== null,
-  next_offset: nextOffset(asked, passed),
+  next_offset: nextOffset(query, passed),
 });
 
 function nextOffset({ offset, cursor }: Asked, passed: number | null): number | null {

@@ -22,16 +22,16 @@ export function shortenedMap(map: { readonly [name: string]: unknown }): {
     bytes: bytesOf(JSON.stringify(value) ?? ''),
   }));
   sizes.sort((a, b) => b.bytes - a.bytes);
-  const shown = { ...map };
+  const copy = { ...map };
   let left = bytesOf(json);
   for (const { name, bytes } of sizes) {
     const instead = truncated(bytes);
     const gained = bytes - bytesOf(JSON.stringify(instead));
     if (left <= maxListedField || gained <= 0) break;
-    shown[name] = instead;
+    copy[name] = instead;
     left -= gained;
   }
-  return shown;
+  return copy;
 }
 
 const utf8 = new TextEncoder();

@@ -100,8 +100,8 @@ export class PlacedFrame implements Piece {
     if (codec === 'sse') {
       // A type that begins with a colon is a comment, which has neither id nor data.
       if (type.startsWith(':')) return Buffer.from(`${type}\n\n`);
-      const named = type === '' ? '' : `event: ${type}\n`;
-      this.#sse ??= Buffer.concat([Buffer.from(`id: ${this.id}\n${named}data: `), json, lineEnds]);
+      const eventLine = type === '' ? '' : `event: ${type}\n`;
+      this.#sse ??= Buffer.concat([Buffer.from(`id: ${this.id}\n${eventLine}data: `), json, lineEnds]);
       return this.#sse;
     }
     if (isAside(this.frame)) {

@@ -26,8 +26,8 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
   const made = new WeakMap<Announcement, readonly EncodedFrame[]>();
 
   function encoded(announcement: Announcement): readonly EncodedFrame[] {
-    const known = made.get(announcement);
-    if (known) return known;
+    const cached = made.get(announcement);
+    if (cached) return cached;
     const frames = api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
     made.set(announcement, frames);
     return frames;

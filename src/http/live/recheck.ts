@@ -53,10 +53,10 @@ export function createRecheck({ callers, isStillValid, ended, clock, log }: Rech
   let closed = false;
 
   /** Those for whom the store had no answer. */
-  async function ask(wanted: readonly LiveCaller[]): Promise<readonly LiveCaller[]> {
+  async function ask(callers: readonly LiveCaller[]): Promise<readonly LiveCaller[]> {
     const unknown: LiveCaller[] = [];
-    for (let i = 0; i < wanted.length && !closed; i += atOnce) {
-      const slice = wanted.slice(i, i + atOnce);
+    for (let i = 0; i < callers.length && !closed; i += atOnce) {
+      const slice = callers.slice(i, i + atOnce);
       const answers = await Promise.allSettled(slice.map(isStillValid));
       for (const [j, caller] of slice.entries()) {
         const answer = answers[j];
@@ -79,8 +79,8 @@ export function createRecheck({ callers, isStillValid, ended, clock, log }: Rech
     }
   }
 
-  const asked = singleFlight(round, () => closed);
-  const now = (): void => void asked.ask();
+  const rounds = singleFlight(round, () => closed);
+  const now = (): void => void rounds.ask();
   const timer = clock.every(everyMs, now);
   return {
     now,

@@ -182,10 +182,10 @@ function read(
     throw new HubError('bad_request', `This socket accepts only ${kind} messages.`);
   }
   const { value, rounded } = stream.codec === 'msgpack' ? unpackLoosely(bytes) : readLooseJson(bytes);
-  const given: object = typeof value === 'object' && value !== null ? value : {};
+  const members: object = typeof value === 'object' && value !== null ? value : {};
   // Events are judged one by one: an odd text in one of them must not refuse the others.
-  if (!('type' in given && given.type === 'events')) measureJson(value);
-  return { given, rounded };
+  if (!('type' in members && members.type === 'events')) measureJson(value);
+  return { given: members, rounded };
 }
 
 function refOf(given: object): Ref {
@@ -205,8 +205,8 @@ const bodyOf = (given: unknown): unknown =>
   typeof given === 'object' && given !== null && 'body' in given ? given.body : undefined;
 
 /** @throws HubError validation_failed */
-function checked(given: object, ref: Ref, rounded: unknown): AgentMessage {
-  const type = 'type' in given ? given.type : undefined;
+function checked(message: object, ref: Ref, rounded: unknown): AgentMessage {
+  const type = 'type' in message ? message.type : undefined;
   if (!types.has(type)) {
     throw new HubError('validation_failed', 'Unknown message type.', {
       problems: [{ loc: ['body', 'type'], msg: "must be 'events', 'report' or 'approval'" }],
@@ -214,7 +214,7 @@ function checked(given: object, ref: Ref, rounded: unknown): AgentMessage {
   }
   return {
     type: type as AgentMessage['type'],
-    body: 'body' in given ? given.body : {},
+    body: 'body' in message ? message.body : {},
     rounded: bodyOf(rounded),
     ...(ref === null ? {} : { ref }),
   };

@@ -41,9 +41,9 @@ export abstract class SocketSink<W extends { ping(): unknown }> implements Sink 
 
   /** False: nothing was asked. */
   answered(): boolean {
-    const asked = this.#unanswered > 0;
+    const isAsked = this.#unanswered > 0;
     this.#unanswered = 0;
-    return asked;
+    return isAsked;
   }
 
   gone(): void {

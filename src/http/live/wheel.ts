@@ -54,13 +54,13 @@ export class Wheel<T extends Turning> {
 
   /** Up to `count` items, in no order. */
   some(count: number): readonly T[] {
-    const found: T[] = [];
+    const due: T[] = [];
     for (const list of this.#slots) {
       for (const item of list) {
-        if (found.length >= count) return found;
-        found.push(item);
+        if (due.length >= count) return due;
+        due.push(item);
       }
     }
-    return found;
+    return due;
   }
 }

@@ -31,6 +31,8 @@ const marks: { readonly [O in CheckResult['outcome']]: string } = {
   failure: 'FAILURE ',
 };
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 function parse(args: readonly string[]) {
   try {
     return parseArgs({
@@ -69,7 +71,7 @@ async function findingsOf(url: string | null, deep: boolean): Promise<readonly C
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) =>
-      failure('settings', problem, 'Correct it; reeve --help lists all settings.'),
+      failure('settings', `${problem.replace(/\.$/, '')}.`, 'Correct it; reeve --help lists all settings.'),
     );
   }
   const machine = await checkMachine(config);
@@ -106,7 +108,10 @@ export async function doctor(args: readonly string[]): Promise<void> {
     );
     return {
       result: { ok: failures === 0, failures, warnings, findings },
-      words: [...lines, `${findings.length} checks: ${failures} failures, ${warnings} warnings.`],
+      words: [
+        ...lines,
+        `${counted(findings.length, 'check')}: ${counted(failures, 'failure')}, ${counted(warnings, 'warning')}.`,
+      ],
     };
   });
 }

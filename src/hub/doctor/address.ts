@@ -23,6 +23,8 @@ const answerMs = 5_000;
 /** A byte that comes later was held by a proxy. */
 const firstByteMs = 2_000;
 const dayMs = 86_400_000;
+/** Deadlines of approvals and the validity of tokens go by the hub's clock. */
+const clockWarningMs = 1_000;
 const shortCertificateDays = 14;
 const maxAnswer = 64 * 1024;
 
@@ -152,6 +154,16 @@ function forwardedFinding({ address, peer, forwarded_for: forwarded }: ProbeRepo
   );
 }
 
+/** The hub answered at some moment between the request and the end of its answer. */
+function clockFinding({ time }: ProbeReport, begun: number, { endMs }: Answer): CheckResult {
+  const check = 'hub_clock';
+  const errorMs = Math.max(0, begun - time, time - (begun + Math.ceil(endMs)));
+  const detail = `The hub's clock differs from this machine's by ${errorMs} ms.`;
+  return errorMs > clockWarningMs
+    ? warning(check, detail, 'Synchronise the clocks of both machines (NTP).')
+    : ok(check, detail);
+}
+
 const upgradeHeaders = {
   Connection: 'Upgrade',
   Upgrade: 'websocket',
@@ -161,6 +173,7 @@ const upgradeHeaders = {
 
 async function throughProxies(url: string, secrets: Proof): Promise<readonly CheckResult[]> {
   const headers = (): { [name: string]: string } => ({ [proofHeader]: proofOf(secrets, systemClock.now()) });
+  const begun = systemClock.now();
   const first = await ask(url, headers());
   if (first.status !== 200) {
     const advice =
@@ -179,6 +192,7 @@ async function throughProxies(url: string, secrets: Proof): Promise<readonly Che
   const upgrade = upgraded.status === 200 ? (JSON.parse(upgraded.text) as ProbeReport).upgrade : null;
   return [
     ok('base_url', `${url} leads to the hub.`),
+    clockFinding(report, begun, first),
     forwardedFinding(report),
     isHeld
       ? failure(

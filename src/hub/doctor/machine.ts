@@ -17,7 +17,7 @@ function nodeVersion(): CheckResult {
   const notice = nodeNotice(process.versions.node);
   return notice === null
     ? ok('node', `Node ${process.versions.node}.`)
-    : warning('node', notice, 'Install Node 24 or 22.');
+    : warning('node', `Node ${process.versions.node} is out of support.`, 'Install Node 24 or 22.');
 }
 
 function descriptors(): CheckResult {

@@ -123,6 +123,7 @@ export class Move {
     const kinds: { [kind: string]: KindDigest } = {};
     for (const kind of recordKinds) source[kind] = await this.#copy(kind);
     await this.#patiently(() => this.#parts.target.note(this.#written));
+    await this.#patiently(() => this.#parts.target.index());
     this.#done = 0;
     for (const kind of recordKinds) kinds[kind] = await this.#patiently(() => this.#digestOf(kind));
     const differing = recordKinds.find(

@@ -3,8 +3,8 @@
 import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso, isoOrNull } from '../../http/contract/render.ts';
-import type { ApiKey } from '../../tenant/record.ts';
+import { isoOrNull } from '../../http/contract/render.ts';
+import { type ApiKey, keyRecord } from '../record.ts';
 import type { keyRoutes } from './routes.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
@@ -38,12 +38,4 @@ export const keys: Handlers<typeof keyRoutes> = {
   },
 };
 
-const render = ({ id, prefix, env, label, agentPattern, createdAt, expiresAt }: ApiKey) => ({
-  id,
-  prefix,
-  env,
-  label,
-  agent_pattern: agentPattern,
-  created_at: iso(createdAt),
-  expires_at: isoOrNull(expiresAt),
-});
+const render = (key: ApiKey) => keyRecord.render('console', key);

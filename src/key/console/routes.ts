@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { env, instant, instantInput, line, paging, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { keyRecord } from '../record.ts';
 
 const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
 
@@ -10,18 +11,7 @@ const label = text(255)
   .nullable()
   .default(null);
 
-const key = z.object({
-  id: uuid,
-  prefix: z.string(),
-  /** Null: made through the hosted API for the whole workspace; the console API does not take it. */
-  env: env.nullable(),
-  label: z.string().nullable(),
-  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
-  agent_pattern: z.string().nullable(),
-  created_at: instant,
-  /** From then on it is refused, and its streams end; null: never. */
-  expires_at: instant.nullable(),
-});
+const key = keyRecord.reply('console', 'one');
 
 export const keyRoutes = routes({
   createKey: {

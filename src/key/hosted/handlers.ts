@@ -3,9 +3,9 @@
 import type { Handlers } from '../../http/contract/handler.ts';
 import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { microsOrNull } from '../../http/contract/hosted-time.ts';
 import { HubError, refused } from '../../shared/error.ts';
-import type { ApiKey } from '../../tenant/record.ts';
+import { type ApiKey, keyRecord } from '../record.ts';
 import type { hostedKeyRoutes } from './routes.ts';
 
 /** Keys that a workspace has at once. */
@@ -54,13 +54,4 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   },
 };
 
-const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, expiresAt }: ApiKey) => ({
-  id,
-  name: label,
-  prefix,
-  env,
-  agent_pattern: agentPattern,
-  created_at: micros(createdAt),
-  created_by: createdBy,
-  expires_at: microsOrNull(expiresAt),
-});
+const render = (key: ApiKey) => keyRecord.render('hosted', key);

@@ -1,20 +1,11 @@
 // Routes of a workspace's API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, text, uuid } from '../../http/contract/fields.ts';
+import { env, instant, instantInput, line, text } from '../../http/contract/fields.ts';
 import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { keyRecord } from '../record.ts';
 
-const hostedKey = z.object({
-  id: uuid,
-  name: z.string().nullable(),
-  prefix: z.string(),
-  /** Null: the key is for every environment. */
-  env: env.nullable(),
-  agent_pattern: z.string().nullable(),
-  created_at: instant,
-  created_by: z.string(),
-  expires_at: instant.nullable(),
-});
+const hostedKey = keyRecord.reply('hosted', 'one');
 
 export const hostedKeyRoutes = routes({
   hostedListKeys: {

@@ -27,15 +27,15 @@ export interface CallOutcomes {
   readonly expired: number;
 }
 
-const stepsOfActions: { readonly [action: string]: CallStep } = {
-  call_allowed: 'allowed',
-  call_blocked: 'denied',
-  call_asked: 'asked',
-  call_would_block: 'wouldDeny',
-  call_approval_granted: 'granted',
-  call_approval_blocked: 'refused',
-  call_approval_timeout: 'expired',
-};
+const stepOfAction: ReadonlyMap<string, CallStep> = new Map([
+  ['call_allowed', 'allowed'],
+  ['call_blocked', 'denied'],
+  ['call_asked', 'asked'],
+  ['call_would_block', 'wouldDeny'],
+  ['call_approval_granted', 'granted'],
+  ['call_approval_blocked', 'refused'],
+  ['call_approval_timeout', 'expired'],
+]);
 const laterSteps: { readonly [S in CallStep]?: CallStep } = {
   denied: 'deniedLater',
   wouldDeny: 'wouldDenyLater',
@@ -49,7 +49,7 @@ const firstSteps: ReadonlySet<CallStep> = new Set(['allowed', 'denied', 'asked',
  */
 export function callStepOf(action: string, { mode, payload }: EventInput): CallStep | null {
   const isBeside = action === 'call_would_block' && !(Number(payload?.session_attempt_count) > 0);
-  const reported = Object.hasOwn(stepsOfActions, action) && !isBeside ? stepsOfActions[action] : undefined;
+  const reported = isBeside ? undefined : stepOfAction.get(action);
   if (reported === undefined) return null;
   const step = reported === 'denied' && mode === 'observe' ? 'wouldDeny' : reported;
   if (payload?.follows_decision !== true || !firstSteps.has(step)) return step;

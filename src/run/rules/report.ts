@@ -41,10 +41,8 @@ interface Batch {
   readonly reporter?: Reporter;
 }
 
-function decisionOf({ verdict }: { readonly verdict: string }): (typeof decisions)[DecisionAction] {
-  const action = actionOf(verdict);
-  return Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
-}
+const decisionOfAction = new Map(Object.entries(decisions));
+const decisionOf = ({ verdict }: { readonly verdict: string }) => decisionOfAction.get(actionOf(verdict));
 
 /** True if the audit chain records the decision. */
 export const isRunDecision = (event: EventInput): boolean =>

@@ -9,11 +9,12 @@ import type { Composition, ContractType, ContractVersion } from '../../contract/
 import type { BundleVersion, Deployment } from '../../deployment/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import type { ApprovalChange, OrderedKind } from '../../export/record.ts';
+import type { ApiKey } from '../../key/record.ts';
 import type { Channel } from '../../notification/record.ts';
 import type { Delivery } from '../../notification/rules/delivery.ts';
 import type { RunFacts, RunStanding } from '../../run/rules/run.ts';
 import type { TenantRecord } from '../../tenant/port/records.ts';
-import type { ApiKey, KeySuccession, Login, SigningKey, User } from '../../tenant/record.ts';
+import type { KeySuccession, Login, SigningKey, User } from '../../tenant/record.ts';
 import type { RetentionCounts } from '../../tenant/rules/retention.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import type { ToolEntry, ToolServer } from '../../tool/record.ts';

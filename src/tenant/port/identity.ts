@@ -1,8 +1,10 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
+
+import type { ApiKey } from '../../key/record.ts';
 import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
+import type { KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
 
 /** Tenants and their users. */
 export interface TenantStore {

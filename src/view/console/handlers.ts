@@ -2,17 +2,12 @@
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { SavedView } from '../record.ts';
+import { type SavedView, viewRecord } from '../record.ts';
 import type { viewRoutes } from './routes.ts';
 
-const render = ({ id, page, name, query, isShared, createdBy, ownerId }: SavedView, callerId: string) => ({
-  id,
-  page,
-  name,
-  query,
-  shared: isShared,
-  by: createdBy,
-  own: ownerId === callerId,
+const render = (view: SavedView, callerId: string) => ({
+  ...viewRecord.render('console', view),
+  own: view.ownerId === callerId,
 });
 
 export const views: Handlers<typeof viewRoutes> = {

@@ -2,16 +2,9 @@
 import { z } from 'zod';
 import { line, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { viewRecord } from '../record.ts';
 
-export const savedView = z.object({
-  id: uuid,
-  page: z.string(),
-  name: z.string(),
-  query: z.string(),
-  /** Everybody in the tenant has it. */
-  shared: z.boolean(),
-  /** The person who saved it. */
-  by: z.string(),
+export const savedView = viewRecord.reply('console', 'one').extend({
   /** It is the caller's own. */
   own: z.boolean(),
 });

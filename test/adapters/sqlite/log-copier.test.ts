@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { LogCopier, type LogCopierOptions } from '../../../adapters/sqlite/threads/log-copier.ts';
+import { pagesToCopy } from '../../../adapters/sqlite/threads/log-index.ts';
 import { startWorker } from '../../../adapters/sqlite/threads/start-worker.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
 
@@ -33,7 +34,14 @@ function copierOf(over: Partial<LogCopierOptions>) {
   const log = { warn: vi.fn(), error: vi.fn(), info: vi.fn(), debug: vi.fn() };
   const copyRest = vi.fn(async () => null);
   const start = vi.fn(() => startWorker('log-thread', 'log', { path }));
-  const copier = new LogCopier({ start, copyRest, pages: 100, log: log as unknown as Log, ...over });
+  const copier = new LogCopier({
+    start,
+    copyRest,
+    pages: 100,
+    count: () => pagesToCopy(path),
+    log: log as unknown as Log,
+    ...over,
+  });
   return { copier, log, copyRest, start };
 }
 
@@ -49,6 +57,25 @@ it('copies what is written once enough is, and leaves the rest to the writer', a
   await copier.close();
   expect(db.get('SELECT length(body) FROM t')).toEqual([megabyte]);
   db.close();
+});
+
+it('counts the pages in the log after a removal, and copies it early', async () => {
+  const db = new Database(path);
+  db.get('PRAGMA journal_mode = WAL');
+  db.get('PRAGMA wal_autocheckpoint = 0');
+  db.exec('CREATE TABLE t (body BLOB)');
+  const { copier, copyRest } = copierOf({ pages: 600 });
+  const pagesBefore = pagesToCopy(path);
+  db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(50 * 4096)]);
+  expect(pagesToCopy(path) - pagesBefore).toBeGreaterThanOrEqual(50);
+  copier.recount();
+  db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(60 * 4096)]);
+  expect(copyRest).not.toHaveBeenCalled();
+  copier.recount();
+  await vi.waitFor(() => expect(pagesToCopy(path)).toBe(0), { timeout: 20_000 });
+  await copier.close();
+  db.close();
+  expect(pagesToCopy(join(folder, 'missing.db'))).toBe(0);
 });
 
 it('tries again with the next write when its thread ended', async () => {

@@ -46,12 +46,12 @@ spec:
   {{- with .Values.affinity }}
   affinity: {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- if eq .Values.mode "cluster" }}
+  {{- if and (eq .Values.mode "cluster") .Values.topologySpread.enabled }}
   topologySpreadConstraints:
     {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
     - maxSkew: 1
       topologyKey: {{ . }}
-      whenUnsatisfiable: ScheduleAnyway
+      whenUnsatisfiable: {{ $.Values.topologySpread.whenUnsatisfiable }}
       labelSelector:
         matchLabels: {{- include "reeve.selector" $ | nindent 10 }}
     {{- end }}

@@ -95,13 +95,18 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
   }
   return async (input, own) => {
     const signal = (own as { readonly abortSignal?: AbortSignal } | undefined)?.abortSignal;
-    const given = { ...(signal ? { signal } : {}), ...options.call?.(input, own) };
+    const callOptions = { ...(signal ? { signal } : {}), ...options.call?.(input, own) };
     try {
       // Input that is no object still has to be seen by the rules.
       if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-        return await guard.run(name, { input }, async (args) => whole(await execute(args.input, own)), given);
+        return await guard.run(
+          name,
+          { input },
+          async (args) => whole(await execute(args.input, own)),
+          callOptions,
+        );
       }
-      return await guard.run(name, input, async (args) => whole(await execute(args, own)), given);
+      return await guard.run(name, input, async (args) => whole(await execute(args, own)), callOptions);
     } catch (failure) {
       if (options.onDeny === 'throw') throw failure;
       return refusalOf(failure);
@@ -111,12 +116,16 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
 
 /** What the model reads: the reason of a refusal; else what the tool, or the SDK, makes of a result. */
 function modelOutput(own: ToModelOutput | null): ToModelOutput {
-  return async (given) => {
+  return async (parameters) => {
     // AI SDK 5 hands over the output itself, later ones an object that holds it.
-    const isCall = typeof given === 'object' && given !== null && 'toolCallId' in given && 'output' in given;
-    const output = isCall ? given.output : given;
+    const isCall =
+      typeof parameters === 'object' &&
+      parameters !== null &&
+      'toolCallId' in parameters &&
+      'output' in parameters;
+    const output = isCall ? parameters.output : parameters;
     if (isRefusal(output)) return { type: 'error-text', value: refusalText(output) };
-    if (own) return own(given);
+    if (own) return own(parameters);
     if (typeof output === 'string') return { type: 'text', value: output };
     return { type: 'json', value: output ?? null };
   };

@@ -235,8 +235,10 @@ export class LiveBundle<T> {
     const { bundleName, version } = bundle;
     const checked = await this.#verifier.check(bundle);
     const { policyVersion } = checked;
-    const known = this.#current?.policyVersion === policyVersion && this.#current.bundleName === bundleName;
-    const compiled = known && this.#current ? this.#current.compiled : this.#options.compile(bundle.bytes);
+    const isCurrent =
+      this.#current?.policyVersion === policyVersion && this.#current.bundleName === bundleName;
+    const compiled =
+      isCurrent && this.#current ? this.#current.compiled : this.#options.compile(bundle.bytes);
     this.#swap({ bundleName, version, policyVersion, compiled });
     await this.#verifier
       .remember(checked)

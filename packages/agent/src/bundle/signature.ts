@@ -89,13 +89,13 @@ export function withSuccessors(
   tenantId: string | null,
   successions: readonly Succession[],
 ): readonly string[] {
-  const known = [...trusted];
+  const keys = [...trusted];
   for (const { previousKey, publicKey, rotatedAt, signature } of successions) {
-    if (!known.includes(previousKey) || known.includes(publicKey) || !isPublicKey(publicKey)) continue;
+    if (!keys.includes(previousKey) || keys.includes(publicKey) || !isPublicKey(publicKey)) continue;
     const stated = statement('reeve-key-succession-v1', [tenantId, previousKey, publicKey, rotatedAt]);
-    if (verifies(stated, signature, previousKey)) known.push(publicKey);
+    if (verifies(stated, signature, previousKey)) keys.push(publicKey);
   }
-  return known;
+  return keys;
 }
 
 const statement = (kind: string, stated: readonly unknown[]): Buffer =>

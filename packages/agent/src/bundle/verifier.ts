@@ -99,18 +99,18 @@ export class BundleVerifier {
    * name another one would begin with no pins at all.
    */
   async #pinned({ bundleName, provenance }: FetchedBundle): Promise<{ place: PinPlace; pin: Pin | null }> {
-    const known = await this.#pins.tenant();
+    const pinnedTenant = await this.#pins.tenant();
     const { tenantId } = provenance;
-    if (known !== null && tenantId !== null && tenantId !== known) {
+    if (pinnedTenant !== null && tenantId !== null && tenantId !== pinnedTenant) {
       const { advice, file } = this.#pins.undo('tenant');
       throw new BundleRejectedError(
-        `bundle ${bundleName} belongs to tenant ${tenantId}, but this API key belongs to tenant ${known}. ${advice}`,
+        `bundle ${bundleName} belongs to tenant ${tenantId}, but this API key belongs to tenant ${pinnedTenant}. ${advice}`,
         file,
       );
     }
-    const place = { tenant: tenantId ?? known ?? this.#unknownTenant, env: this.#env, bundleName };
+    const place = { tenant: tenantId ?? pinnedTenant ?? this.#unknownTenant, env: this.#env, bundleName };
     const pin = await this.#pins.load(place);
-    if (pin || known !== null || tenantId === null) return { place, pin };
+    if (pin || pinnedTenant !== null || tenantId === null) return { place, pin };
     // The hub has not told its tenants until now.
     return { place, pin: await this.#pins.load({ ...place, tenant: this.#unknownTenant }) };
   }
@@ -127,10 +127,10 @@ export class BundleVerifier {
   /** The trusted key that signed the bundle; null when the hub never signed and that is allowed. */
   #signer(bundle: FetchedBundle, place: PinPlace, pin: Pin | null): string | null {
     const { bundleName, bytes, signature, provenance } = bundle;
-    const known = pin ?? this.#inUse?.pin ?? null;
-    const offered = this.#configured || known ? [] : offeredBy(bundle);
-    const trusted = [...(this.#configured ?? []), ...this.#keysOf(known).slice(-1), ...offered];
-    if (this.#signing === 'if-signed' && known === null && (signature === null || offered.length === 0))
+    const lastPin = pin ?? this.#inUse?.pin ?? null;
+    const offered = this.#configured || lastPin ? [] : offeredBy(bundle);
+    const trusted = [...(this.#configured ?? []), ...this.#keysOf(lastPin).slice(-1), ...offered];
+    if (this.#signing === 'if-signed' && lastPin === null && (signature === null || offered.length === 0))
       return null;
     const tenant = provenance.tenantId ?? place.tenant;
     const candidates = [...withSuccessors(trusted, tenant, provenance.successions)].reverse();
@@ -143,7 +143,7 @@ export class BundleVerifier {
       );
     }
     // A pin that does not stand in the way need not go.
-    if (known === null) throw new BundleRejectedError(`bundle ${bundleName} ${what}`);
+    if (lastPin === null) throw new BundleRejectedError(`bundle ${bundleName} ${what}`);
     const { advice, file } = this.#pins.undo(pin ? place : (this.#inUse?.place ?? place));
     throw new BundleRejectedError(`bundle ${bundleName} ${what}. ${advice}`, file);
   }

@@ -52,9 +52,9 @@ export type Format = (typeof formats)[number];
 /** @throws UsageError */
 export function formatOf(format: string | undefined, json: boolean | undefined): Format {
   if (json) return 'json';
-  const found = formats.find((one) => one === (format ?? 'text'));
-  if (!found) throw new UsageError(`--format must be one of ${formats.join(', ')}`);
-  return found;
+  const chosen = formats.find((one) => one === (format ?? 'text'));
+  if (!chosen) throw new UsageError(`--format must be one of ${formats.join(', ')}`);
+  return chosen;
 }
 
 /**

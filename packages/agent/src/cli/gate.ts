@@ -44,7 +44,7 @@ const patience = 2000;
 /** After an attempt the hub is not waited for again so soon; milliseconds. */
 const restAfterTry = 60_000;
 
-const told = (text: string): void => void process.stderr.write(`reeve-agent gate: ${text}\n`);
+const say = (text: string): void => void process.stderr.write(`reeve-agent gate: ${text}\n`);
 
 export const gateCommand: Command = {
   help,
@@ -75,7 +75,7 @@ export const gateCommand: Command = {
       verdict = await verdictOn(input, format, { plan, state, project, unknown, maxAge: maxAge * 1000 });
     } catch (failure) {
       const reason = `The call could not be judged: ${failure instanceof Error ? failure.message : String(failure)}`;
-      if (onError === 'allow') told(reason);
+      if (onError === 'allow') say(reason);
       verdict = { verdict: onError, contract: null, reason };
     }
     const { code, stdout, stderr } = format.write(verdict, input ?? {});
@@ -114,7 +114,7 @@ async function verdictOn(
     unknown,
     warnsOfUnknown: format !== formats.generic,
     hubApprovals: async () => (hub ? (await import('./gate/ask.ts')).hubApprovals(hub) : null),
-    told,
+    told: say,
   });
 }
 

@@ -7,8 +7,12 @@ const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 function isMadeBy(key: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   try {
-    const found = createPublicKey({ key: Buffer.concat([publicPrefix, key]), format: 'der', type: 'spki' });
-    return verifySignature(null, bytes, found, signature);
+    const publicKey = createPublicKey({
+      key: Buffer.concat([publicPrefix, key]),
+      format: 'der',
+      type: 'spki',
+    });
+    return verifySignature(null, bytes, publicKey, signature);
   } catch {
     // 32 bytes that are no point of the curve.
     return false;

@@ -236,9 +236,9 @@ const pathOf = (path: string, params: { readonly [name: string]: unknown }): str
   });
 
 function queryOf(query: { readonly [name: string]: unknown }): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  if (given.length === 0) return '';
-  return `?${given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  if (entries.length === 0) return '';
+  return `?${entries.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;
 }
 
 async function textOf(response: Response, signal: AbortSignal): Promise<string> {

@@ -73,9 +73,9 @@ export async function checkBundle(
   // The key in the file proves nothing: whoever changed the file could have put it there.
   if (keys.length > 0 && signedBy === null) {
     const names = await Promise.all(keys.map((key) => keyIdOf(key, crypto)));
-    const known = value.signatures.some(({ key_id: id }) => typeof id === 'string' && names.includes(id));
+    const isTrusted = value.signatures.some(({ key_id: id }) => typeof id === 'string' && names.includes(id));
     return bad(
-      known ? 'the payload was changed: the signature does not match' : 'is not signed by a trusted key',
+      isTrusted ? 'the payload was changed: the signature does not match' : 'is not signed by a trusted key',
     );
   }
   let payload: unknown;

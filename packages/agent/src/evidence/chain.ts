@@ -112,8 +112,8 @@ export class ChainCheck {
     if (last ? prev !== last.digest : seq === 1 && prev !== '') {
       return `link ${seq} does not follow the link before it`;
     }
-    const found = await this.#crypto.sha256(textBytes(canonicalJson({ seq, prev, entry })));
-    if (hexOf(found) !== digest) return `link ${seq} was changed`;
+    const hash = await this.#crypto.sha256(textBytes(canonicalJson({ seq, prev, entry })));
+    if (hexOf(hash) !== digest) return `link ${seq} was changed`;
     if (!this.#last) this.#first = seq;
     this.#last = link;
     return null;

@@ -289,8 +289,8 @@ function same(a: unknown, b: unknown, pairs: Map<unknown, unknown>): boolean {
 /** The name of what works by itself. */
 function kindOf(value: object): string {
   const kind: unknown = Object.getPrototypeOf(value);
-  const made = Object.getOwnPropertyDescriptor(kind ?? {}, 'constructor')?.value as unknown;
-  const name = Object.getOwnPropertyDescriptor(made ?? {}, 'name')?.value as unknown;
+  const constructorOf = Object.getOwnPropertyDescriptor(kind ?? {}, 'constructor')?.value as unknown;
+  const name = Object.getOwnPropertyDescriptor(constructorOf ?? {}, 'name')?.value as unknown;
   return typeof name === 'string' && name !== '' ? name : 'OBJECT';
 }
 
@@ -300,7 +300,7 @@ function kindOf(value: object): string {
  */
 export function shownToPeople(judged: Plain): Plain {
   const open: object[] = [];
-  const shown = (value: unknown): unknown => {
+  const render = (value: unknown): unknown => {
     if (typeof value === 'function') return '[FUNCTION]';
     if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
     if (typeof value !== 'object' || value === null) return value;
@@ -310,10 +310,10 @@ export function shownToPeople(judged: Plain): Plain {
     if (!Object.isFrozen(value)) return `[${kindOf(value)}]`;
     open.push(value);
     const copy = Array.isArray(value)
-      ? value.map(shown)
-      : Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shown(field)]));
+      ? value.map(render)
+      : Object.fromEntries(Object.entries(value).map(([name, field]) => [name, render(field)]));
     open.pop();
     return copy;
   };
-  return shown(judged) as Plain;
+  return render(judged) as Plain;
 }

@@ -49,6 +49,14 @@ export interface CallRounds {
   readonly answers?: readonly RoundAnswers[];
 }
 
+/** A tool that asks its user while it runs. */
+export interface RunningCall<R> {
+  /** Returns true if contracts refuse the question. They judge a question as a result. */
+  isWithheld(question: R): boolean;
+  /** Takes answers, by question. They begin a round of the call, and are recorded. */
+  answered(answers: ToolArgs): void;
+}
+
 /** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
 export interface RoundOptions<R> {
   /** From the `carry` of the round before. Null in the first round. */
@@ -59,6 +67,8 @@ export interface RoundOptions<R> {
   readonly isInterim: (result: R) => boolean;
   /** Makes the result that the caller gets in place of an interim one, with what the next round needs. */
   readonly carry: (result: R, rounds: CallRounds) => R;
+  /** Called right before the tool runs. */
+  readonly onStart?: (call: RunningCall<R>) => void;
   /** Takes what the next round needs, if the approval was handed over to the caller: the tool did not run. */
   readonly suspend?: (rounds: CallRounds, denial: QuestionDenial) => void;
   /** An approval that an earlier round asked for. Absent: none waits. */

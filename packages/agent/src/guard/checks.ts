@@ -38,10 +38,10 @@ const aPrincipal: Check = orNull((value) => {
   const notAnObject = anObject(value);
   if (notAnObject) return notAnObject;
   const plain = (name: string): string => name.toLowerCase().replaceAll('_', '');
-  const given = Object.keys(value as object);
+  const names = Object.keys(value as object);
   const meant = (name: string) =>
     principalNames.find((known) => known !== name && plain(known) === plain(name));
-  const wrong = given.find((name) => !principalNames.includes(name) && meant(name) !== undefined);
+  const wrong = names.find((name) => !principalNames.includes(name) && meant(name) !== undefined);
   return wrong === undefined ? null : `an object with ${meant(wrong)} instead of ${wrong}`;
 });
 

@@ -65,9 +65,9 @@ export async function askContract(
   let message: string | null = null;
   let failure = false;
   try {
-    const said = await answer();
-    if (said === false) message = `Denied by contract ${id}.`;
-    else if (typeof said === 'object' && said !== null) message = said.deny;
+    const reply = await answer();
+    if (reply === false) message = `Denied by contract ${id}.`;
+    else if (typeof reply === 'object' && reply !== null) message = reply.deny;
   } catch (thrown) {
     failure = true;
     message = `${error}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;

@@ -45,11 +45,11 @@ const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
   });
 
 /** The denial after a refused or undecided question. */
-export function refusedByPeople(asked: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {
-  if (status !== 'denied') return { ...asked, reason: `${asked.reason} (nobody decided in time)` };
+export function refusedByPeople(denial: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {
+  if (status !== 'denied') return { ...denial, reason: `${denial.reason} (nobody decided in time)` };
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
   const why = reason === null ? '' : `: ${reason}`;
-  return { ...asked, reason: `${asked.reason} (denied${by}${why})` };
+  return { ...denial, reason: `${denial.reason} (denied${by}${why})` };
 }
 
 /** The arguments are not those that were judged: somebody changed them while the call waited. */

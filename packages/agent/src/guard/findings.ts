@@ -62,10 +62,10 @@ const maxWarned = 10;
 
 /** One warning of the Node process, about what can never match. */
 const warn: OnFindings = (findings, { bundleName }) => {
-  const told = findings.filter(({ code }) => dead.has(code));
-  if (told.length === 0) return;
-  const lines = told.slice(0, maxWarned).map(textOf);
-  const more = told.length > lines.length ? [`and ${told.length - lines.length} more`] : [];
+  const deadFindings = findings.filter(({ code }) => dead.has(code));
+  if (deadFindings.length === 0) return;
+  const lines = deadFindings.slice(0, maxWarned).map(textOf);
+  const more = deadFindings.length > lines.length ? [`and ${deadFindings.length - lines.length} more`] : [];
   emitWarning([`problems in the contracts ${bundleName}:`, ...lines, ...more].join('\n  '), {
     type: 'ReeveWarning',
     code: 'REEVE_DEAD_CONTRACT',

@@ -15,6 +15,12 @@ export function looksSuccessful(result: unknown): boolean {
   return !is_error && !isError;
 }
 
+export interface JudgedResult {
+  readonly success: boolean;
+  /** `output.text` of contracts. */
+  readonly output: string | null;
+}
+
 /**
  * A result as the options of its call read it. The tool has run: a function among the options that throws must not keep
  * that from being recorded.
@@ -23,7 +29,7 @@ export function judgeResult<R>(
   result: R,
   { success = looksSuccessful, outputText }: RunOptions<R>,
   onError: OnError,
-): { readonly success: boolean; readonly output: string | null } {
+): JudgedResult {
   try {
     const output = outputText ? outputText(result) : textOf(result);
     return { success: success(result), output: output ?? null };

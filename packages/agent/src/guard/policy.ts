@@ -64,6 +64,8 @@ export class Policy {
   readonly findings: readonly ContractFinding[];
   readonly #explain: Explainer;
   readonly #rules: ReadonlyMap<string, Rule>;
+  /** By the rules of a tool, which the bundle keeps. */
+  readonly #argumentPaths = new WeakMap<object, readonly (readonly string[])[]>();
 
   /** @param explain made with the options that the bundle was compiled with */
   constructor(
@@ -124,16 +126,20 @@ export class Policy {
       );
   }
 
-  /** Paths of arguments that conditions of the contracts for a tool name, as lists of steps. */
+  /** Paths of arguments that conditions of the contracts for a tool name, each once, as lists of steps. */
   argumentPaths(tool: string): readonly (readonly string[])[] {
-    const { before, post, shadow } = this.bundle.rulesFor(tool);
-    return [...before, ...post, ...shadow].flatMap(({ rule }) =>
-      rule.type === 'sandbox'
-        ? []
-        : selectorsOf(rule.when).flatMap((selector) =>
-            selector.startsWith('args.') ? [selector.split('.').slice(1)] : [],
-          ),
+    const rules = this.bundle.rulesFor(tool);
+    const cachedPaths = this.#argumentPaths.get(rules);
+    if (cachedPaths) return cachedPaths;
+    const { before, post, shadow } = rules;
+    const selectors = [...before, ...post, ...shadow].flatMap(({ rule }) =>
+      rule.type === 'sandbox' ? [] : selectorsOf(rule.when),
     );
+    const paths = [...new Set(selectors)].flatMap((selector) =>
+      selector.startsWith('args.') ? [selector.split('.').slice(1)] : [],
+    );
+    this.#argumentPaths.set(rules, paths);
+    return paths;
   }
 
   /** @param redactText for redact rules that name no pattern */

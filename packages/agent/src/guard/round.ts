@@ -4,29 +4,33 @@ import { randomUUID } from 'node:crypto';
 import type { AuditRecord, RoundAnswers } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Redaction } from '../rules/redact.ts';
-import type { CallRounds, RoundOptions } from './call.ts';
+import type { CallRounds, RoundOptions, ToolArgs } from './call.ts';
 import type { RunCounters } from './counters.ts';
 import type { Denial } from './denial.ts';
 
 /** Bytes of all answers of a call in its record, as JSON. They travel in the sealed state of a round. */
 const maxAnswerBytes = 4096;
+/** Rounds whose answers are recorded: a tool that stays open may ask without end. */
+const maxAnsweredRounds = 16;
 
 export class Round<R> {
   readonly callId: string;
   readonly callIndex: number;
   /** Starts at 1. */
-  readonly count: number;
+  count: number;
   /** True after a person approved the call. */
   isApproved: boolean;
   /** True after the execution was counted. */
   isCounted: boolean;
   readonly #options: RoundOptions<R> | undefined;
-  readonly #answers: readonly RoundAnswers[];
+  readonly #redaction: Redaction;
+  #answers: readonly RoundAnswers[];
 
   /** @param nextIndex the call's place in its run, if the call begins with this round */
   constructor(options: RoundOptions<R> | undefined, nextIndex: number, redaction: Redaction) {
     const earlier = options?.earlier ?? null;
     this.#options = options;
+    this.#redaction = redaction;
     this.callId = earlier?.callId ?? randomUUID();
     this.callIndex = earlier?.callIndex ?? nextIndex;
     this.count = (earlier?.count ?? 0) + 1;
@@ -37,6 +41,17 @@ export class Round<R> {
 
   get isFirst(): boolean {
     return this.count === 1;
+  }
+
+  /**
+   * Right before the tool runs.
+   * @param withheldText null if contracts let the question go on
+   */
+  start(withheldText: (question: R) => string | null): void {
+    this.#options?.onStart?.({
+      isWithheld: (question) => withheldText(question) !== null,
+      answered: (answers) => this.#answered(answers),
+    });
   }
 
   /** Members of the call's last record. */
@@ -70,6 +85,12 @@ export class Round<R> {
     this.#options?.suspend?.(this.#soFar, denial);
   }
 
+  /** The tool has its answers while it runs, and goes on. */
+  #answered(answers: ToolArgs): void {
+    this.count += 1;
+    this.#answers = withAnswers(this.#answers, this.count, answers, this.#redaction);
+  }
+
   get #soFar(): CallRounds {
     const { callId, callIndex, count, isApproved, isCounted } = this;
     return { callId, callIndex, count, isApproved, isCounted, ...this.#answersSoFar };
@@ -86,7 +107,7 @@ function withAnswers(
   sent: object,
   redaction: Redaction,
 ): readonly RoundAnswers[] {
-  if (Object.keys(sent).length === 0) return earlier;
+  if (Object.keys(sent).length === 0 || earlier.length >= maxAnsweredRounds) return earlier;
   const answers = [...earlier, { round, answers: redaction.redactArgs(sent) }];
   if (Buffer.byteLength(JSON.stringify(answers)) <= maxAnswerBytes) return answers;
   return [...earlier, { round, answers: { _truncated: true } }];

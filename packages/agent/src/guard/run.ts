@@ -21,7 +21,7 @@ import {
 import { askHooks, type HookCall } from './hook.ts';
 import { decisions, endings, Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
 import { recordObserved, recordShadows } from './observed.ts';
-import { judgeResult, replaceText } from './output.ts';
+import { type JudgedResult, judgeResult, replaceText } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
@@ -72,17 +72,9 @@ export class GovernedCall<A extends object, R> {
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
     const facts = {
-      run_id: place.runId,
-      call_id: round.callId,
-      call_index: round.callIndex,
-      parent_call_id: place.parentCallId,
-      tool_name: tool,
-      tool_args: this.#shown,
-      side_effect,
-      environment,
-      principal,
-      policy_version: parts.policy.version,
-      mode: parts.mode,
+      ...{ run_id: place.runId, call_id: round.callId, call_index: round.callIndex },
+      ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#shown },
+      ...{ side_effect, environment, principal, policy_version: parts.policy.version, mode: parts.mode },
       ...(trace_id === null ? {} : { trace_id }),
     };
     this.#journal = new Journal(parts, facts, this.#span);
@@ -93,10 +85,17 @@ export class GovernedCall<A extends object, R> {
   async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
     const { running, startedAt } = await this.#decided(() => ({
       startedAt: this.#parts.clock.monotonic(),
-      running: this.#span.within(() => this.#parts.within(this.#round.callId, async () => fn(this.#args))),
+      running: this.#span.within(() => this.#parts.within(this.#round.callId, async () => this.#start(fn))),
     }));
     return this.#finished(running, startedAt);
   }
+
+  #start(fn: (args: A) => R | PromiseLike<R>): R | PromiseLike<R> {
+    this.#round.start((question) => this.#withheldText(this.#read(question)));
+    return fn(this.#args);
+  }
+
+  readonly #read = (result: R): JudgedResult => judgeResult(result, this.#options, this.#parts.onError);
 
   /**
    * All that comes before the tool, which somebody else may run.
@@ -322,19 +321,21 @@ export class GovernedCall<A extends object, R> {
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
     }
-    const { success, output } = judgeResult(result, this.#options, this.#parts.onError);
-    if (this.#round.isInterim(result) && this.#leavesAsIs(output)) {
+    const judged = this.#read(result);
+    const isInterim = this.#round.isInterim(result);
+    const withheld = isInterim ? this.#withheldText(judged) : null;
+    if (isInterim && withheld === null) {
       this.#span.end(false, null);
       return this.#round.carry(result);
     }
-    const text = await this.#finish(success, output, null, duration());
+    const text = (await this.#finish(judged.success, judged.output, null, duration())) ?? withheld;
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
-  /** Contracts judge a question as a result. One that they change ends the call. */
-  #leavesAsIs(output: string | null): boolean {
-    const { post, text } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
-    return text === null && post.postconditionsPassed;
+  /** Contracts judge a question as a result. The text that ends the call in its place; null: the question goes on. */
+  #withheldText({ output }: JudgedResult): string | null {
+    const { post } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+    return post.withheldReason === null ? null : `[OUTPUT SUPPRESSED] ${post.withheldReason}`;
   }
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
@@ -344,13 +345,9 @@ export class GovernedCall<A extends object, R> {
     error: string | null,
     duration_ms: number,
   ): Promise<string | null> {
-    const {
-      post,
-      warnings: told,
-      text,
-    } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+    const after = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+    const { post } = after;
     const own = await askAfter(this.#own('post'), this.#input, output);
-    const warnings = [...told, ...own.warnings];
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
     await recordShadows(this.#journal, post.shadows, this.#conditionsOf).catch((failure: unknown) =>
@@ -371,11 +368,12 @@ export class GovernedCall<A extends object, R> {
     });
     this.#span.end(!success, error);
     try {
+      const warnings = [...after.warnings, ...own.warnings];
       if (warnings.length > 0) this.#options.onWarning?.(warnings);
     } catch (failure) {
       this.#parts.onError(failure, 'calling onWarning');
     }
-    return text;
+    return after.text;
   }
 
   #record(action: AuditAction, more: RecordDetails): Promise<AuditRecord> {

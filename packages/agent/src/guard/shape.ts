@@ -92,10 +92,10 @@ function bytesShape(value: object, kind: object): Seen {
   const { buffer } = ArrayBuffer.isView(value) ? placeOf(value) : { buffer: value };
   if (types.isSharedArrayBuffer(buffer)) return closed('is memory that other threads can change');
   if (value === buffer) return plainest('bytes', value, isBuiltIn(kind, 'ArrayBuffer'));
-  const known = kind === Buffer.prototype || isBuiltIn(kind, '\\w+Array|DataView');
+  const isKnownKind = kind === Buffer.prototype || isBuiltIn(kind, '\\w+Array|DataView');
   // Names of bytes are too many to list: only symbols are looked for here, and named fields by the copier.
   const added = Object.getOwnPropertySymbols(value).length > 0;
-  return { shape: 'bytes', doubt: known && !added ? null : 'is not a plain byte array' };
+  return { shape: 'bytes', doubt: isKnownKind && !added ? null : 'is not a plain byte array' };
 }
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
@@ -131,11 +131,11 @@ function derivedDoubt(kind: object): string | null {
     if (livePrototypes.has(at) || isBuiltIn(at, 'Object|\\w*Error')) return null;
     for (const name of Reflect.ownKeys(at)) {
       const { value, get, set } = Object.getOwnPropertyDescriptor(at, name) ?? {};
-      const said = typeof name === 'symbol' ? (name.description ?? 'a symbol') : name;
-      if (turnsInto(name, value)) return `becomes another value through ${said}()`;
+      const label = typeof name === 'symbol' ? (name.description ?? 'a symbol') : name;
+      if (turnsInto(name, value)) return `becomes another value through ${label}()`;
       if (name === Symbol.toStringTag || name === 'constructor') continue;
-      if (get ?? set) return `computes ${said}`;
-      if (typeof value !== 'function') return `inherits ${said}`;
+      if (get ?? set) return `computes ${label}`;
+      if (typeof value !== 'function') return `inherits ${label}`;
     }
   }
   return null;

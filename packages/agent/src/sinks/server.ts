@@ -142,15 +142,15 @@ export class ServerSink implements Sink {
   async #replay(): Promise<void> {
     if (!this.#spool) return;
     const lines = await this.#spool.open();
-    const found: Held[] = [];
+    const batch: Held[] = [];
     for (const line of lines) {
       const event = readLine(line);
       // A damaged line keeps its place, so that acknowledgements count right.
-      if (event) found.push({ event, spooled: true });
-      else found.push({ event: damaged, spooled: true });
+      if (event) batch.push({ event, spooled: true });
+      else batch.push({ event: damaged, spooled: true });
     }
-    this.#held.unshift(...found);
-    if (found.length > 0) this.#schedule();
+    this.#held.unshift(...batch);
+    if (batch.length > 0) this.#schedule();
   }
 
   #schedule(): void {
@@ -194,8 +194,8 @@ export class ServerSink implements Sink {
       this.#failing = false;
     } catch (failure) {
       this.#failing = true;
-      const asked = failure instanceof HubResponseError ? (failure.retryAfter ?? 0) * 1000 : 0;
-      if (!this.#closed) this.#flushIn(Math.max(this.#interval, asked));
+      const retryAfterMs = failure instanceof HubResponseError ? (failure.retryAfter ?? 0) * 1000 : 0;
+      if (!this.#closed) this.#flushIn(Math.max(this.#interval, retryAfterMs));
       throw failure;
     }
   }

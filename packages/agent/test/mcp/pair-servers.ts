@@ -33,10 +33,14 @@ export class ServerLog {
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 const form = {
   type: 'object' as const,
-  properties: { sure: { type: 'boolean' as const } },
+  properties: {
+    sure: { type: 'boolean' as const },
+    password: { type: 'string' as const, default: 'hunter2' },
+  },
   required: ['sure'],
 };
 const path = { path: z.string() };
+const about = { about: z.string().optional() };
 const resource = { uri: 'file:///notes', text: 'buy milk', mimeType: 'text/plain' };
 const greeting = (who: string) => ({
   messages: [{ role: 'user' as const, content: { type: 'text' as const, text: `greet ${who}` } }],
@@ -70,10 +74,10 @@ export function legacyServer(log: ServerLog): LegacyServer {
     log.lines.push(`read ${path}`);
     return text(`contents of ${path}`);
   });
-  server.registerTool('ask', {}, async (extra) => {
+  server.registerTool('ask', { inputSchema: about }, async ({ about = 'sure?' }, extra) => {
     log.lines.push('ask');
     const { content } = await server.server.elicitInput(
-      { message: 'sure?', requestedSchema: form },
+      { message: about, requestedSchema: form },
       { relatedRequestId: extra.requestId },
     );
     log.lines.push(`answered ${content?.sure}`);
@@ -99,11 +103,11 @@ export function modernServer(log: ServerLog): ModernServer {
     log.lines.push(`read ${path}`);
     return text(`contents of ${path}`);
   });
-  server.registerTool('ask', {}, (context) => {
+  server.registerTool('ask', { inputSchema: z.object(about) }, ({ about = 'sure?' }, context) => {
     const answer = acceptedContent<{ sure: boolean }>(context.mcpReq.inputResponses, 'sure');
     log.lines.push(answer ? `answered ${answer.sure}` : 'ask');
     if (answer) return text(answer.sure ? 'sure' : 'not sure');
-    const sure = inputRequired.elicit({ message: 'sure?', requestedSchema: form });
+    const sure = inputRequired.elicit({ message: about, requestedSchema: form });
     return inputRequired({ inputRequests: { sure }, requestState: 'a state' });
   });
   server.registerTool('slow', {}, ({ mcpReq: { signal, _meta, notify } }) =>

@@ -28,6 +28,9 @@ type Way = 'stdio' | 'HTTP';
 const askFirst =
   '{ id: ask-first, type: pre, tool: read, when: { args.path: { contains: please } }, then: { effect: approve, message: "read {args.path}?", timeout: 30 } }';
 
+const askAbout = (word: string, effect: string) =>
+  `{ id: ask-${word}, type: post, tool: ask, when: { output.text: { contains: "${word}" } }, then: { effect: ${effect}, message: "about the ${word}" } }`;
+
 const schemas = { legacy: new MessageSchema('2025-11-25'), modern: new MessageSchema('2026-07-28') };
 
 /** Every message that the proxy has sent, with what is wrong with it. */
@@ -106,6 +109,7 @@ function tapServer(connect: Connect, record: Record, schema: MessageSchema): Con
 
 interface Pair {
   readonly client: PairClient;
+  readonly guard: Guard;
   readonly server: RunningServer;
   readonly log: ServerLog;
   readonly toClient: Record;
@@ -130,7 +134,7 @@ async function pairOf(
     typeof connect === 'function'
       ? connect
       : remoteServer({ url: connect.url, headers: {}, clock: systemClock });
-  const guard = Guard.fromYaml(rules(noEnv, askFirst), {
+  const guard = Guard.fromYaml(rules(noEnv, askFirst, askAbout('sure', 'warn'), askAbout('vault', 'deny')), {
     openTelemetry: null,
     approvals: localApproval(async () => ({ approved: true, decidedBy: 'a person' }), systemClock),
   });
@@ -167,7 +171,7 @@ async function pairOf(
   };
   return {
     client: await another(true),
-    ...{ server, log, toClient, toServer, another },
+    ...{ guard, server, log, toClient, toServer, another },
     close: async () => {
       for (const client of clients) await client.close();
       for (const end of ends) await end();
@@ -240,10 +244,28 @@ describe.each(pairs)(
     });
 
     it('answers what the server asks', async () => {
-      const { client, log } = pair;
+      const { client, guard, log } = pair;
       log.lines.length = 0;
       expect(await client.call('ask')).toMatchObject({ content: [{ text: 'sure' }] });
       expect(log.lines).toEqual(['ask', 'answered true']);
+      const last = guard.events.events.at(-1);
+      expect(last).toMatchObject({ action: 'call_executed', rounds: 2, answers: [{ round: 2 }] });
+      expect(Object.values(last?.answers?.[0]?.answers ?? {})).toMatchObject([
+        { action: 'accept', content: { sure: true } },
+      ]);
+      expect(JSON.stringify(guard.events.events)).not.toContain('hunter2');
+    });
+
+    it('is not asked what a contract refuses', async () => {
+      const { client, guard, log } = pair;
+      log.lines.length = 0;
+      expect(await client.call('ask', { about: 'the vault' })).toMatchObject({
+        isError: true,
+        content: [{ type: 'text', text: '[OUTPUT SUPPRESSED] about the vault' }],
+      });
+      expect(log.lines).toEqual(['ask']);
+      expect(guard.events.events.at(-1)).toMatchObject({ action: 'call_executed' });
+      expect(guard.events.events.at(-1)).not.toHaveProperty('answers');
     });
 
     it('without the capability reads what is missing', async () => {

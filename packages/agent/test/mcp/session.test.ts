@@ -134,6 +134,82 @@ describe('everything else', () => {
   });
 });
 
+describe('a question of the server', () => {
+  const calm =
+    '{ id: numbers, type: post, tool: read, when: { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }, then: { effect: redact, message: hidden } }';
+  const elicitation = (id: string, message: string, more: object = {}) => ({
+    id,
+    method: 'elicitation/create',
+    params: { message, requestedSchema: { type: 'object', properties: {} }, ...more },
+  });
+  const opened = async (...tools: string[]): Promise<Setting> => {
+    const proxy = new Setting(rules(calm), () => undefined);
+    tools.forEach((tool, i) => void proxy.call(i + 1, tool));
+    await until(() => proxy.atServer.length === tools.length);
+    return proxy;
+  };
+
+  it('reaches the client, and its answers are recorded with the call, redacted and bounded', async () => {
+    const proxy = await opened('read');
+    proxy.serve(elicitation('q1', 'which?', { task: { ttl: 1 } }));
+    expect(await proxy.heard('elicitation/create')).toEqual({
+      jsonrpc: '2.0',
+      ...elicitation('q1', 'which?'),
+    });
+    proxy.say({ id: 'q1', result: { action: 'accept', content: { password: 'hunter2' } } });
+    proxy.serve({ id: 'q2', method: 'roots/list', params: {} });
+    proxy.say({ id: 'q2', error: { code: -32_601, message: 'none' } });
+    proxy.serve({ id: 'q3', method: 'sampling/createMessage', params: { messages: [] } });
+    proxy.say({ id: 'q3', result: { content: Array(10).fill(text('x'.repeat(900))) } });
+    proxy.serve({ id: 1, result: text('done') });
+    expect(await proxy.answered(1)).toMatchObject({ result: text('done') });
+    expect(proxy.atServer.slice(1).map(({ id }) => id)).toEqual(['q1', 'q2', 'q3']);
+    const last = proxy.guard.events.last();
+    expect(last).toMatchObject({
+      action: 'call_executed',
+      rounds: 3,
+      answers: [
+        { round: 2, answers: { 'question-1': { action: 'accept' } } },
+        { round: 3, answers: { _truncated: true } },
+      ],
+    });
+    expect(JSON.stringify(last)).not.toContain('hunter2');
+  });
+
+  it('that a contract changes ends its call, and is not put to the client', async () => {
+    const proxy = await opened('pay', 'read');
+    // It belongs to no call by itself: each one's contracts judge it.
+    proxy.serve(elicitation('q1', 'call 555-1234?'));
+    const { result } = await proxy.answered(2);
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).toContain('call [REDACTED]?');
+    expect(proxy.atServer.slice(2)).toMatchObject([
+      { id: 'q1', error: { code: -32_000 } },
+      { method: 'notifications/cancelled', params: { requestId: 2 } },
+    ]);
+    expect(proxy.guard.events.last()).toMatchObject({
+      action: 'call_executed',
+      postconditions_passed: false,
+    });
+    proxy.serve({ id: 2, result: text('late') });
+    proxy.serve(elicitation('q2', 'call 555-1234?'));
+    expect(await proxy.heard('elicitation/create')).toMatchObject({ id: 'q2' });
+    expect(proxy.got).toHaveLength(2);
+  });
+
+  it('about tasks is refused', async () => {
+    const proxy = new Setting(rules(calm), ({ method }) =>
+      method === 'initialize' ? { result: introduction } : undefined,
+    );
+    await proxy.greet({ elicitation: {}, tasks: { requests: { elicitation: { create: {} } } } });
+    expect(proxy.atServer[0]).toMatchObject({ params: { capabilities: { elicitation: {} } } });
+    expect(JSON.stringify(proxy.atServer[0])).not.toContain('tasks');
+    proxy.serve({ id: 'q1', method: 'tasks/get', params: { taskId: 't' } });
+    expect(proxy.atServer.at(-1)).toMatchObject({ id: 'q1', error: { code: -32_601 } });
+    expect(proxy.got.filter(({ method }) => method !== undefined)).toEqual([]);
+  });
+});
+
 describe('the list of tools', () => {
   const always =
     '{ id: never, type: pre, tool: "delete_*", when: { tool.name: { exists: true } }, then: { effect: deny, message: never } }';

@@ -1,50 +1,22 @@
 // Tasks whose tools ask their user: `tasks/get` shows the questions, and `tasks/update` brings the answers.
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { proxyRounds } from '../../src/cli/proxy-rounds.ts';
 import { until } from '../manual-clock.ts';
-import { pipedServer, ServerLog } from './pair-servers.ts';
 import { type Json, noEnv } from './setting.ts';
 import { TaskServer } from './task-server.ts';
-import { ApprovalHub, type ProxyPlan, TaskProxy, taskCapabilities } from './task-setting.ts';
+import { TaskProxies, type TaskProxy, taskCapabilities } from './task-setting.ts';
 
 const capabilities = { ...taskCapabilities, elicitation: { form: {} } };
 const accepted = (content: object) => ({ action: 'accept', content });
 
-let approvals: ApprovalHub;
-let folder = '';
-let log = new ServerLog();
-const proxies: TaskProxy[] = [];
-beforeAll(async () => {
-  approvals = await new ApprovalHub().start();
-});
-afterAll(() => approvals.hub.stop());
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'reeve-tasks-'));
-  log = new ServerLog();
-});
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy.end().catch(() => {});
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function start(more: Partial<ProxyPlan> = {}, era: 'legacy' | 'modern' = 'modern'): Promise<TaskProxy> {
-  const server = pipedServer(era, log);
-  const proxy = await TaskProxy.start({ way: 'stdio', server, hub: approvals.hub, folder, ...more });
-  proxies.push(proxy);
-  return proxy;
-}
-async function end(proxy: TaskProxy): Promise<void> {
-  proxies.splice(proxies.indexOf(proxy), 1);
-  await proxy.end();
-}
+const proxies = new TaskProxies();
 
 /** A task whose call was approved, and whose tool asks. */
 async function asking(proxy: TaskProxy): Promise<{ readonly taskId: unknown; readonly key: string }> {
   const { taskId } = await proxy.call('ask', {}, capabilities);
-  approvals.decide(`a-${approvals.asked.length}`, 'approved');
+  proxies.approveLast();
   const task = await proxy.ended(taskId);
   expect(task).toMatchObject({ status: 'input_required', resultType: 'complete' });
   expect(task).not.toHaveProperty('requestState');
@@ -60,7 +32,7 @@ describe.each([
   ['HTTP', 'legacy'],
 ] as const)('a tool that asks, over %s before a %s server', (way, era) => {
   it('gets the answers once, in one call of the records', async () => {
-    const proxy = await start({ way }, era);
+    const proxy = await proxies.start({ way }, era);
     const { taskId, key } = await asking(proxy);
     const answer = accepted({ sure: true, password: 'hunter2' });
     expect(await proxy.update(taskId, { [key]: 7 })).toMatchObject({ code: -32_602 });
@@ -72,7 +44,7 @@ describe.each([
     const text = 'sure';
     expect(await proxy.ended(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text }] } });
     expect(await proxy.update(taskId, { [key]: answer })).toEqual({ resultType: 'complete' });
-    expect(log.lines).toEqual(['ask', 'answered true']);
+    expect(proxies.log.lines).toEqual(['ask', 'answered true']);
     expect(proxy.actions('ask')).toEqual([
       'call_approval_requested',
       'call_approval_granted',
@@ -86,7 +58,7 @@ describe.each([
   });
 
   it('is cancelled while it waits, and recorded as failed', async () => {
-    const proxy = await start({ way }, era);
+    const proxy = await proxies.start({ way }, era);
     const { taskId, key } = await asking(proxy);
     await proxy.request('tasks/cancel', { taskId });
     expect(await proxy.task(taskId)).toMatchObject({ status: 'cancelled' });
@@ -94,12 +66,12 @@ describe.each([
       resultType: 'complete',
     });
     await until(() => proxy.actions('ask').at(-1) === 'call_failed', 'the record');
-    expect(log.lines).toEqual(['ask']);
+    expect(proxies.log.lines).toEqual(['ask']);
   });
 });
 
 it('a call that asks without a task is recorded with the answers, redacted and bounded', async () => {
-  const proxy = await start({ way: 'HTTP', contracts: [noEnv] });
+  const proxy = await proxies.start({ way: 'HTTP', contracts: [noEnv] });
   const declared = { elicitation: { form: {} } };
   const answers = async (content: object) => {
     const { requestState } = await proxy.call('ask', {}, declared);
@@ -123,35 +95,40 @@ it('a call that asks without a task is recorded with the answers, redacted and b
 it('a round goes on with the token that it began with, also after a restart', async () => {
   const declared = { elicitation: { form: {} } };
   const begin = async (token: string) =>
-    start({ way: 'HTTP', token, contracts: [noEnv], rounds: await proxyRounds(folder, 'test') });
+    proxies.start({
+      way: 'HTTP',
+      token,
+      contracts: [noEnv],
+      rounds: await proxyRounds(proxies.folder, 'test'),
+    });
   const first = await begin('one');
   const { requestState } = await first.call('ask', {}, declared);
-  await end(first);
+  await proxies.end(first);
   const inputResponses = { sure: accepted({ sure: true }) };
   const retry = { name: 'ask', arguments: {}, inputResponses, requestState };
   const other = await begin('two');
   expect((await other.request('tools/call', retry, declared)).error).toMatchObject({ code: -32_602 });
-  await end(other);
+  await proxies.end(other);
   const again = await begin('one');
   expect((await again.request('tools/call', retry, declared)).result).toMatchObject({
     content: [{ text: 'sure' }],
   });
-  expect(log.lines).toEqual(['ask', 'answered true']);
+  expect(proxies.log.lines).toEqual(['ask', 'answered true']);
 });
 
 describe('a task that asks', () => {
   it.each(['stdio', 'HTTP'] as const)('survives a restart of the proxy, over %s', async (way) => {
-    const first = await start({ way });
+    const first = await proxies.start({ way });
     const { taskId, key } = await asking(first);
-    await end(first);
-    const second = await start({ way });
+    await proxies.end(first);
+    const second = await proxies.start({ way });
     expect(await second.task(taskId)).toMatchObject({
       status: 'input_required',
       inputRequests: { [key]: {} },
     });
     await second.update(taskId, { [key]: accepted({ sure: true }) });
     expect(await second.ended(taskId)).toMatchObject({ status: 'completed' });
-    expect(log.lines).toEqual(['ask', 'answered true']);
+    expect(proxies.log.lines).toEqual(['ask', 'answered true']);
     expect([...first.actions('ask'), ...second.actions('ask')]).toEqual([
       'call_approval_requested',
       'call_approval_granted',
@@ -163,9 +140,9 @@ describe('a task that asks', () => {
     const answers: string[] = [];
     const server = new TaskServer();
     server.onAnswer = (text) => void answers.push(text);
-    const proxy = await start({ way: 'HTTP', server });
+    const proxy = await proxies.start({ way: 'HTTP', server });
     const { taskId } = await proxy.call('choose', {}, capabilities);
-    approvals.decide(`a-${approvals.asked.length}`, 'approved');
+    proxies.approveLast();
     const { inputRequests } = await proxy.ended(taskId);
     const keys = Object.keys(inputRequests as Json);
     expect(keys).toHaveLength(2);
@@ -175,9 +152,9 @@ describe('a task that asks', () => {
     expect(Object.keys(task.inputRequests as Json)).toEqual([two]);
     await proxy.update(taskId, { [two]: accepted({ at: 2 }) });
     await until(() => answers.length === 1, 'the answers');
-    const copy = join(folder, 'copy');
-    await cp(join(folder, 'tasks'), join(copy, 'tasks'), { recursive: true });
-    const second = await start({ way: 'HTTP', server, folder: copy });
+    const copy = join(proxies.folder, 'copy');
+    await cp(join(proxies.folder, 'tasks'), join(copy, 'tasks'), { recursive: true });
+    const second = await proxies.start({ way: 'HTTP', server, folder: copy });
     expect(await second.ended(taskId)).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('the outcome is not known') },
@@ -195,13 +172,13 @@ describe('a task that asks', () => {
     const approve =
       '{ id: ask-first, type: pre, tool: "*", when: { tool.name: { exists: true } }, then: { effect: approve, message: "run?", timeout: 60 } }';
     const server = new TaskServer();
-    const proxy = await start({ way: 'HTTP', server, contracts: [quiet, approve] });
+    const proxy = await proxies.start({ way: 'HTTP', server, contracts: [quiet, approve] });
     for (const [tool, declared] of [
       ['choose', capabilities],
       ['choose', taskCapabilities],
     ] as const) {
       const { taskId } = await proxy.call(tool, {}, declared);
-      approvals.decide(`a-${approvals.asked.length}`, 'approved');
+      proxies.approveLast();
       const ended = await proxy.ended(taskId);
       expect(ended.status).not.toBe('input_required');
       expect(JSON.stringify(ended)).not.toContain('sure?');
@@ -225,14 +202,14 @@ describe('a task of the server that asks', () => {
 
   it('gets its answers by an update of its own, once, also after a restart', async () => {
     const server = new TaskServer();
-    const first = await start({ way: 'HTTP', server, contracts: [noEnv] });
+    const first = await proxies.start({ way: 'HTTP', server, contracts: [noEnv] });
     const { taskId } = await first.call('build', {}, capabilities);
     server.end(questions('which', 'where'));
     const { inputRequests } = await first.ended(taskId);
     const [which = '', where = ''] = Object.keys(inputRequests as Json);
     await first.update(taskId, { [which]: accepted({ at: 1 }) });
-    await end(first);
-    const second = await start({ way: 'HTTP', server, contracts: [noEnv] });
+    await proxies.end(first);
+    const second = await proxies.start({ way: 'HTTP', server, contracts: [noEnv] });
     expect(Object.keys((await second.task(taskId)).inputRequests as Json)).toEqual([where]);
     server.onUpdate = () => server.end(built);
     await second.update(taskId, { [where]: accepted({ at: 2 }) });
@@ -250,7 +227,7 @@ describe('a task of the server that asks', () => {
 
   it('is cancelled there', async () => {
     const server = new TaskServer();
-    const proxy = await start({ way: 'HTTP', server, contracts: [noEnv] });
+    const proxy = await proxies.start({ way: 'HTTP', server, contracts: [noEnv] });
     const { taskId } = await proxy.call('build', {}, capabilities);
     server.end(questions('which'));
     await proxy.ended(taskId);

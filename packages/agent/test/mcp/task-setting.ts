@@ -1,8 +1,11 @@
 // A proxy whose calls go on as tasks: in one process with its client, its server and a hub that decides approvals. It
 // can end and begin again over the same folder.
 import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { readLines } from '../../src/cli/mcp/lines.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import type { ProxyRounds } from '../../src/cli/mcp/rounds.ts';
@@ -15,7 +18,7 @@ import { Guard } from '../../src/index.ts';
 import type { SessionStore } from '../../src/sessions.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
-import type { RunningServer } from './pair-servers.ts';
+import { pipedServer, type RunningServer, type ServerEra, ServerLog } from './pair-servers.ts';
 import { type Json, memoryRounds, plainParts, rules } from './setting.ts';
 
 export const asking =
@@ -212,5 +215,51 @@ export class TaskProxy {
     });
     const text = await response.text();
     return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as Json;
+  }
+}
+
+/** The proxies of one test file: one hub for all of its tests, a folder and a server's log for each. */
+export class TaskProxies {
+  readonly approvals = new ApprovalHub();
+  folder = '';
+  log = new ServerLog();
+  readonly #running = new Set<TaskProxy>();
+
+  constructor() {
+    beforeAll(async () => {
+      await this.approvals.start();
+    });
+    afterAll(() => this.approvals.hub.stop());
+    beforeEach(async () => {
+      this.folder = await mkdtemp(join(tmpdir(), 'reeve-tasks-'));
+      this.log = new ServerLog();
+      this.approvals.isOld = false;
+    });
+    afterEach(async () => {
+      for (const proxy of this.#running) await this.end(proxy).catch(() => {});
+      await rm(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  /** Default: over standard input and output, before a server of its own. */
+  async start(plan: Partial<ProxyPlan> = {}, era: ServerEra = 'modern'): Promise<TaskProxy> {
+    const server = pipedServer(era, this.log);
+    const { folder, approvals } = this;
+    const proxy = await TaskProxy.start({ way: 'stdio', server, hub: approvals.hub, folder, ...plan });
+    this.#running.add(proxy);
+    return proxy;
+  }
+
+  async end(proxy: TaskProxy): Promise<void> {
+    this.#running.delete(proxy);
+    await proxy.end();
+  }
+
+  get lastApproval(): string {
+    return `a-${this.approvals.asked.length}`;
+  }
+
+  approveLast(): void {
+    this.approvals.decide(this.lastApproval, 'approved');
   }
 }

@@ -1,44 +1,15 @@
 // Calls that go on without their client while people decide.
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { MemorySessionStore } from '../../src/sessions.ts';
 import { until } from '../manual-clock.ts';
-import { pipedServer, ServerLog } from './pair-servers.ts';
 import { TaskServer } from './task-server.ts';
-import { ApprovalHub, type ProxyPlan, TaskProxy } from './task-setting.ts';
+import { TaskProxies } from './task-setting.ts';
 
-let approvals: ApprovalHub;
-let folder = '';
-let log = new ServerLog();
-const proxies: TaskProxy[] = [];
-beforeAll(async () => {
-  approvals = await new ApprovalHub().start();
-});
-afterAll(() => approvals.hub.stop());
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'reeve-tasks-'));
-  log = new ServerLog();
-  approvals.isOld = false;
-});
-afterEach(async () => {
-  for (const proxy of proxies.splice(0)) await proxy.end().catch(() => {});
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function start(more: Partial<ProxyPlan> = {}, era: 'legacy' | 'modern' = 'modern'): Promise<TaskProxy> {
-  const server = pipedServer(era, log);
-  const proxy = await TaskProxy.start({ way: 'stdio', server, hub: approvals.hub, folder, ...more });
-  proxies.push(proxy);
-  return proxy;
-}
-async function end(proxy: TaskProxy): Promise<void> {
-  proxies.splice(proxies.indexOf(proxy), 1);
-  await proxy.end();
-}
-const lastApproval = (): string => `a-${approvals.asked.length}`;
+const proxies = new TaskProxies();
+const { approvals } = proxies;
 const read = { path: 'notes' };
 
 describe.each([
@@ -48,7 +19,7 @@ describe.each([
   ['HTTP', 'legacy'],
 ] as const)('a call that asks, over %s before a %s server', (way, era) => {
   it('has a handle, runs once when it is approved, and gives its result to the handle', async () => {
-    const proxy = await start({ way }, era);
+    const proxy = await proxies.start({ way }, era);
     const { result } = (await proxy.request('server/discover', {})) as { result: { capabilities: object } };
     expect(result.capabilities).toMatchObject({ extensions: { 'io.modelcontextprotocol/tasks': {} } });
     const task = await proxy.call('read', read);
@@ -61,15 +32,15 @@ describe.each([
       ttlMs: expect.any(Number),
     });
     expect(await proxy.task(task.taskId)).toMatchObject({ resultType: 'complete', status: 'working' });
-    expect(log.lines).toEqual([]);
-    approvals.decide(lastApproval(), 'approved');
+    expect(proxies.log.lines).toEqual([]);
+    proxies.approveLast();
     const ended = await proxy.ended(task.taskId);
     expect(ended).toMatchObject({
       status: 'completed',
       result: { content: [{ type: 'text', text: 'contents of notes' }] },
     });
     expect(await proxy.task(task.taskId)).toEqual(ended);
-    expect(log.lines).toEqual(['read notes']);
+    expect(proxies.log.lines).toEqual(['read notes']);
     expect(proxy.actions('read')).toEqual([
       'call_approval_requested',
       'call_approval_granted',
@@ -79,28 +50,28 @@ describe.each([
   });
 
   it('survives a restart of the proxy, and runs once in the next one', async () => {
-    const first = await start({ way }, era);
+    const first = await proxies.start({ way }, era);
     const { taskId } = await first.call('read', read);
-    await end(first);
+    await proxies.end(first);
     expect(first.actions('read')).toEqual(['call_approval_requested']);
-    const second = await start({ way }, era);
+    const second = await proxies.start({ way }, era);
     expect(await second.task(taskId)).toMatchObject({ status: 'working' });
-    approvals.decide(lastApproval(), 'approved');
+    proxies.approveLast();
     expect(await second.ended(taskId)).toMatchObject({ status: 'completed' });
-    expect(log.lines).toEqual(['read notes']);
+    expect(proxies.log.lines).toEqual(['read notes']);
     expect(second.actions('read')).toEqual(['call_approval_granted', 'call_executed']);
-    await end(second);
-    const third = await start({ way }, era);
+    await proxies.end(second);
+    const third = await proxies.start({ way }, era);
     expect(await third.task(taskId)).toMatchObject({ status: 'completed' });
-    expect(log.lines).toEqual(['read notes']);
+    expect(proxies.log.lines).toEqual(['read notes']);
   });
 
   it('is cancelled by its client: the question is withdrawn, and a later approval runs nothing', async () => {
-    const proxy = await start({ way }, era);
+    const proxy = await proxies.start({ way }, era);
     for (const isOld of [false, true]) {
       approvals.isOld = isOld;
       const { taskId } = await proxy.call('read', read);
-      const id = lastApproval();
+      const id = proxies.lastApproval;
       expect(await proxy.request('tasks/cancel', { taskId })).toMatchObject({
         result: { resultType: 'complete' },
       });
@@ -115,7 +86,7 @@ describe.each([
       'call_approval_requested',
       'call_approval_denied',
     ]);
-    expect(log.lines).toEqual([]);
+    expect(proxies.log.lines).toEqual([]);
   });
 });
 
@@ -124,36 +95,36 @@ describe('a task', () => {
     ['denied', 'Denied: run read? (denied)'],
     ['timeout', 'Denied: run read? (nobody decided in time)'],
   ] as const)('that is %s completes with the refusal', async (status, text) => {
-    const proxy = await start();
+    const proxy = await proxies.start();
     const { taskId } = await proxy.call('read', read);
-    approvals.decide(lastApproval(), status);
+    approvals.decide(proxies.lastApproval, status);
     expect(await proxy.ended(taskId)).toMatchObject({
       status: 'completed',
       result: { isError: true, content: [{ text }] },
     });
-    expect(log.lines).toEqual([]);
+    expect(proxies.log.lines).toEqual([]);
   });
 
   it('of another owner does not exist, nor does one that nobody has made', async () => {
-    const first = await start({ way: 'HTTP', token: 'one' });
+    const first = await proxies.start({ way: 'HTTP', token: 'one' });
     const { taskId } = await first.call('read', read);
-    await end(first);
+    await proxies.end(first);
     const unknown = { code: -32_602 };
-    const other = await start({ way: 'HTTP', token: 'two' });
+    const other = await proxies.start({ way: 'HTTP', token: 'two' });
     for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
       for (const id of [taskId, 'f'.repeat(32), '../../round.key', 7])
         expect((await other.request(method, { taskId: id })).error).toMatchObject(unknown);
-    await end(other);
-    const again = await start({ way: 'HTTP', token: 'one' });
+    await proxies.end(other);
+    const again = await proxies.start({ way: 'HTTP', token: 'one' });
     expect(await again.task(taskId)).toMatchObject({ status: 'working' });
   });
 
   it('is for clients that know tasks: others wait, and cannot ask about one', async () => {
-    const proxy = await start({ way: 'HTTP' });
+    const proxy = await proxies.start({ way: 'HTTP' });
     const waiting = proxy.request('tools/call', { name: 'read', arguments: read }, {});
     const before = approvals.asked.length;
     await until(() => approvals.asked.length > before, 'the question');
-    approvals.decide(lastApproval(), 'approved');
+    proxies.approveLast();
     expect(await waiting).toMatchObject({ result: { resultType: 'complete' } });
     expect(await proxy.request('tasks/get', { taskId: 'f'.repeat(32) }, {})).toMatchObject({
       error: { code: -32_021, data: { requiredCapabilities: { extensions: {} } } },
@@ -162,28 +133,28 @@ describe('a task', () => {
   });
 
   it('whose tool runs is cancelled at the server', async () => {
-    const proxy = await start();
+    const proxy = await proxies.start();
     const { taskId } = await proxy.call('slow');
-    approvals.decide(lastApproval(), 'approved');
-    await until(() => log.lines.includes('slow'), 'the tool');
+    proxies.approveLast();
+    await until(() => proxies.log.lines.includes('slow'), 'the tool');
     expect(await proxy.task(taskId)).toMatchObject({ status: 'working', statusMessage: 'The tool runs.' });
     await proxy.request('tasks/cancel', { taskId });
-    await until(() => log.lines.includes('slow was cancelled'), 'the cancellation');
+    await until(() => proxies.log.lines.includes('slow was cancelled'), 'the cancellation');
     expect(await proxy.task(taskId)).toMatchObject({ status: 'cancelled' });
   });
 
   it('whose proxy ended while the tool ran fails, and never runs again', async () => {
-    const first = await start({ way: 'HTTP' });
+    const first = await proxies.start({ way: 'HTTP' });
     const { taskId } = await first.call('slow');
-    approvals.decide(lastApproval(), 'approved');
-    await until(() => log.lines.includes('slow'), 'the tool');
-    await end(first);
-    const second = await start({ way: 'HTTP' });
+    proxies.approveLast();
+    await until(() => proxies.log.lines.includes('slow'), 'the tool');
+    await proxies.end(first);
+    const second = await proxies.start({ way: 'HTTP' });
     expect(await second.ended(taskId)).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('the outcome is not known') },
     });
-    expect(log.lines.filter((line) => line === 'slow')).toHaveLength(1);
+    expect(proxies.log.lines.filter((line) => line === 'slow')).toHaveLength(1);
     expect(first.actions('slow').at(-1)).toBe('call_failed');
     expect(second.actions('slow')).toEqual([]);
   });
@@ -191,20 +162,20 @@ describe('a task', () => {
   it('whose proxy was killed while the tool ran is recorded as failed, under its own id and not counted again', async () => {
     const sessions = new MemorySessionStore();
     const count = () => sessions.get('s:one:tool:slow');
-    const first = await start({ sessions, sessionId: 'one' });
+    const first = await proxies.start({ sessions, sessionId: 'one' });
     const { taskId } = await first.call('slow');
-    approvals.decide(lastApproval(), 'approved');
-    await until(() => log.lines.includes('slow'), 'the tool');
+    proxies.approveLast();
+    await until(() => proxies.log.lines.includes('slow'), 'the tool');
     expect(await count()).toBe('1');
-    const left = join(folder, 'left');
-    const again = join(folder, 'again');
+    const left = join(proxies.folder, 'left');
+    const again = join(proxies.folder, 'again');
     for (const copy of [left, again])
-      await cp(join(folder, 'tasks'), join(copy, 'tasks'), { recursive: true });
-    const second = await start({ sessions, folder: left, sessionId: 'one' });
+      await cp(join(proxies.folder, 'tasks'), join(copy, 'tasks'), { recursive: true });
+    const second = await proxies.start({ sessions, folder: left, sessionId: 'one' });
     const failed = { status: 'failed', error: { message: expect.stringContaining('outcome is not known') } };
     expect(await second.ended(taskId)).toMatchObject(failed);
     // The second one was killed between the record and the end of the task.
-    const third = await start({ sessions, folder: again, sessionId: 'one' });
+    const third = await proxies.start({ sessions, folder: again, sessionId: 'one' });
     expect(await third.ended(taskId)).toMatchObject(failed);
     const [begun] = first.guard.events.events;
     for (const { guard } of [second, third]) {
@@ -216,26 +187,26 @@ describe('a task', () => {
       ]);
     }
     expect(await count()).toBe('1');
-    expect(log.lines.filter((line) => line === 'slow')).toHaveLength(1);
+    expect(proxies.log.lines.filter((line) => line === 'slow')).toHaveLength(1);
   });
 
   it('that was approved while no proxy ran for long fails, and is not run', async () => {
-    const first = await start();
+    const first = await proxies.start();
     const { taskId } = await first.call('read', read);
-    await end(first);
-    approvals.decide(lastApproval(), 'approved');
+    await proxies.end(first);
+    proxies.approveLast();
     const late = { ...systemClock, now: () => Date.now() + 60_000 + 601_000 };
-    const second = await start({ clock: late });
+    const second = await proxies.start({ clock: late });
     expect(await second.ended(taskId)).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('approved, not run') },
     });
-    expect(log.lines).toEqual([]);
+    expect(proxies.log.lines).toEqual([]);
     expect(second.actions('read')).toEqual(['call_denied']);
   });
 
   it('is judged again by the contracts in force when it is approved', async () => {
-    const proxy = await start();
+    const proxy = await proxies.start();
     const { taskId } = await proxy.call('read', read);
     const noReads =
       '{ id: no-reads, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: closed } }';
@@ -244,11 +215,11 @@ kind: ContractBundle
 metadata: { name: guardrails }
 defaults: { mode: enforce }
 contracts: [${noReads}]`);
-    approvals.decide(lastApproval(), 'approved');
+    proxies.approveLast();
     expect(await proxy.ended(taskId)).toMatchObject({
       result: { isError: true, content: [{ text: 'Denied: closed' }] },
     });
-    expect(log.lines).toEqual([]);
+    expect(proxies.log.lines).toEqual([]);
   });
 });
 
@@ -261,7 +232,7 @@ describe('a task that the server makes of a call', () => {
     status: 'completed',
     result: { resultType: 'complete', content: [{ type: 'text', text: 'built, call 555-1234' }] },
   };
-  const begin = (server: TaskServer) => start({ way: 'HTTP', server, contracts: [numbers, once] });
+  const begin = (server: TaskServer) => proxies.start({ way: 'HTTP', server, contracts: [numbers, once] });
 
   it('is known by an id of the proxy alone, and its result is judged', async () => {
     const server = new TaskServer();
@@ -286,7 +257,7 @@ describe('a task that the server makes of a call', () => {
     const server = new TaskServer();
     const first = await begin(server);
     const { taskId } = await first.call('build');
-    await end(first);
+    await proxies.end(first);
     const second = await begin(server);
     expect(await second.task(taskId)).toMatchObject({ status: 'working' });
     server.end(built);
@@ -300,7 +271,7 @@ describe('a task that the server makes of a call', () => {
 
   it('is cancelled at the server, and fails or ends as it does there', async () => {
     const server = new TaskServer();
-    const proxy = await start({ way: 'HTTP', server, contracts: [numbers] });
+    const proxy = await proxies.start({ way: 'HTTP', server, contracts: [numbers] });
     const cancelled = await proxy.call('build');
     await proxy.request('tasks/cancel', { taskId: cancelled.taskId });
     await until(() => server.lines.includes('cancel own-1'), 'the cancellation');

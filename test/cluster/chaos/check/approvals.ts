@@ -51,6 +51,17 @@ export function lateness(approvals: readonly ApprovalSeen[]): number[] {
   });
 }
 
+/** When each follower was told and had come, and which deaths its shard had, in ms after the deadline. */
+function timesOf({ frames, shard, deadline }: ApprovalSeen, { deaths }: Lateness): string {
+  const followers = frames.map(
+    ({ follower, at, since }) => `${follower} told ${at - deadline}, there since ${since - deadline}`,
+  );
+  const own = deaths.map(
+    ({ at, shards }) => `${shards.has(shard) ? 'its' : 'another'} owner ${at - deadline}`,
+  );
+  return `${followers.join('; ')}; deaths: ${own.join(', ')}`;
+}
+
 const firstTold = ({ frames }: ApprovalSeen): number | null => {
   const times = frames.filter(({ status }) => status === 'timeout').map(({ at }) => at);
   return times.length === 0 ? null : Math.min(...times);
@@ -127,6 +138,8 @@ function checkOne(seen: ApprovalSeen, dashboards: readonly string[], allowed: La
       `${follower} was told of the timeout ${at - deadline} ms after the deadline, ${limit - deadline} ms are allowed`,
     );
   }
+  if (violations.length > 0)
+    violations.push(`approval ${id}: shard ${seen.shard}; ${timesOf(seen, allowed)}`);
   const first = firstTold(seen);
   if (first !== null && first > limit && frames.every(({ since }) => since > deadline))
     breach(`nobody was told of the timeout until ${first - deadline} ms after the deadline`);

@@ -1,16 +1,24 @@
-// Promise 1: nodes are killed under ingest. No acknowledged event is missing, none is there twice.
+// Promise 1: nodes are killed under ingest, while an export is read. No acknowledged event is missing, none is there
+// twice, neither in the store nor in the export.
 import { checkEvents } from '../check/events.ts';
+import { checkExport, missingIn } from '../check/export.ts';
+import { type ExportedLine, ExportReader } from '../export-reader.ts';
 import { kills, perform } from '../faults.ts';
 import { spread } from '../figures.ts';
 import { type IngestInput, ingest } from '../load.ts';
 import { Tenant } from '../tenant.ts';
 import type { Suite } from '../trial.ts';
 
+/** The line of an event whose node was killed comes 30 s later at most, and a busy machine is slower. */
+const lastLineMs = 60_000;
+/** Lines behind which a later reader begins. */
+const continuations = 5;
+
 export const ingestUnderKills: Suite = {
   promise: 1,
   title: 'kill -9 of a random node every 2 to 5 s under ingest from 50 agents',
 
-  async run({ fleet, random, history, of, ended }) {
+  async run({ fleet, random, history, of, ended, beside }) {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     const plan = kills(random.branch('kills'), {
@@ -30,6 +38,8 @@ export const ingestUnderKills: Suite = {
       route: (chance) => fleet.route(chance),
       ended,
     });
+    const reader = new ExportReader(fleet, tenant, random.branch('export'));
+    const reading = beside((signal) => reader.follow(signal));
     const begun = Date.now();
     const killed = await perform(fleet, plan);
     await load.stop();
@@ -38,6 +48,14 @@ export const ingestUnderKills: Suite = {
 
     const calls = history.of<IngestInput>('ingest');
     const { violations, ...counts } = checkEvents(calls, await tenant.eventIds());
+    await reading.end();
+    await reader.finish(() => missingIn(calls, reader.lines).length === 0, lastLineMs);
+    const whole = await reader.linesAfter(null);
+    const continued = new Map<number, readonly ExportedLine[]>();
+    for (let i = 0; i < continuations && whole.length > 0; i++) {
+      const index = random.int(whole.length);
+      continued.set(index, await reader.linesAfter(whole[index]?.cursor ?? null));
+    }
     const times = calls
       .filter(({ outcome }) => outcome === 'ok')
       .map(({ invoked, ended }) => ended - invoked);
@@ -46,11 +64,13 @@ export const ingestUnderKills: Suite = {
       figures: {
         kills: killed,
         'events acknowledged/unknown/found': `${counts.acknowledged}/${counts.unknown}/${counts.found}`,
+        'lines exported/reads lost': `${reader.lines.length}/${reader.lostReads}`,
         'batches ok/failed/unknown': `${ok}/${failed}/${unknown}`,
         'acknowledged after p50/p99/max': spread(times),
       },
       violations: [
         ...violations,
+        ...checkExport(calls, reader.lines, whole, continued),
         ...(killed < 0.6 * plan.length ? [`only ${killed} of ${plan.length} kills could be made`] : []),
         ...of([], unknown === 0 ? ['no kill met a batch'] : []),
         ...deaths.flatMap((at, i) => {

@@ -184,8 +184,8 @@ const cursor: HookFormat = {
         };
       case 'beforeMCPExecution': {
         const tool = nameOf(input.tool_name);
-        const known = mcpTool(tool, [`MCP:${tool}`]);
-        return { tool, args: argsOf(input.tool_input), ...place, known };
+        const ofServer = mcpTool(tool, [`MCP:${tool}`]);
+        return { tool, args: argsOf(input.tool_input), ...place, known: ofServer };
       }
       case 'preToolUse': {
         // It takes `ask` and does not ask.
@@ -201,8 +201,8 @@ const cursor: HookFormat = {
   },
   write({ verdict, reason }, { asks = true, needsAnswer = false } = {}) {
     if (verdict === 'allow') return silent(0, needsAnswer ? { permission: 'allow' } : null);
-    const said = { permission: asks ? verdict : 'deny', user_message: reason, agent_message: reason };
-    return said.permission === 'deny' ? blocked(reason, said) : silent(0, said);
+    const answer = { permission: asks ? verdict : 'deny', user_message: reason, agent_message: reason };
+    return answer.permission === 'deny' ? blocked(reason, answer) : silent(0, answer);
   },
 };
 
@@ -314,7 +314,7 @@ export function readInput(format: HookFormat, text: string): HookInput | null {
   if (!isObject(read)) throw new Error('the input is not an object');
   const payload = format.read(read);
   if (!payload) return null;
-  const known = payload.known ?? toolIn(format.table, payload.tool);
-  const args = known?.adapt ? known.adapt(payload.args) : payload.args;
-  return { ...payload, tool: known?.name ?? payload.tool, args, known };
+  const declared = payload.known ?? toolIn(format.table, payload.tool);
+  const args = declared?.adapt ? declared.adapt(payload.args) : payload.args;
+  return { ...payload, tool: declared?.name ?? payload.tool, args, known: declared };
 }

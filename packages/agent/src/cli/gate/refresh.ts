@@ -133,7 +133,7 @@ function forgetCounters(folder: string): void {
   const before = systemClock.now() - counterLife;
   for (const name of statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : []) {
     const path = join(folder, name);
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found && found.mtimeMs < before) rmSync(path, { force: true });
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats && stats.mtimeMs < before) rmSync(path, { force: true });
   }
 }

@@ -132,8 +132,8 @@ export class GateState {
 export const sourcesOf = (paths: readonly string[]): string =>
   JSON.stringify(
     paths.map((path) => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return [path, found?.mtimeMs ?? null, found?.size ?? null];
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return [path, stats?.mtimeMs ?? null, stats?.size ?? null];
     }),
   );
 

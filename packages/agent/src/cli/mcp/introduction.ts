@@ -2,12 +2,10 @@
 // that pins refuse.
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import { type Era, serverInfoOf, tasksKey } from './era.ts';
-import type { Response } from './message.ts';
+import { fieldsOf } from './fields.ts';
+import type { Request, Response } from './message.ts';
 import type { ProxyTasks } from './tasks/tasks.ts';
-
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
+import { clientCapabilitiesOf } from './translation.ts';
 
 export interface Introduction {
   readonly info: { readonly name: string; readonly version: string } | null;
@@ -16,6 +14,13 @@ export interface Introduction {
   readonly offers: readonly string[];
   /** For the client. */
   readonly answer: Response;
+}
+
+/** A client's `initialize` for the server: answers as tasks would pass the record. */
+export function greetingOf(request: Request): Request {
+  const { params } = request;
+  if (fieldsOf(params.capabilities).tasks === undefined) return request;
+  return { ...request, params: { ...params, capabilities: clientCapabilitiesOf(params.capabilities) } };
 }
 
 export function introductionOf(

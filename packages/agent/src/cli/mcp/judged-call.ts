@@ -1,7 +1,7 @@
 // A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
 import { isInputRequired, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import { HandedOverError, timedOut } from '../../approvals.ts';
-import type { RunOptions } from '../../guard/call.ts';
+import type { RoundOptions, RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/round-state.ts';
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
@@ -54,6 +54,8 @@ export interface CallRequest {
   readonly request: Request;
   readonly era: Era;
   readonly signal: AbortSignal;
+  /** Of a legacy client, which the server may ask while the call is open; null: another client. */
+  readonly openRounds: RoundOptions<McpResult> | null;
   /** Sends the request to the server. Rejects when the client cancels. */
   send(request: Request): Promise<Response>;
 }
@@ -167,12 +169,13 @@ export class JudgedCall {
   get #baseOptions(): RunOptions<McpResult> {
     const { asking } = this.#ports;
     const sessionId = this.#sessionId;
-    const { signal, request } = this.#sent;
+    const { signal, request, openRounds } = this.#sent;
     const { progressToken, name } = this.#call;
     const { server, client } = this.#ports.names();
     const { traceparent } = fieldsOf(this.#call.request.params._meta);
     const traced = typeof traceparent === 'string' ? { traceparent } : {};
     const round = this.#round;
+    const rounds = round?.options ?? openRounds;
     const { tasks } = this.#ports;
     const canHandOver = tasks?.canAsk === true && tasks.isFor(request);
     const modern = round && { round, capabilities: this.#capabilities, clientName: client, canHandOver };
@@ -183,7 +186,7 @@ export class JudgedCall {
       signal,
       metadata: { mcp: { server, client } },
       approvals: (own) => asking.approvals(own, { id: request.id, progressToken, tool: name }, modern),
-      ...(round ? { rounds: round.options } : {}),
+      ...(rounds ? { rounds } : {}),
       ...(sessionId === undefined ? {} : { sessionId }),
     };
   }

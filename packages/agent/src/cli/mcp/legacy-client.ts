@@ -198,6 +198,8 @@ export class LegacyClient implements Translation {
     open.responses = {};
     if (questions.length === 0) return void this.#wire.clock.after(retryWait, () => this.#retry(open), true);
     for (const [key, question] of questions) {
+      // A contract may have refused the question before.
+      if (this.#open.get(id) !== open) return;
       const { method: asked, params } = fieldsOf(question);
       const questionId = `reeve:input:${randomUUID()}`;
       open.questions.set(questionId, key);

@@ -9,7 +9,7 @@ import { answerOf, unsupported } from './call-error.ts';
 import { checkCallNames } from './call-names.ts';
 import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { introductionOf } from './introduction.ts';
+import { greetingOf, introductionOf } from './introduction.ts';
 import { type CallPorts, JudgedCall } from './judged-call.ts';
 import {
   codes,
@@ -21,11 +21,12 @@ import {
   type Response,
   type ToolCall,
 } from './message.ts';
+import { ServerQuestions } from './questions.ts';
 import type { ProxyRounds } from './rounds.ts';
 import { ProxyEndedError, type TaskRecord } from './tasks/record.ts';
 import { answerTaskRequest, cancelledTask, type SessionTasks, taskRequestOf } from './tasks/requests.ts';
 import type { TaskCall } from './tasks/task-call.ts';
-import { ToolList } from './tool-list.ts';
+import { ToolList, visibleList } from './tool-list.ts';
 
 export interface SessionOptions {
   readonly guard: Guard;
@@ -70,6 +71,10 @@ interface Open {
 export class McpSession {
   readonly #options: SessionOptions;
   readonly #asking: AskingClient;
+  readonly #questions = new ServerQuestions({
+    toServer: (message) => this.#toServer(message),
+    endCall: (id, answer) => this.#open.get(id)?.onAnswer?.(answer),
+  });
   readonly #open = new Map<Id, Open>();
   readonly #tokens = new Map<Id, Id>();
   readonly #tools: ToolList;
@@ -89,13 +94,9 @@ export class McpSession {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
     const { clock, pins, told = () => {} } = options;
-    const listed = pins
-      ? (tools: readonly unknown[]) =>
-          pins.observe({ tools, instructions: this.#instructions, info: this.#info })
-      : undefined;
     this.#tools = new ToolList({
       ...{ clock, told, send: (request: Request) => this.#listTools(request) },
-      ...(listed ? { listed } : {}),
+      listed: async (tools) => pins?.observe({ tools, instructions: this.#instructions, info: this.#info }),
     });
   }
 
@@ -121,7 +122,9 @@ export class McpSession {
 
   fromClient(message: Message): void {
     if (message.kind === 'response') {
-      if (!this.#asking.take(message)) this.#toServer(message);
+      if (this.#asking.take(message)) return;
+      this.#questions.answered(message);
+      this.#toServer(message);
     } else if (message.kind === 'notification') this.#notified(message);
     else this.#requested(message);
   }
@@ -132,7 +135,8 @@ export class McpSession {
     if (message.kind !== 'response') {
       if (message.method === 'notifications/tools/list_changed') this.#tools.refresh();
       if (this.#modernMeta && message.kind === 'notification' && this.#spread(message)) return;
-      return void toClient(message, this.#relatedTo(message) ?? related);
+      const admitted = message.kind === 'request' ? this.#questions.admit(message, related) : message;
+      return void (admitted && toClient(admitted, this.#relatedTo(message) ?? related));
     }
     if (this.#tools.take(message)) return;
     const open = this.#open.get(message.id);
@@ -141,15 +145,13 @@ export class McpSession {
     if (open.onAnswer) return void open.onAnswer(message);
     // The server answers a call that it was not sent: nobody has judged that.
     if (open.request.method === 'tools/call') return;
-    if (this.#options.pins && open.request.method === 'tools/list') return void this.#listed(open, message);
-    this.#close(open);
-    toClient(this.#adjusted(open, message), message.id);
-    this.#answered();
+    const end = (): void => this.#end(open, message);
+    // The client gets a list when the proxy has seen one, so that what is accepted as first seen is in it.
+    if (this.#options.pins && open.request.method === 'tools/list') this.#tools.ready().then(end, end);
+    else end();
   }
 
-  /** The client gets a list when the proxy has seen one, so that what is accepted as first seen is in it. */
-  async #listed(open: Open, answer: Response): Promise<void> {
-    await this.#tools.ready().catch(() => {});
+  #end(open: Open, answer: Response): void {
     this.#close(open);
     this.#options.toClient(this.#adjusted(open, answer), answer.id);
     this.#answered();
@@ -242,7 +244,7 @@ export class McpSession {
     const token = fieldsOf(request.params._meta).progressToken;
     if (token !== undefined) this.#tokens.set(token as Id, id);
     if (method === 'tools/call') void this.#call(open);
-    else this.#toServer(request);
+    else this.#toServer(method === 'initialize' ? greetingOf(request) : request);
   }
 
   async #askedTask(request: Request): Promise<void> {
@@ -270,7 +272,11 @@ export class McpSession {
     };
     try {
       signal.throwIfAborted();
-      return await new JudgedCall(this.#callPorts, { request, era, send, signal }, task).run();
+      return await new JudgedCall(
+        this.#callPorts,
+        { request, era, send, signal, openRounds: null },
+        task,
+      ).run();
     } catch (failure) {
       return answerOf(failure, era, request.id);
     } finally {
@@ -319,11 +325,14 @@ export class McpSession {
     const { signal } = open.cancelled;
     let answer: Response;
     const send = (upstream: Request): Promise<Response> => this.#atServer(open, upstream);
+    const callQuestions = open.era.isModern ? null : this.#questions.begin(id);
     try {
-      answer = await new JudgedCall(this.#callPorts, { ...open, send, signal }).run();
+      const openRounds = callQuestions?.rounds ?? null;
+      answer = await new JudgedCall(this.#callPorts, { ...open, openRounds, send, signal }).run();
     } catch (failure) {
       answer = answerOf(failure, open.era, id);
     }
+    callQuestions?.end();
     this.#close(open);
     // Nobody waits for the answer of a call that was cancelled.
     if (!signal.aborted) this.#options.toClient(answer, id);
@@ -369,16 +378,7 @@ export class McpSession {
     if (answer.error) return answer;
     if (method === 'initialize' || (era.isModern && method === 'server/discover'))
       return this.#introduced(era, answer);
-    const list = fieldsOf(answer.result);
-    const { hide, pins } = this.#options;
-    if (method !== 'tools/list' || !Array.isArray(list.tools)) return answer;
-    const permitted = pins ? pins.visible(list.tools, () => this.#tools.refresh()) : list.tools;
-    if (!era.isModern && !hide && permitted.length === list.tools.length) return answer;
-    const tools = permitted.filter((tool) => {
-      const { name } = fieldsOf(tool);
-      return !hide || typeof name !== 'string' || !this.#options.guard.refusesAlways(name);
-    });
-    return { kind: 'response', id: answer.id, result: era.encodeList({ ...list, tools }) };
+    return method === 'tools/list' ? visibleList(era, answer, this.#options, this.#tools) : answer;
   }
 
   #introduced(era: Era, answer: Response): Response {

@@ -1,7 +1,11 @@
 // The tools of an MCP server as the proxy lists them itself, for the names of their arguments.
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '../../clock.ts';
+import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
+import type { ToolPinSession } from '../../tools/tool-pins.ts';
+import type { Era } from './era.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
 import { SchemaLevel } from './schema.ts';
 
@@ -18,10 +22,6 @@ export interface ToolListOptions {
   /** Takes each whole list before it is used. */
   readonly listed?: (tools: readonly unknown[]) => Promise<void>;
 }
-
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
 
 /** One listing, page by page. */
 interface Listing {
@@ -149,4 +149,29 @@ export class ToolList {
     listing?.timer.cancel();
     listing?.end();
   }
+}
+
+/** What decides about the tools that a client may see. */
+interface Visibility {
+  readonly guard: Guard;
+  readonly hide: boolean;
+  readonly pins: ToolPinSession | null;
+}
+
+/** The answer to `tools/list` for the client: without tools that pins, or with `hide` contracts, refuse. */
+export function visibleList(
+  era: Era,
+  answer: Response,
+  { guard, hide, pins }: Visibility,
+  ownList: ToolList,
+): Response {
+  const list = fieldsOf(answer.result);
+  if (!Array.isArray(list.tools)) return answer;
+  const permitted = pins ? pins.visible(list.tools, () => ownList.refresh()) : list.tools;
+  if (!era.isModern && !hide && permitted.length === list.tools.length) return answer;
+  const tools = permitted.filter((tool) => {
+    const { name } = fieldsOf(tool);
+    return !hide || typeof name !== 'string' || !guard.refusesAlways(name);
+  });
+  return { kind: 'response', id: answer.id, result: era.encodeList({ ...list, tools }) };
 }

@@ -170,13 +170,13 @@ function readRules(
     reader.problem([words.list], `expected a list of at least one ${words.item}`);
     return [];
   }
-  const seen = new Map<string, number>();
+  const lines = new Map<string, number>();
   const scope = { words, mode, operators, patterns: { left: maxPatternSteps } };
   return value.flatMap((entry, i) => {
     const id = isMapping(entry) ? entry.id : undefined;
     if (typeof id === 'string') {
-      const first = seen.get(id);
-      if (first === undefined) seen.set(id, i);
+      const first = lines.get(id);
+      if (first === undefined) lines.set(id, i);
       else {
         reader.contract = id.slice(0, 128);
         reader.problem([words.list, i, 'id'], `expected a unique id; ${words.list}[${first}] has the same`);

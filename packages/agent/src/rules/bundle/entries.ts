@@ -14,8 +14,8 @@ export interface Entry {
 
 export function entryOf(value: JsonObject, at: YamlPath): Entry {
   const { id, type, tool, tools } = value;
-  const named = Array.isArray(tools) ? tools.map(String) : typeof tool === 'string' ? [tool] : [];
-  return { id: String(id), type: String(type), at, value, tools: named };
+  const toolNames = Array.isArray(tools) ? tools.map(String) : typeof tool === 'string' ? [tool] : [];
+  return { id: String(id), type: String(type), at, value, tools: toolNames };
 }
 
 /** The effect in the words of contracts. */

@@ -49,8 +49,8 @@ const isMapping = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function modeOf(defaults: unknown): BundleHeader['mode'] {
-  const said = defaults ?? {};
-  const mode = isMapping(said) ? (said.mode ?? 'enforce') : null;
+  const settings = defaults ?? {};
+  const mode = isMapping(settings) ? (settings.mode ?? 'enforce') : null;
   return mode === 'enforce' || mode === 'observe' ? mode : null;
 }
 

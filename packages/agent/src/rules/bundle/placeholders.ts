@@ -40,7 +40,7 @@ export function emptyPlaceholders(
 /** Undefined: nothing is wrong with it. Null: something is, and nothing comes near. */
 function meantFor(
   selector: string,
-  known: ReadonlySet<string>,
+  names: ReadonlySet<string>,
   used: ReadonlySet<string>,
 ): string | null | undefined {
   const [root = '', ...fields] = selector.split('.');
@@ -59,8 +59,8 @@ function meantFor(
     if (principalFields.has(field) || fields[0] === 'claims') return undefined;
     return `principal.${near(field, principalFields) ?? `claims.${field}`}`;
   }
-  if (builtInPrefixes.has(root) || known.has(root)) return undefined;
-  const meant = near(root, [...builtInPrefixes, ...known]);
+  if (builtInPrefixes.has(root) || names.has(root)) return undefined;
+  const meant = near(root, [...builtInPrefixes, ...names]);
   return meant === undefined ? null : [meant, ...fields].join('.');
 }
 

@@ -44,10 +44,10 @@ function compileLeaf(
 ): Predicate {
   const get = compileSelector(leaf.selector, selectors);
   if (leaf.operator === 'exists') {
-    const wanted = leaf.operand === true;
+    const expected = leaf.operand === true;
     return (view) => {
       const field = get(view);
-      return (field !== undefined && field !== null) === wanted ? yes : no;
+      return (field !== undefined && field !== null) === expected ? yes : no;
     };
   }
   const test = compileOperator(leaf.operator, leaf.operand, operators);

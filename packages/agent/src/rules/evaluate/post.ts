@@ -19,6 +19,11 @@ export interface PostResult {
   readonly warnings: readonly string[];
   readonly records: readonly EvaluatedRecord[];
   readonly shadows: readonly EvaluatedRecord[];
+  /**
+   * Why a result that ends no call, such as a tool's question to its user, does not go on: the message of the first
+   * enforced rule that did not pass and does more than warn. Null: it goes on.
+   */
+  readonly withheldReason: string | null;
   /** Every enforced rule passed; true when there is none. */
   readonly postconditionsPassed: boolean;
   readonly policyError: boolean;
@@ -40,6 +45,7 @@ export function evaluatePost(
   const warnings: string[] = [];
   let text: string | undefined;
   let suppressed: string | undefined;
+  let withheldReason: string | null = null;
   let unreadable = false;
   let shadows: EvaluatedRecord[] = [];
   try {
@@ -53,6 +59,7 @@ export function evaluatePost(
       if (record.passed) continue;
       const message = record.message ?? '';
       const effect = compiled.rule.effect;
+      if (!record.observed && effect !== 'warn') withheldReason ??= message;
       if (record.observed) warnings.push(`[observe] ${message}`);
       // What has changed the world cannot be undone by hiding its result.
       else if (effect === 'warn' || shown) {
@@ -70,7 +77,8 @@ export function evaluatePost(
       .map((compiled) => recordOf(compiled, view));
   } catch {
     unreadable = true;
-    suppressed = '[OUTPUT SUPPRESSED] The call cannot be read.';
+    withheldReason = 'The call cannot be read.';
+    suppressed = `[OUTPUT SUPPRESSED] ${withheldReason}`;
   }
   return {
     output: suppressed ?? text ?? output,
@@ -78,6 +86,7 @@ export function evaluatePost(
     warnings,
     records,
     shadows,
+    withheldReason,
     postconditionsPassed: !unreadable && records.every((record) => record.passed || record.observed === true),
     policyError: unreadable || records.some(hasPolicyError),
   };

@@ -57,8 +57,8 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     readonly of: Map<string, unknown>;
   } | null = null;
   const partsOf = (leaf: Leaf) => {
-    const known = compiled.get(leaf);
-    if (known) return known;
+    const cached = compiled.get(leaf);
+    if (cached) return cached;
     const select = compileSelector(leaf.selector, options.selectors);
     const parts = { test: compileCondition(leaf, options), select };
     compiled.set(leaf, parts);
@@ -67,9 +67,9 @@ export function createTracer(options: TraceOptions = {}): Tracer {
   const copyOf = (selector: string, value: unknown, view: View): unknown => {
     const { call, output } = view;
     if (copies?.call !== call || copies.output !== output) copies = { call, output, of: new Map() };
-    const known = copies.of;
-    if (!known.has(selector)) known.set(selector, show(selector, value));
-    return known.get(selector);
+    const cached = copies.of;
+    if (!cached.has(selector)) cached.set(selector, show(selector, value));
+    return cached.get(selector);
   };
 
   function traceLeaf(leaf: Leaf, view: View): ConditionTrace {

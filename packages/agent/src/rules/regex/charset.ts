@@ -65,8 +65,8 @@ const caseCache = new Map<number, readonly number[]>();
  */
 function casesOf(cp: number): readonly number[] {
   if (isCaseless(cp)) return noCases;
-  const known = caseCache.get(cp);
-  if (known) return known;
+  const cached = caseCache.get(cp);
+  if (cached) return cached;
   const text = String.fromCodePoint(cp);
   const lower = text.toLowerCase();
   const upper = text.toUpperCase();

@@ -92,9 +92,9 @@ export class CharClasses {
   }
 
   #add(key: string, where: number, inSets: readonly boolean[]): CharClass {
-    const made = { index: this.list.length, side: where, inSets };
-    this.list.push(made);
-    this.#byKey.set(key, made);
-    return made;
+    const entry = { index: this.list.length, side: where, inSets };
+    this.list.push(entry);
+    this.#byKey.set(key, entry);
+    return entry;
   }
 }

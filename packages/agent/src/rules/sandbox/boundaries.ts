@@ -147,7 +147,7 @@ export class Boundaries {
     let looked = 0;
     for (const [i, step] of steps.entries()) {
       const last = i === steps.length - 1;
-      const found: string[] = [];
+      const paths: string[] = [];
       for (const folder of folders) {
         const names = step.wild
           ? files.list(folder, maxListed - listed)
@@ -161,10 +161,10 @@ export class Boundaries {
           if (!step.wild && !files.exists(path)) continue;
           const canonical = isLink ? files.canonical(path, folder) : path;
           if (last && this.#isOut(canonical)) return true;
-          found.push(canonical);
+          paths.push(canonical);
         }
       }
-      folders = found;
+      folders = paths;
     }
     return false;
   }

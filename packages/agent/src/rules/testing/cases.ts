@@ -195,7 +195,7 @@ export function runCase(bundle: CompiledBundle, one: Case): CaseResult {
     output = post.output;
     if (fired) [verdict, contract, message] = ['warn', fired.name, fired.message];
   }
-  const shown = typeof output === 'string' ? output : JSON.stringify(output ?? null);
+  const text = typeof output === 'string' ? output : JSON.stringify(output ?? null);
   const failures: string[] = [];
   if (verdict !== expect.verdict)
     failures.push(`expected ${displayWord(expect.verdict)}, got ${displayWord(verdict)}`);
@@ -207,8 +207,8 @@ export function runCase(bundle: CompiledBundle, one: Case): CaseResult {
       `expected a message with ${JSON.stringify(expect.message)}, got ${JSON.stringify(message)}`,
     );
   }
-  if (expect.output !== undefined && shown !== expect.output) {
-    failures.push(`expected the result ${JSON.stringify(expect.output)}, got ${JSON.stringify(shown)}`);
+  if (expect.output !== undefined && text !== expect.output) {
+    failures.push(`expected the result ${JSON.stringify(expect.output)}, got ${JSON.stringify(text)}`);
   }
   const ok = failures.length === 0;
   const faults = faultsOf(bundle, one, live.verdict === 'allow');
