@@ -1,5 +1,5 @@
-// `rivals`: the state of each rival; `rivals install NAME…`: builds Go and C programs into .cache/rivals, and prints the
-// command for Debian's packages.
+// `rivals`: the state of each rival; `rivals install NAME…`: builds Go and C programs into .cache/rivals, and prints
+// the command for Debian's packages.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -220,7 +220,7 @@ const mercure: StreamRival = {
   },
 };
 
-/** Beside nchan the least that a server in C takes: it keeps nothing, checks nothing and speaks no more HTTP than this. */
+/** Beside nchan the least that a server in C takes: it keeps nothing, checks nothing and speaks hardly any HTTP. */
 const epoll: StreamRival = {
   name: 'epoll',
   kind: 'streams',

@@ -1,6 +1,6 @@
 // The owner of an environment: what as many simulated agents take in it, on a virtual clock and without sockets
-// (test/bench/fleet-simulation.ts). Each round is a minute with a deployment that all agents report, while 5 % leave and
-// come back.
+// (test/bench/fleet-simulation.ts). Each round is a minute with a deployment that all agents report, while 5 % leave
+// and come back.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -151,7 +151,7 @@ export interface PredictionCheck {
   readonly isWithin: boolean;
 }
 
-/** Compares predictions with runs of more streams. Costs that one side lacks, or has of no more streams, are left out. */
+/** Compares predictions with runs of more streams. Costs that one side lacks, or has of no more, are left out. */
 export function checkPredictions(costs: Costs, measured: Costs): readonly PredictionCheck[] {
   return checkedCosts.flatMap(([what, name, of]) => {
     const [predicted, actual] = [costs[name], measured[name]];

@@ -21,7 +21,7 @@ export interface EventBatch {
    * keep them in place of its own form, and every read gives the same events.
    */
   readonly sent?: Uint8Array;
-  /** Agent of the request, where some events are of others: it is their `sent_by`, and they come without (withSender). */
+  /** Agent of the request, where some events are of others: it is their `sent_by`, which they lack (withSender). */
   readonly sender?: string;
   /** They are of the sample run: shown as such, and counted nowhere. */
   readonly sample?: true;
