@@ -2,7 +2,15 @@
 import type { Collection } from 'mongodb';
 import type { EventStore, SeriesRequest } from '../../src/event/port.ts';
 import { type CountedAs, maxSearchMs } from '../../src/event/record.ts';
-import { bucketsOf, byRefusals, type SeriesBy, SeriesSums } from '../../src/event/rules/series.ts';
+import {
+  bucketsOf,
+  otherValues,
+  ownValues,
+  rankedTotals,
+  type SeriesBy,
+  SeriesSums,
+  type SeriesTotal,
+} from '../../src/event/rules/series.ts';
 import { countedAsOf } from './event-figures.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
@@ -20,7 +28,7 @@ const fields: { readonly [B in Exclude<SeriesBy, 'contract'>]: unknown } = {
 /** As `countedAs` names them. */
 const stored = { allowed: 'allowed', denied: 'denied', pending: 'pending', observed: 'observed' } as const;
 
-type SeriesScope = Omit<SeriesRequest, 'values' | 'bucketMs'>;
+type SeriesScope = Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>;
 
 /** The values of each event, one document for each. */
 function valueStages({ by, env, since, until }: SeriesScope, tenantId: string, bucket: unknown): object[] {
@@ -53,33 +61,52 @@ export function mongoEventSeries(events: Collection<EventRow>): Pick<EventStore,
   const contractOf = ({ by, entries }: SeriesScope, name: string): string =>
     by === 'contract' ? (entries?.get(name) ?? name) : name;
 
+  async function totalsOf(tenantId: string, scope: SeriesScope): Promise<ReadonlyMap<string, SeriesTotal>> {
+    const stages = valueStages(scope, tenantId, { $literal: 0 });
+    const totals = new Map<string, { value: string; events: number; refused: number }>();
+    for (const { _id, n } of await groups(stages, { value: '$value', as: '$as' })) {
+      if (typeof _id.value !== 'string' || (_id.value === '' && scope.by !== 'total')) continue;
+      const value = contractOf(scope, fromBsonText(_id.value));
+      const total = totals.get(value) ?? { value, events: 0, refused: 0 };
+      total.events += n;
+      if (_id.as === 'denied' || _id.as === 'observed') total.refused += n;
+      totals.set(value, total);
+    }
+    return totals;
+  }
+
   return {
     async series(tenantId, request) {
-      const { values, bucketMs } = request;
+      const { values, bucketMs, withOthers = false, maxValues } = request;
       const { start, count } = bucketsOf(request, bucketMs);
       const bucket = { $floor: { $divide: [{ $subtract: ['$ts', start] }, bucketMs] } };
       const $in = namesOf(request, values).map(toBsonText);
-      const stages = [...valueStages(request, tenantId, bucket), { $match: { value: { $in } } }];
+      const counts = async (
+        test: object,
+        add: (value: string, at: number, as: CountedAs, n: number) => void,
+      ) => {
+        const stages = [...valueStages(request, tenantId, bucket), { $match: { value: test } }];
+        for (const { _id, n } of await groups(stages, { value: '$value', bucket: '$bucket', as: '$as' })) {
+          const { value, bucket: at = 0, as } = _id;
+          if (value !== null) add(contractOf(request, fromBsonText(value)), at, as, n);
+        }
+      };
       const sums = new SeriesSums(count);
-      for (const { _id, n } of await groups(stages, { value: '$value', bucket: '$bucket', as: '$as' })) {
-        const { value, bucket: at = 0, as } = _id;
-        if (value !== null) sums.add(contractOf(request, fromBsonText(value)), at, as, n);
-      }
-      return sums.series(values);
+      await counts({ $in }, (value, at, as, n) => sums.add(value, at, as, n));
+      if (!withOthers) return sums.series(values);
+      const totals = await totalsOf(tenantId, request);
+      const own = new Set(ownValues(totals, maxValues).map(({ value }) => value));
+      const rest = [...totals.keys()].filter((value) => !own.has(value));
+      // The shorter list is the cheaper test.
+      const test =
+        rest.length < own.size ? { $in: rest.map(toBsonText) } : { $nin: [...own].map(toBsonText) };
+      const others = new SeriesSums(count);
+      await counts(test, (_value, at, as, n) => others.add(otherValues, at, as, n));
+      return [...sums.series(values), ...others.series([otherValues])];
     },
 
     async seriesTotals(tenantId, scope, limit) {
-      const stages = valueStages(scope, tenantId, { $literal: 0 });
-      const totals = new Map<string, { value: string; events: number; refused: number }>();
-      for (const { _id, n } of await groups(stages, { value: '$value', as: '$as' })) {
-        if (typeof _id.value !== 'string' || (_id.value === '' && scope.by !== 'total')) continue;
-        const value = contractOf(scope, fromBsonText(_id.value));
-        const total = totals.get(value) ?? { value, events: 0, refused: 0 };
-        total.events += n;
-        if (_id.as === 'denied' || _id.as === 'observed') total.refused += n;
-        totals.set(value, total);
-      }
-      return [...totals.values()].sort(byRefusals).slice(0, limit);
+      return rankedTotals(await totalsOf(tenantId, scope), scope.maxValues, limit);
     },
   };
 }

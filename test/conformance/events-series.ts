@@ -103,7 +103,8 @@ export function eventsSeriesContract(name: string, open: Open): void {
           for (const by of seriesBy) {
             const scope = { env: null, by, since, until, entries };
             const expected = recount(all, by, scope, bucketMs);
-            const totals = await store.events.seriesTotals(tenantId, scope, 100);
+            const { top: totals, hasOthers } = await store.events.seriesTotals(tenantId, scope, 100);
+            expect(hasOthers).toBe(false);
             const sum = (counts: readonly number[] = []) => counts.reduce((total, one) => total + one, 0);
             const expectedTotals = [...expected].map(([value, counts]) => ({
               value,
@@ -123,6 +124,42 @@ export function eventsSeriesContract(name: string, open: Open): void {
         // A part of the events goes.
         if (turn === 0) expect(await store.events.purge(tenantId, t0 + 100, 1000)).toBeGreaterThan(60);
       }
+    });
+
+    it('count the values beyond a bound as other, and all in the total', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const tools = 6;
+      const events = Array.from({ length: tools + 1 }, (_, i) =>
+        anEvent({
+          tool_name: `tool-${i % tools}`,
+          verdict: i === tools ? 'call_denied' : 'call_allowed',
+          timestamp: t0 + (i % 2) * 60 * minute,
+        }),
+      );
+      await store.events.ingest(aBatch(tenantId, events));
+      const scope = { env: null, by: 'tool' as const, since: t0, until: t0 + 120 * minute };
+      const bucketMs = 60 * minute;
+      const first = { value: 'tool-0', events: 2, refused: 1 };
+      for (const [maxValues, others] of [
+        [2, [2, 2]],
+        [5, [0, 1]],
+      ] as const) {
+        const bounded = { ...scope, maxValues };
+        expect(await store.events.seriesTotals(tenantId, bounded, 1)).toEqual({
+          top: [first],
+          hasOthers: true,
+        });
+        const request = { ...bounded, values: ['tool-0'], withOthers: true, bucketMs };
+        expect(await store.events.series(tenantId, request)).toMatchObject([
+          { value: 'tool-0', allowed: [1, 0], denied: [1, 0] },
+          { value: 'other', allowed: others, denied: [0, 0] },
+        ]);
+      }
+      const whole = await store.events.seriesTotals(tenantId, { ...scope, maxValues: tools }, 99);
+      expect([whole.top.length, whole.hasOthers]).toEqual([tools, false]);
+      const total = { ...scope, by: 'total' as const, values: [''], bucketMs };
+      expect(await store.events.series(tenantId, total)).toMatchObject([{ allowed: [3, 3], denied: [1, 0] }]);
     });
   });
 }

@@ -1,8 +1,10 @@
 // Writing contracts: what the editor offers and explains, versions compared and taken up again, bundles brought in as
 // files, and a session that ends while somebody writes.
 import type { Locator, Page } from 'playwright-core';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { blocksOf } from '../../src/dashboard/lib/markdown.ts';
+import { Markdown } from '../../src/dashboard/ui/markdown.tsx';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
@@ -293,16 +295,21 @@ describe('words of the rule language', () => {
 
 describe('the Markdown of a model', () => {
   it('is read while it comes, and nothing of it is lost or made into more', () => {
-    expect(blocksOf('a\n```yaml\nb: 1')).toEqual([
-      { kind: 'paragraph', parts: [['text', 'a']] },
-      { kind: 'code', text: 'b: 1' },
-    ]);
-    expect(blocksOf('2 * 3 * 4 and **')).toEqual([
-      { kind: 'paragraph', parts: [['text', '2 * 3 * 4 and **']] },
-    ]);
-    expect(blocksOf('1. one\n2. two\n- three')).toMatchObject([
-      { kind: 'list', ordered: true, items: [[['text', 'one']], [['text', 'two']]] },
-      { kind: 'list', ordered: false },
-    ]);
+    const shown = (text: string): string =>
+      renderToStaticMarkup(createElement(Markdown, { text })).replaceAll(
+        / (class|tabindex)="[^"]*"|<\/?bdi[^>]*>/g,
+        '',
+      );
+    expect(shown('a\n```yaml\nb: 1')).toBe('<div><p>a</p><pre>b: 1</pre></div>');
+    expect(shown('2 * 3 * 4 and **')).toBe('<div><p>2 * 3 * 4 and **</p></div>');
+    expect(shown('1. one\n2. two\n- **three**')).toBe(
+      '<div><ol><li>one</li><li>two</li></ol><ul><li><strong>three</strong></li></ul></div>',
+    );
+    expect(shown('# `x`\n\n[a](https://b.example) ![c](d.png) <https://e.example>')).toBe(
+      '<div><p><code>x</code></p><p>[a](https://b.example) ![c](d.png) &lt;https://e.example&gt;</p></div>',
+    );
+    expect(shown('<img src=x onerror=alert(1)>')).toBe(
+      '<div><p>&lt;img src=x onerror=alert(1)&gt;</p></div>',
+    );
   });
 });

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
-import { sha256 } from '../../src/dashboard/lib/sha256.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 

@@ -1,7 +1,6 @@
 // The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was
 // away.
 import { describe, expect, it } from 'vitest';
-import { SseReader } from '../../src/dashboard/live/sse.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -129,20 +128,5 @@ describe('the live tail', { timeout: 60_000 }, () => {
     });
     noFaults(seen);
     await seen.context.close();
-  });
-});
-
-describe('the reader of server-sent events', () => {
-  it('puts events together from pieces cut anywhere, and tells a gap from a heartbeat', () => {
-    const text = ': hello\n\nid: 7\ndata: {"a":1}\n\n:gap\n\ndata: one\r\ndata: two\r\n\r\n';
-    for (let size = 1; size < text.length; size += 1) {
-      const told: unknown[] = [];
-      const reader = new SseReader({
-        event: (data, id) => told.push({ data, id }),
-        comment: (comment) => told.push(comment),
-      });
-      for (let at = 0; at < text.length; at += size) reader.take(text.slice(at, at + size));
-      expect(told).toEqual(['hello', { data: '{"a":1}', id: '7' }, 'gap', { data: 'one\ntwo', id: '' }]);
-    }
   });
 });

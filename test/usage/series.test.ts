@@ -86,3 +86,16 @@ it('not over a reversed range, nor without points', async () => {
   const long = { since: at(-400 * 86_400_000), until: at(0), points: '10' };
   await expect(t.call('statsSeries', { query: long }, user)).rejects.toMatchObject({ code: 'unprocessable' });
 });
+
+it('by tool: those beyond 2,000 follow as one more', async () => {
+  const events = Array.from({ length: 2_003 }, (_, i) => ({
+    tool_name: `tool-${String(i).padStart(4, '0')}`,
+  }));
+  await ingest(...events);
+  const { body } = await t.call('statsSeries', { query: { by: 'tool', top: '2' } }, user);
+  expect(body.series.map(({ value, total }) => [value, total])).toEqual([
+    ['tool-0000', 1],
+    ['tool-0001', 1],
+    ['other', 3],
+  ]);
+});

@@ -5,8 +5,11 @@ import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import {
   bucketsOf,
-  byRefusals,
   type CallSeries,
+  otherValues,
+  ownValues,
+  type RankedTotals,
+  rankedTotals,
   type SeriesBy,
   SeriesSums,
   type SeriesTotal,
@@ -17,7 +20,7 @@ import { countSegments } from './count.ts';
 import { fittingCounts } from './search.ts';
 import type { Telling } from './tallies.ts';
 
-type SeriesScope = Omit<SeriesRequest, 'values' | 'bucketMs'>;
+type SeriesScope = Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>;
 
 interface SeriesEvent {
   readonly agent: string;
@@ -84,25 +87,29 @@ export function* series(
   tenantId: string,
   request: SeriesRequest,
 ): Steps<readonly CallSeries[]> {
-  const { values, bucketMs } = request;
+  const { values, bucketMs, withOthers = false, maxValues } = request;
   const { start, count } = bucketsOf(request, bucketMs);
   const sums = new SeriesSums(count);
-  const wanted = new Set(values);
+  const others = new SeriesSums(count);
+  const ranked = withOthers ? ownValues(yield* totalsOf(db, tenantId, request), maxValues) : [];
+  const ownNames = new Set(ranked.map(({ value }) => value));
+  const requested = new Set(values);
   yield* eachCount(db, tenantId, request, bucketMs, (value, ts, as, events) => {
-    if (wanted.has(value)) sums.add(value, Math.floor((ts - start) / bucketMs), as, events);
+    const bucket = Math.floor((ts - start) / bucketMs);
+    if (requested.has(value)) sums.add(value, bucket, as, events);
+    if (withOthers && !ownNames.has(value)) others.add(otherValues, bucket, as, events);
   });
-  return sums.series(values);
+  return [...sums.series(values), ...(withOthers ? others.series([otherValues]) : [])];
 }
 
 /** Longer than any range: all segments lie in one slot. */
 const oneSlot = Number.MAX_SAFE_INTEGER;
 
-export function* seriesTotals(
+function* totalsOf(
   db: Database,
   tenantId: string,
   scope: SeriesScope,
-  limit: number,
-): Steps<readonly SeriesTotal[]> {
+): Steps<ReadonlyMap<string, SeriesTotal>> {
   const totals = new Map<string, { value: string; events: number; refused: number }>();
   yield* eachCount(db, tenantId, scope, oneSlot, (value, _ts, as, events) => {
     let total = totals.get(value);
@@ -113,5 +120,14 @@ export function* seriesTotals(
     total.events += events;
     if (as === 'denied' || as === 'observed') total.refused += events;
   });
-  return [...totals.values()].sort(byRefusals).slice(0, limit);
+  return totals;
+}
+
+export function* seriesTotals(
+  db: Database,
+  tenantId: string,
+  scope: SeriesScope,
+  limit: number,
+): Steps<RankedTotals> {
+  return rankedTotals(yield* totalsOf(db, tenantId, scope), scope.maxValues, limit);
 }

@@ -10,8 +10,8 @@ import {
   useRef,
   useState,
 } from 'react';
+import { tinykeys } from 'tinykeys';
 import { keepScope } from '../lib/arrival.ts';
-import { now } from '../lib/browser.ts';
 import { useCommand } from '../lib/commands.ts';
 import { signedOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
@@ -100,12 +100,10 @@ const loadKeys = () => import('./keys-help.tsx');
 function usePaletteKey(open: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       open();
     };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
+    return tinykeys(window, { 'Control+K': press, 'Meta+K': press }, { ignore: () => false });
   }, [open]);
 }
 
@@ -141,21 +139,16 @@ function useKeptScope(): void {
 function useLeader(): void {
   const navigate = useNavigate();
   useEffect(() => {
-    let pressedAt = 0;
-    const press = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
-      if (!prefs.get().letterKeys) return;
-      const isLed = now() - pressedAt < leaderMs;
-      pressedAt = event.key === 'g' ? now() : 0;
-      const page = isLed ? pages.find(({ key }) => key === event.key) : undefined;
-      if (!page) return;
-      pressedAt = 0;
-      event.stopPropagation();
-      event.preventDefault();
-      void navigate({ to: page.path });
-    };
-    addEventListener('keydown', press, { capture: true });
-    return () => removeEventListener('keydown', press, { capture: true });
+    const go =
+      (to: string) =>
+      (event: KeyboardEvent): void => {
+        event.stopPropagation();
+        event.preventDefault();
+        void navigate({ to });
+      };
+    const bindings = Object.fromEntries(pages.map(({ key, path }) => [`g ${key}`, go(path)]));
+    const ignore = (event: KeyboardEvent): boolean => isTyping(event) || !prefs.get().letterKeys;
+    return tinykeys(window, bindings, { capture: true, timeout: leaderMs, ignore });
   }, [navigate]);
 }
 

@@ -1,5 +1,5 @@
-// The difference between two texts, by lines and by words: the longest common subsequence, after the equal start and
-// end are cut off.
+// The difference between two texts, by lines and by words.
+import { diff } from '@codemirror/merge';
 
 /** One piece of a difference: a line, or a word of one. */
 export interface DiffLine {
@@ -7,21 +7,21 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Maximum of compared pairs. Beyond it, the middle counts as removed and added as a whole. */
-const maxPairs = 4_000_000;
-/** The same limit for the words of two lines. */
-const maxWordPairs = 250_000;
+/** Distinct pieces that are compared, below the surrogates. Beyond it, all counts as removed and added. */
+const maxDistinct = 0xd7ff;
+/** A longer comparison becomes less exact. */
+const maxMs = 200;
 
 const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
 export const diffLines = (before: string, after: string): DiffLine[] =>
-  diffPieces(linesOf(before), linesOf(after), maxPairs);
+  diffPieces(linesOf(before), linesOf(after));
 
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
 /** Null if the lines have too little in common for a useful comparison by words. */
 export function diffWords(before: string, after: string): DiffLine[] | null {
-  const pieces = diffPieces(wordsOf(before), wordsOf(after), maxWordPairs);
+  const pieces = diffPieces(wordsOf(before), wordsOf(after));
   const same = pieces
     .filter(({ kind }) => kind === 'same')
     .reduce((sum, { text }) => sum + text.trim().length, 0);
@@ -58,52 +58,26 @@ function runOf(lines: readonly DiffLine[], from: number, kind: DiffLine['kind'])
   return end - from;
 }
 
-function diffPieces(a: readonly string[], b: readonly string[], max: number): DiffLine[] {
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (
-    tail < a.length - head &&
-    tail < b.length - head &&
-    a[a.length - 1 - tail] === b[b.length - 1 - tail]
-  )
-    tail += 1;
-  const same = (pieces: readonly string[]): DiffLine[] => pieces.map((text) => ({ kind: 'same', text }));
-  return [
-    ...same(a.slice(0, head)),
-    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail), max),
-    ...same(a.slice(a.length - tail)),
-  ];
-}
-
-function middle(a: readonly string[], b: readonly string[], max: number): DiffLine[] {
-  const removed = (text: string): DiffLine => ({ kind: 'removed', text });
-  const added = (text: string): DiffLine => ({ kind: 'added', text });
-  if (a.length * b.length > max || a.length === 0 || b.length === 0)
-    return [...a.map(removed), ...b.map(added)];
-  const width = b.length + 1;
-  const lengths = new Uint32Array((a.length + 1) * width);
-  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i -= 1) {
-    for (let j = b.length - 1; j >= 0; j -= 1) {
-      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const pieces: DiffLine[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      pieces.push({ kind: 'same', text: a[i] ?? '' });
-      i += 1;
-      j += 1;
-    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) {
-      pieces.push(removed(a[i] ?? ''));
-      i += 1;
-    } else {
-      pieces.push(added(b[j] ?? ''));
-      j += 1;
-    }
-  }
-  return pieces;
+/** Each distinct piece becomes one character, so that a comparison of characters compares pieces. */
+function diffPieces(a: readonly string[], b: readonly string[]): DiffLine[] {
+  const codes = new Map<string, number>();
+  const coded = (pieces: readonly string[]): string =>
+    pieces
+      .map((piece) => {
+        const code = codes.get(piece) ?? codes.size + 1;
+        codes.set(piece, code);
+        return String.fromCharCode(code);
+      })
+      .join('');
+  const [codedA, codedB] = [coded(a), coded(b)];
+  const whole = [{ fromA: 0, toA: a.length, fromB: 0, toB: b.length }];
+  const changes = codes.size > maxDistinct ? whole : diff(codedA, codedB, { timeout: maxMs });
+  const as = (kind: DiffLine['kind'], pieces: readonly string[]) => pieces.map((text) => ({ kind, text }));
+  let at = 0;
+  const before = changes.flatMap(({ fromA, toA, fromB, toB }) => {
+    const same = a.slice(at, fromA);
+    at = toA;
+    return [...as('same', same), ...as('removed', a.slice(fromA, toA)), ...as('added', b.slice(fromB, toB))];
+  });
+  return [...before, ...as('same', a.slice(at))];
 }

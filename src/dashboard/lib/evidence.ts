@@ -1,5 +1,6 @@
 // Checks signed decision bundles in the browser: with Web Crypto, or with tweetnacl if Web Crypto or its Ed25519 is
 // missing.
+import { sha256 } from '@noble/hashes/sha2.js';
 import {
   type BundleVerdict,
   checkBundle,
@@ -9,7 +10,6 @@ import { ChainCheck } from '../../../packages/agent/src/evidence/chain.ts';
 import type { EvidenceCrypto } from '../../../packages/agent/src/evidence/signed.ts';
 import { pause } from './browser.ts';
 import { ownKey, readStored, writeStored } from './prefs.ts';
-import { sha256 } from './sha256.ts';
 
 /** A signature check, and its display name. */
 interface Checker extends EvidenceCrypto {

@@ -1,5 +1,5 @@
 // The keys of a session's counters, which are the same in all client libraries.
-import { sha256 } from './sha256.ts';
+import { sha256 } from '@noble/hashes/sha2.js';
 
 const hex = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,8 +1,8 @@
 // One connection to the dashboard stream: a WebSocket, or server-sent events as the fallback. It reconnects after the
 // latest received position. It runs in a SharedWorker, or in the page if the browser has none.
+import { createParser } from 'eventsource-parser';
 import { browserClock, type Clock, jittered, type Timer } from '../lib/browser.ts';
 import { SilenceTimer } from './silence.ts';
-import { SseReader } from './sse.ts';
 
 /** `reconnecting` becomes `stale` after a while. `signed_out` is final. */
 export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'signed_out';
@@ -121,12 +121,12 @@ export class LiveConnection {
       if (!response.ok || !response.body) return;
       attempt.open();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      const parser = new SseReader({ event: (data, id) => this.#take(data, id), comment: () => undefined });
+      const parser = createParser({ onEvent: ({ data, id = '' }) => this.#take(data, id) });
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
         attempt.hear();
-        parser.take(value);
+        parser.feed(value);
       }
     };
     read()

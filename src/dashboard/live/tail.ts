@@ -1,11 +1,11 @@
 // The live tail: a stream of decision events, in the order in which the hub stores them. It reconnects after the latest
 // received event. Events that the hub can no longer send appear as a gap in the list.
+import { createParser } from 'eventsource-parser';
 import type { z } from 'zod';
 import type { decisionEvent } from '../../event/hosted/routes.ts';
 import { sessionEnded } from '../lib/api.ts';
 import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
 import { SilenceTimer } from './silence.ts';
-import { SseReader } from './sse.ts';
 
 export type TailEvent = z.output<typeof decisionEvent>;
 
@@ -109,13 +109,13 @@ export class Tail {
   }
 
   async #read(body: NonNullable<Response['body']>, silence: SilenceTimer): Promise<void> {
-    const parser = new SseReader({
-      event: (data, id) => {
-        if (id !== '') this.#lastId = id;
+    const parser = createParser({
+      onEvent: ({ data, id }) => {
+        if (id) this.#lastId = id;
         const event = JSON.parse(data) as TailEvent;
         this.#add({ kind: 'event', id: event.id, event });
       },
-      comment: (text) => {
+      onComment: (text) => {
         if (text === 'gap') this.#add(this.#gap());
       },
     });
@@ -124,7 +124,7 @@ export class Tail {
       const { done, value } = await reader.read();
       if (done) return;
       silence.hear();
-      parser.take(value);
+      parser.feed(value);
     }
   }
 

@@ -72,3 +72,28 @@ export interface SeriesTotal {
 
 export const byRefusals = (a: SeriesTotal, b: SeriesTotal): number =>
   b.refused - a.refused || b.events - a.events || (a.value < b.value ? -1 : 1);
+
+/** Values of a property that have counts of their own in a range: the first in the order of `byRefusals`. */
+export const maxValues: { readonly [B in SeriesBy]?: number } = { agent: 20_000, tool: 2_000 };
+
+/** The name under which the other values are counted together. */
+export const otherValues = 'other';
+
+export interface RankedTotals {
+  readonly top: readonly SeriesTotal[];
+  /** There are more values than have counts of their own. */
+  readonly hasOthers: boolean;
+}
+
+/** The values that have counts of their own, in their order. */
+export const ownValues = (totals: ReadonlyMap<string, SeriesTotal>, max?: number): readonly SeriesTotal[] =>
+  [...totals.values()].sort(byRefusals).slice(0, max ?? totals.size);
+
+export function rankedTotals(
+  totals: ReadonlyMap<string, SeriesTotal>,
+  max: number | undefined,
+  limit: number,
+): RankedTotals {
+  const own = ownValues(totals, max);
+  return { top: own.slice(0, limit), hasOthers: own.length < totals.size };
+}

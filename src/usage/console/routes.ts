@@ -98,7 +98,10 @@ export const overviewRoutes = routes({
       since: instantInput.optional(),
       until: instantInput.optional(),
       by: z.enum(seriesBy).default('total'),
-      /** May be repeated. Without it, the `top` values with most denials and would-be denials. */
+      /**
+       * May be repeated. Without it, the `top` values with most denials and would-be denials. Agents beyond 20,000 and
+       * tools beyond 2,000 in the range follow as one more, `other`.
+       */
       values: z.array(text(255, 1)).max(100).optional(),
       top: intQuery(1, 20).default(10),
       /** Buckets, at most. */

@@ -72,8 +72,8 @@ export async function denySpikes(
   const { entries } = await rulings.entryNames(tenantId);
   const by = 'contract' as const;
   const recent = { env, by, since: now - windowMs, until: now + 1, entries };
-  const totals = await store.events.seriesTotals(tenantId, recent, maxItems);
-  const many = totals.filter(({ refused }) => refused >= minSpike);
+  const { top } = await store.events.seriesTotals(tenantId, recent, maxItems);
+  const many = top.filter(({ refused }) => refused >= minSpike);
   if (many.length === 0) return [];
   const until = Math.floor(recent.since / windowMs) * windowMs;
   const before = { env, by, since: until - windowsBefore * windowMs, until, entries };

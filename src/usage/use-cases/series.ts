@@ -4,6 +4,7 @@ import {
   bucketsOf,
   bucketWidth,
   type CallSeries,
+  maxValues,
   type SeriesBy,
   type SeriesRange,
 } from '../../event/rules/series.ts';
@@ -53,18 +54,21 @@ export const createSeriesReader = ({ store, clock, rulings }: Ports): SeriesRead
     }
     const { tenantId } = principal;
     const completeTo = clock.now();
+    const max = maxValues[by];
     const scope = {
+      ...(max === undefined ? {} : { maxValues: max }),
       env: listedEnvs(principal, env),
       by,
       since,
       until,
       ...(by === 'contract' ? { entries: (await rulings.entryNames(tenantId)).entries } : {}),
     };
-    const totals = async () =>
-      (await store.events.seriesTotals(tenantId, scope, top)).map(({ value }) => value);
-    const chosen = by === 'total' ? [''] : (values ?? (await totals()));
-    const series =
-      chosen.length === 0 ? [] : await store.events.series(tenantId, { ...scope, values: chosen, bucketMs });
+    const isRanked = by !== 'total' && values === null;
+    const ranked = isRanked ? await store.events.seriesTotals(tenantId, scope, top) : null;
+    const chosen = by === 'total' ? [''] : (values ?? ranked?.top.map(({ value }) => value) ?? []);
+    const withOthers = ranked?.hasOthers ?? false;
+    const request = { ...scope, values: chosen, withOthers, bucketMs };
+    const series = chosen.length === 0 ? [] : await store.events.series(tenantId, request);
     return { start: bucketsOf({ since, until }, bucketMs).start, bucketMs, completeTo, series };
   },
 });

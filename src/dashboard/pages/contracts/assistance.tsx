@@ -1,6 +1,7 @@
 // AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
 // the model's output as text, never as markup.
 
+import { createParser } from 'eventsource-parser';
 import { type JSX, useRef, useState } from 'react';
 import {
   ApiError,
@@ -13,7 +14,6 @@ import {
 } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
-import { SseReader } from '../../live/sse.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
@@ -124,8 +124,8 @@ async function ask(
   if (response.status === 401) sessionEnded();
   if (!response.ok || !response.body) throw errorOf(response, await response.text());
   let failed: string | null = null;
-  const parser = new SseReader({
-    event: (data) => {
+  const parser = createParser({
+    onEvent: ({ data }) => {
       if (data === '[DONE]') return;
       const frame = JSON.parse(data) as { readonly [name: string]: unknown };
       if (frame.type === 'content_chunk') onHeard({ text: String(frame.content) });
@@ -136,13 +136,12 @@ async function ask(
       if (frame.type === 'usage') onHeard({ usage: usageText(frame) });
       if (frame.type === 'error') failed = String(frame.error);
     },
-    comment: () => undefined,
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    parser.take(value);
+    parser.feed(value);
   }
   if (failed !== null) throw new ApiError(502, 'assistant', failed, null);
 }
