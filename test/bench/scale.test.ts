@@ -99,7 +99,9 @@ describe('the check of a prediction', () => {
       { what: 'a deployment in one process', isWithin: false },
     ]);
     expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1.1, 6), expect.closeTo(1.2, 6)]);
-    expect(formatChecks(checks)).toContain('1.1, measured with 15000 streams ÷ predicted from 5000, within 15 %');
+    expect(formatChecks(checks)).toContain(
+      '1.1, measured with 15000 streams ÷ predicted from 5000, within 15 %',
+    );
     expect(formatChecks(checks)).toContain('NOT within 15 %');
     expect(exitCodeOfChecks(checks)).toBe(1);
     expect(exitCodeOfChecks(checks.slice(0, 1))).toBe(0);
