@@ -1,4 +1,4 @@
-// Reads the index of the write-ahead log, the `-shm` file, whose form SQLite documents (https://sqlite.org/walformat.html).
+// Reads the index of the write-ahead log, the `-shm` file (https://sqlite.org/walformat.html).
 import { closeSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
