@@ -392,6 +392,19 @@ describe('the judge of approvals', () => {
     expect(check(told(9000, 5000))).toHaveLength(1);
   });
 
+  it('excuses by the death of another only what the next owner may have had', () => {
+    const judged = (own: number, other: number) =>
+      checkApprovals([{ ...timedOut, ...told(12_000) }], ['d'], {
+        ...allowed,
+        deaths: [
+          { at: own, shards: new Set([7]) },
+          { at: other, shards: new Set([8]) },
+        ],
+      });
+    expect(judged(-8000, 2000)).toEqual([]);
+    expect(judged(-8500, 2000)).toHaveLength(1);
+  });
+
   it('finds two outcomes: two winners, a changed state, a frame that disagrees, a decision after the deadline', () => {
     const decided = {
       final: 'approved' as const,

@@ -51,16 +51,11 @@ export function lateness(approvals: readonly ApprovalSeen[]): number[] {
   });
 }
 
-/** When each follower was told and had come, and which deaths its shard had, in ms after the deadline. */
-function timesOf({ frames, shard, deadline }: ApprovalSeen, { deaths }: Lateness): string {
-  const followers = frames.map(
-    ({ follower, at, since }) => `${follower} told ${at - deadline}, there since ${since - deadline}`,
-  );
-  const own = deaths.map(
-    ({ at, shards }) => `${shards.has(shard) ? 'its' : 'another'} owner ${at - deadline}`,
-  );
-  return `${followers.join('; ')}; deaths: ${own.join(', ')}`;
-}
+/** The deaths of nodes around a deadline, in ms after it. */
+const deathsOf = ({ shard, deadline }: ApprovalSeen, { deaths }: Lateness): string =>
+  deaths
+    .map(({ at, shards }) => `${shards.has(shard) ? 'its' : 'another'} owner died at ${at - deadline} ms`)
+    .join(', ');
 
 const firstTold = ({ frames }: ApprovalSeen): number | null => {
   const times = frames.filter(({ status }) => status === 'timeout').map(({ at }) => at);
@@ -73,11 +68,13 @@ export function latest(
   { normalMs, afterDeathMs, deaths }: Lateness,
 ): number {
   let allowed = deadline + normalMs;
+  let takenBy = Number.NEGATIVE_INFINITY;
   // The death of its owner shortly before the deadline, or after it while the timeout was still to come, delays it
-  // until the next has the shard.
+  // until the next has the shard. Who dies meanwhile may have been the next, which nobody had seen yet.
   for (const { at, shards } of [...deaths].sort((a, b) => a.at - b.at)) {
-    if (!shards.has(shard) || at + afterDeathMs <= deadline || at > allowed) continue;
-    allowed = Math.max(allowed, at + afterDeathMs);
+    if (!shards.has(shard) && at > takenBy) continue;
+    takenBy = at + afterDeathMs;
+    if (takenBy > deadline && at <= allowed) allowed = Math.max(allowed, takenBy);
   }
   return allowed;
 }
@@ -135,11 +132,9 @@ function checkOne(seen: ApprovalSeen, dashboards: readonly string[], allowed: La
   for (const { follower, status, at, since } of frames) {
     if (status !== 'timeout' || at <= limit || since > deadline) continue;
     breach(
-      `${follower} was told of the timeout ${at - deadline} ms after the deadline, ${limit - deadline} ms are allowed`,
+      `${follower} was told of the timeout ${at - deadline} ms after the deadline, ${limit - deadline} ms are allowed; ${deathsOf(seen, allowed)}`,
     );
   }
-  if (violations.length > 0)
-    violations.push(`approval ${id}: shard ${seen.shard}; ${timesOf(seen, allowed)}`);
   const first = firstTold(seen);
   if (first !== null && first > limit && frames.every(({ since }) => since > deadline))
     breach(`nobody was told of the timeout until ${first - deadline} ms after the deadline`);
