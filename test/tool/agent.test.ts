@@ -3,9 +3,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { serverLabel } from '../../packages/agent/src/cli/proxy-pins.ts';
+import { z } from 'zod';
+import { pinsCommand } from '../../packages/agent/src/cli/pins.ts';
+import { listingFile, serverLabel } from '../../packages/agent/src/cli/proxy-pins.ts';
 import { HttpConnection } from '../../packages/agent/src/http.ts';
+import { HubClient } from '../../packages/agent/src/hub.ts';
+import { Guard, guardServer } from '../../packages/agent/src/index.ts';
+import { writeWhole } from '../../packages/agent/src/tools/document.ts';
 import { acceptLocally, readLocalPins } from '../../packages/agent/src/tools/local.ts';
 import { type ToolPinOptions, ToolPins } from '../../packages/agent/src/tools/tool-pins.ts';
 import { ManualClock, until } from '../../packages/agent/test/manual-clock.ts';
@@ -226,6 +236,67 @@ describe('with a hub', () => {
   });
 });
 
+describe('a guarded server', () => {
+  const guardOf = (): Guard =>
+    Guard.fromYaml(noContracts, {
+      hub: new HubClient({ url: 'http://localhost:1', apiKey: 'k', agentId: 'agent-1', fetch }),
+      openTelemetry: null,
+    });
+  const clientOf = async (server: {
+    connect(transport: InMemoryTransport): Promise<void>;
+  }): Promise<Client> => {
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await Promise.all([server.connect(one), client.connect(other)]);
+    return client;
+  };
+  const shown = async () => (await entries()).map(({ server, tool }) => [server, tool]);
+
+  it('reports its tools and each change, and refuses nothing', async () => {
+    await mode('deny');
+    const guard = guardOf();
+    const server = guardServer(
+      guard,
+      new McpServer({ name: 'Shop', version: '3' }, { instructions: 'Be kind.' }),
+    );
+    const tool = server.registerTool('pay', { inputSchema: { amount: z.number() } }, () => ({ content: [] }));
+    const client = await clientOf(server);
+    await client.listTools();
+    await expect.poll(shown).toEqual([
+      ['Shop', '(instructions)'],
+      ['Shop', 'pay'],
+    ]);
+    tool.update({ description: 'pays at once' });
+    await client.listTools();
+    await expect.poll(async () => (await entries()).length).toBe(3);
+    expect(await client.callTool({ name: 'pay', arguments: { amount: 1 } })).toEqual({ content: [] });
+    await client.close();
+    await guard.close();
+  });
+
+  it('reports all pages of its list together, under the label that it is given', async () => {
+    const guard = guardOf();
+    const low = new Server({ name: 'Shop', version: '3' }, { capabilities: { tools: {} } });
+    const server = guardServer(guard, low, { server: 'shop' });
+    server.setRequestHandler(ListToolsRequestSchema, async ({ params }) =>
+      params?.cursor === 'more' ? { tools: [pages[1]] } : { tools: [pages[0]], nextCursor: 'more' },
+    );
+    const pages = [read, write].map((one) => ({ ...one, inputSchema: { type: 'object' as const } }));
+    const client = await clientOf(server);
+    await client.listTools();
+    await client.listTools({ cursor: 'more' });
+    await expect.poll(shown).toEqual([
+      ['shop', 'read'],
+      ['shop', 'write'],
+    ]);
+    expect(() => guardServer(guard, new McpServer({ name: 'a', version: '1' }), { server: '' })).toThrow(
+      TypeError,
+    );
+    await client.close();
+    await guard.close();
+  });
+});
+
 describe('without a hub', () => {
   it('hold and deny refuse what the file does not accept, and observe permits it', async () => {
     const file = join(folder, 'pins.json');
@@ -252,6 +323,31 @@ describe('without a hub', () => {
     expect(await listedNames(pinned)).toEqual(['read']);
     changeTools(pinned, [changedRead]);
     expect(await answer(pinned, 'read')).toContain('tool_definition_changed');
+  });
+
+  it('a person accepts what the server listed last, tool by tool or all of it', async () => {
+    const file = join(folder, 'pins.json');
+    const named = ['--pins', file, '--server', 'files', '--state', folder];
+    const run = (...args: string[]) => pinsCommand.run([...args, ...named]);
+    await expect(run('list')).rejects.toThrow('no proxy has listed the tools of files');
+    const written: Promise<void>[] = [];
+    const local = { http: null, hubUrl: null, pinFile: null, mode: 'deny' } as const;
+    const keep = (tools: readonly object[]): void => {
+      written.push(writeWhole(listingFile(folder, 'files'), JSON.stringify({ server: 'files', tools })));
+    };
+    await proxy([read, write], { ...local, onListing: keep });
+    await until(() => written.length > 0, 'a listing');
+    await Promise.all(written);
+    expect(await run('list')).toBe(1);
+    expect(await run('accept', 'none')).toBe(1);
+    expect(await run('accept', 'read')).toBe(0);
+    const localPins = (await readLocalPins(file)).files ?? [];
+    expect(await listedNames(await proxy([read, write], { ...local, localPins }))).toEqual(['read']);
+    expect(await run('list')).toBe(1);
+    expect(await run('accept')).toBe(0);
+    expect(await run('list')).toBe(0);
+    await expect(pinsCommand.run(['list', '--server', 'files'])).rejects.toThrow('--pins');
+    await expect(run('forget')).rejects.toThrow('list or accept');
   });
 
   it('the label of a server is its address, or the words of its command', () => {

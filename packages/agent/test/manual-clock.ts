@@ -67,7 +67,7 @@ export class ManualClock implements Clock {
 }
 
 /** Waits, turn by turn of the event loop, until the condition holds; fails after `ms`. */
-export async function until(condition: () => boolean, what = 'the condition', ms = 5000): Promise<void> {
+export async function until(condition: () => boolean, what = 'the condition', ms = 20_000): Promise<void> {
   const deadline = AbortSignal.timeout(ms);
   while (!condition()) {
     if (deadline.aborted) throw new Error(`${what} did not come within ${ms} ms`);

@@ -4,6 +4,8 @@ import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
 import { RoundStateError } from '../rounds/round-state.ts';
 import type { Rounds } from '../rounds/rounds.ts';
+import { maxServerLabel } from '../rules/tools/definition.ts';
+import { McpListings } from './mcp-listings.ts';
 import { denialResult, type McpResult, mcpRunOptions } from './mcp-result.ts';
 import { McpRound, serverRounds } from './mcp-rounds.ts';
 
@@ -21,6 +23,8 @@ export interface McpGuardOptions {
    * address need the same. Default: random, so that a restart ends such calls.
    */
   readonly stateKey?: Uint8Array;
+  /** The label under which a guard with a hub reports the server's tools. Default: the name of the server. */
+  readonly server?: string;
 }
 
 const stateKeyBytes = 32;
@@ -30,6 +34,10 @@ const checks: Checks<McpGuardOptions> = {
     value instanceof Uint8Array && value.length === stateKeyBytes
       ? null
       : `a Uint8Array of ${stateKeyBytes} bytes`,
+  server: (value) =>
+    typeof value === 'string' && value !== '' && value.length <= maxServerLabel
+      ? null
+      : `a text of 1 to ${maxServerLabel} characters`,
 };
 
 type Handler = (...given: unknown[]) => unknown;
@@ -125,11 +133,15 @@ class Gate {
 
   /** Whoever looks up the handler of `tools/call` gets it governed; so does one who falls back. */
   overHandlers(low: Fields, handlers: Map<unknown, unknown>): void {
+    const listings = new McpListings(low, (listing) => {
+      const { server = listing.info?.name.slice(0, maxServerLabel) || 'server' } = this.#options;
+      this.#guard.reportTools?.(server, listing);
+    });
     const get = (method: unknown): unknown => {
       const handler: unknown = Map.prototype.get.call(handlers, method);
-      return method === 'tools/call' && typeof handler === 'function'
-        ? this.#gated(handler as Handler)
-        : handler;
+      if (typeof handler !== 'function') return handler;
+      if (method === 'tools/call') return this.#gated(handler as Handler);
+      return method === 'tools/list' ? listing(handler as Handler, listings) : handler;
     };
     Object.defineProperty(handlers, 'get', { value: get });
     let fallback = low.fallbackRequestHandler;
@@ -251,6 +263,19 @@ class Gate {
     return this.#options.call?.(args, extra) ?? {};
   }
 }
+
+/** The handler of `tools/list`. What it lists is reported; a failed report fails no listing. */
+const listing =
+  (handler: Handler, listings: McpListings): Handler =>
+  async (request, ...rest) => {
+    const result = await handler(request, ...rest);
+    try {
+      listings.take(request, result);
+    } catch {
+      // The SDK refuses to send what is no JSON.
+    }
+    return result;
+  };
 
 /** Ends with the request: in `extra` of SDK 1, in its `mcpReq` in SDK 2. */
 const signalOf = (extra: unknown): AbortSignal | undefined => {

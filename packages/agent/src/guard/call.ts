@@ -1,6 +1,7 @@
 // Input and output of a governed call: options, warnings, the denial. Decides nothing.
 import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditRecord, Principal, RoundAnswers } from '../record.ts';
+import type { ServerListing } from '../tools/tool-pins.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
 export class DeniedError extends Error {
@@ -144,4 +145,6 @@ export interface Governs {
     fn: (args: A) => R | PromiseLike<R>,
     options?: RunOptions<R>,
   ): Promise<R>;
+  /** Reports the tools that an MCP server lists to the hub. Refuses nothing. Absent: there is no hub. */
+  reportTools?(server: string, listing: ServerListing): void;
 }

@@ -16,6 +16,8 @@ import { FileSink, StdoutSink } from '../sinks/line.ts';
 import { ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
+import type { ServerListing } from '../tools/tool-pins.ts';
+import { ToolReports } from '../tools/tool-reports.ts';
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
@@ -50,6 +52,7 @@ export class Guard implements Governs {
   readonly #parent = new AsyncLocalStorage<string>();
   readonly #callCounts = new Map<string, number>();
   readonly #closers: (() => Promise<void>)[] = [];
+  readonly #toolReports: ToolReports;
   #policy: Policy;
 
   /** Use `fromYaml`, `fromFile` or `connect`. */
@@ -65,6 +68,8 @@ export class Guard implements Governs {
     this.sessionId = options.sessionId ?? randomUUID();
     this.events = new CollectingSink(options.maxEvents ?? maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
+    const clock = options.clock ?? options.hub?.http.clock ?? systemClock;
+    this.#toolReports = new ToolReports({ http: options.hub?.http ?? null, clock, onError: this.#onError });
     this.#sink = new CompositeSink([this.events, ...this.#sinksOf(options, remote)]);
     const { openTelemetry } = options;
     if (openTelemetry === undefined) this.#telemetry = installedTelemetry();
@@ -247,12 +252,22 @@ export class Guard implements Governs {
   }
 
   /**
+   * Reports the tools that an MCP server lists to the hub, if they differ from its last list. Nothing is refused. A
+   * failure is told to `onError`. Without a hub, nothing happens.
+   * @param server the label of the server
+   */
+  reportTools(server: string, listing: ServerListing): void {
+    this.#toolReports.report(server, listing);
+  }
+
+  /**
    * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away a warning of the Node
    * process says how many events wait in which file.
    * @throws AggregateError of what else failed
    */
   async close(): Promise<void> {
     const failures: unknown[] = [];
+    this.#toolReports.close();
     for (const close of [...this.#closers.splice(0), async () => this.#sink.close?.()]) {
       await close().catch((failure: unknown) => failures.push(failure));
     }

@@ -134,7 +134,7 @@ export function proxySurface(world: World): Surface {
       const text = requestText(call, id, random);
       const before = setting.textsAtServer.length;
       setting.sayText(text);
-      await until(() => setting.session.size === 0, 'the end of the call');
+      await until(() => !setting.session.isBusy, 'the end of the call');
       const texts = setting.textsAtServer.slice(before);
       return {
         executed: texts.flatMap((sent) => readingsOf(sent).flatMap(callsIn)),

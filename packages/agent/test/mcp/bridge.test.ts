@@ -53,6 +53,7 @@ class Bridged {
       },
       {
         message: (message) => this.got.push(JSON.parse(textOf(message))),
+        introduced: () => {},
         restarted: () => {},
         failed: () => {},
         told: () => {},

@@ -6,21 +6,33 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { programArgs } from '../program.ts';
 import { noEnv, rules } from './setting.ts';
 
 const numbers =
-  '{ id: numbers, type: post, tool: "*", when: { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }, then: { effect: redact, message: hidden } }';
+  '{ id: numbers, type: post, tool: "*", when: { all: [{ args.path: { equals: phones } }, { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }] }, then: { effect: redact, message: hidden } }';
+const asking =
+  '{ id: ask-first, type: pre, tool: read, when: { args.path: { equals: diary } }, then: { effect: approve, message: "read {args.path}?", timeout: 30, metadata: { elicit: true } } }';
 const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 let folder = '';
+/** Of the contracts that most tests need. */
+let shared: Client;
 let client: Client;
+const others: Client[] = [];
 const journal = () => join(folder, 'journal');
 const executed = async () => (await readFile(journal(), 'utf8')).split('\n').filter((line) => line !== '');
 
-async function connect(contracts: string[], ...options: string[]): Promise<void> {
-  const file = join(folder, 'guardrails.yaml');
+async function connect(contracts: string[], ...options: string[]): Promise<Client> {
+  const newClient = new Client(
+    { name: 'test', version: '1.0.0' },
+    {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: { pin: '2026-07-28' }, probe: { timeoutMs: 60_000 } },
+    },
+  );
+  const file = join(folder, `${others.length}.yaml`);
   await writeFile(file, rules(...contracts));
   const server = [
     process.execPath,
@@ -30,30 +42,28 @@ async function connect(contracts: string[], ...options: string[]): Promise<void>
     journal(),
   ];
   const args = [...programArgs(), 'mcp', '--contracts', file, ...options, '--', ...server];
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+  others.push(newClient);
+  await newClient.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+  return newClient;
 }
 const call = (name: string, args: { [name: string]: unknown } = {}) =>
   client.callTool({ name, arguments: args });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reeve-mcp-modern-'));
+  shared = await connect([noEnv, numbers, asking]);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const one of others) await one.close();
+  await rm(folder, { recursive: true, force: true });
+});
 beforeEach(async () => {
   await writeFile(journal(), '');
-  client = new Client(
-    { name: 'test', version: '1.0.0' },
-    {
-      capabilities: { elicitation: { form: {} } },
-      versionNegotiation: { mode: { pin: '2026-07-28' }, probe: { timeoutMs: 60_000 } },
-    },
-  );
+  client = shared;
 });
-afterEach(() => client.close());
 
 describe('a client of revision 2026-07-28 before a server of it', () => {
   it('calls tools, and reads why a call is refused', async () => {
-    await connect([noEnv]);
     expect(await call('read', { path: 'notes' })).toMatchObject({
       content: [{ type: 'text', text: 'contents of notes, call 555-1234' }],
     });
@@ -65,14 +75,14 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
   });
 
   it('gets what a contract leaves of a result, and nothing of the protocol in it', async () => {
-    await connect([numbers]);
-    const { content } = await call('read', { path: 'notes' });
-    expect(content).toEqual([{ type: 'text', text: expect.stringMatching(/^contents of notes, call \S+$/) }]);
+    const { content } = await call('read', { path: 'phones' });
+    expect(content).toEqual([
+      { type: 'text', text: expect.stringMatching(/^contents of phones, call \S+$/) },
+    ]);
     expect(JSON.stringify(content)).not.toContain('555-1234');
   });
 
   it('is refused names of arguments that the server may read as others', async () => {
-    await connect([numbers]);
     await expect(call('read', { path: 'notes', Path: '.env' })).rejects.toMatchObject({ code: -32_602 });
     expect(await executed()).toEqual([]);
   });
@@ -80,7 +90,7 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
   it('keeps lists to itself, and not for long', async () => {
     const noReads =
       '{ id: no-reads, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: no } }';
-    await connect([noReads], '--hide');
+    client = await connect([noReads], '--hide');
     expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
     const list = await client.listTools();
     expect(list.tools.map(({ name }) => name)).toEqual(['ask']);
@@ -89,7 +99,6 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
   });
 
   it('goes on with a server that was started again', async () => {
-    await connect([noEnv]);
     await expect(call('read', { path: 'end' })).rejects.toThrow('before it answered');
     expect(await call('read', { path: 'notes' })).not.toHaveProperty('isError', true);
     expect(await executed()).toEqual(['read end', 'read notes']);
@@ -98,8 +107,6 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
 
 describe('a call in several rounds', () => {
   const yes = { sure: { action: 'accept', content: { sure: true } } };
-  const asking =
-    '{ id: ask-first, type: pre, tool: read, when: { args.path: { contains: notes } }, then: { effect: approve, message: "read {args.path}?", timeout: 30, metadata: { elicit: true } } }';
   const once =
     '{ id: once, type: session, limits: { max_calls_per_tool: { ask: 1 } }, then: { effect: deny, message: once } }';
   const byHand = (name: string, args: object, more: object = {}) =>
@@ -109,7 +116,7 @@ describe('a call in several rounds', () => {
     ) as Promise<{ requestState?: string; inputRequests?: { [name: string]: unknown } }>;
 
   it('reaches the server with its own state and the answers, and counts once', async () => {
-    await connect([once]);
+    client = await connect([once]);
     const first = await byHand('ask', {});
     expect(first).toMatchObject({ resultType: 'input_required', inputRequests: { sure: {} } });
     expect(first.requestState).not.toContain('own');
@@ -123,7 +130,6 @@ describe('a call in several rounds', () => {
   });
 
   it('is refused with another state, other arguments or no state, and nothing runs', async () => {
-    await connect([noEnv]);
     const { requestState = '' } = await byHand('ask', {});
     const refused = { code: -32_602 };
     const retry = { inputResponses: yes };
@@ -138,8 +144,7 @@ describe('a call in several rounds', () => {
   });
 
   it('asks the client’s own user for an approval, once', async () => {
-    await connect([asking]);
-    const first = await byHand('read', { path: 'notes' });
+    const first = await byHand('read', { path: 'diary' });
     expect(first).toMatchObject({
       resultType: 'input_required',
       inputRequests: { 'reeve.approval': { method: 'elicitation/create', params: { mode: 'form' } } },
@@ -148,16 +153,16 @@ describe('a call in several rounds', () => {
     const decide = (approve: boolean, requestState = first.requestState) =>
       byHand(
         'read',
-        { path: 'notes' },
+        { path: 'diary' },
         {
           inputResponses: { 'reeve.approval': { action: 'accept', content: { approve } } },
           requestState,
         },
       );
-    expect(await decide(true)).toMatchObject({ content: [{ text: 'contents of notes, call 555-1234' }] });
-    expect(await executed()).toEqual(['read notes']);
-    const { requestState } = await byHand('read', { path: 'notes' });
+    expect(await decide(true)).toMatchObject({ content: [{ text: 'contents of diary, call 555-1234' }] });
+    expect(await executed()).toEqual(['read diary']);
+    const { requestState } = await byHand('read', { path: 'diary' });
     expect(await decide(false, requestState)).toMatchObject({ isError: true });
-    expect(await executed()).toEqual(['read notes']);
+    expect(await executed()).toEqual(['read diary']);
   });
 });

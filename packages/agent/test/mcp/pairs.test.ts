@@ -28,6 +28,8 @@ type Way = 'stdio' | 'HTTP';
 const askFirst =
   '{ id: ask-first, type: pre, tool: read, when: { args.path: { contains: please } }, then: { effect: approve, message: "read {args.path}?", timeout: 30 } }';
 
+const whose =
+  '{ id: whose, type: pre, tool: read, when: { args.path: { equals: whose } }, then: { effect: deny, message: "{metadata.mcp.server} for {metadata.mcp.client}" } }';
 const askAbout = (word: string, effect: string) =>
   `{ id: ask-${word}, type: post, tool: ask, when: { output.text: { contains: "${word}" } }, then: { effect: ${effect}, message: "about the ${word}" } }`;
 
@@ -114,6 +116,8 @@ interface Pair {
   readonly log: ServerLog;
   readonly toClient: Record;
   readonly toServer: Record;
+  /** Other contracts are in force. */
+  deploy(): void;
   /** Another client of the same proxy. */
   another(canElicit: boolean): Promise<PairClient>;
   close(): Promise<void>;
@@ -134,27 +138,32 @@ async function pairOf(
     typeof connect === 'function'
       ? connect
       : remoteServer({ url: connect.url, headers: {}, clock: systemClock });
-  const guard = Guard.fromYaml(rules(noEnv, askFirst, askAbout('sure', 'warn'), askAbout('vault', 'deny')), {
-    openTelemetry: null,
-    approvals: localApproval(async () => ({ approved: true, decidedBy: 'a person' }), systemClock),
-  });
+  const guard = Guard.fromYaml(
+    rules(noEnv, whose, askFirst, askAbout('sure', 'warn'), askAbout('vault', 'deny')),
+    {
+      openTelemetry: null,
+      approvals: localApproval(async () => ({ approved: true, decidedBy: 'a person' }), systemClock),
+    },
+  );
   const proxy = {
     ...plainParts(guard, systemClock),
     connect: tapServer(reach, toServer, schemas[serverEra]),
   };
   const newClient = clientEra === 'legacy' ? legacyClient : modernClient;
   const ends: (() => Promise<unknown>)[] = [];
+  const changed: (() => void)[] = [];
   let transport: () => Wire;
   if (clientWay === 'HTTP') {
     const listener = new McpListener(proxy, { host: '127.0.0.1', port: 0, token: null });
     const url = `http://127.0.0.1:${await listener.start()}/mcp`;
     ends.push(() => listener.close());
+    changed.push(() => listener.toolsChanged());
     transport = () => (clientEra === 'legacy' ? legacyTransport(url) : modernTransport(url));
   } else {
     transport = () => {
       const input = new PassThrough();
       const output = new PassThrough();
-      const served = serveStdio(proxy, input, output, () => {});
+      const served = serveStdio(proxy, input, output, (task) => changed.push(task));
       ends.push(async () => {
         input.end();
         await served;
@@ -172,6 +181,9 @@ async function pairOf(
   return {
     client: await another(true),
     ...{ guard, server, log, toClient, toServer, another },
+    deploy: () => {
+      for (const task of changed) task();
+    },
     close: async () => {
       for (const client of clients) await client.close();
       for (const end of ends) await end();
@@ -216,6 +228,9 @@ describe.each(pairs)(
       expect(await client.call('read', { path: '.env' })).toMatchObject({
         isError: true,
         content: [{ type: 'text', text: 'Denied: secrets' }],
+      });
+      expect(await client.call('read', { path: 'whose' })).toMatchObject({
+        content: [{ text: 'Denied: pair for pairs' }],
       });
       expect(log.lines).toEqual([]);
     });
@@ -295,6 +310,9 @@ describe.each(pairs)(
       for (const announce of log.announce) announce();
       await until(() => changes > 0, 'a change', 15_000);
       expect(await client.tools()).toContain('more');
+      const before = changes;
+      pair.deploy();
+      await until(() => changes > before, 'a change by a deployment', 15_000);
     });
 
     it('goes on after the server was started again', async () => {

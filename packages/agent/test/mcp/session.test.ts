@@ -50,7 +50,7 @@ describe('calls', () => {
     await until(() => proxy.got.length === 50);
     expect(proxy.got.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, i) => 49 - i));
     expect(proxy.got[0]).toMatchObject({ result: text('file 49') });
-    expect(proxy.session.size).toBe(0);
+    expect(proxy.session.isBusy).toBe(false);
   });
 
   it('have their results and errors judged', async () => {
@@ -260,7 +260,7 @@ describe('a cancelled call', () => {
     await until(() => proxy.atServer.length === 1);
     proxy.say({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } });
     proxy.serve({ id: 1, result: text('late') });
-    await until(() => proxy.session.size === 0 && proxy.guard.events.filter('call_failed').length === 1);
+    await until(() => !proxy.session.isBusy && proxy.guard.events.filter('call_failed').length === 1);
     expect(proxy.atServer[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } });
     expect(proxy.got).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('a cancelled call', () => {
     proxy.call(1, 'pay', { amount: 9 });
     await until(() => proxy.guard.events.filter('call_approval_requested').length === 1);
     proxy.say({ method: 'notifications/cancelled', params: { requestId: 1 } });
-    await until(() => proxy.session.size === 0);
+    await until(() => !proxy.session.isBusy);
     expect(aborted).toBe(true);
     expect([proxy.atServer, proxy.got]).toEqual([[], []]);
   });
@@ -299,7 +299,7 @@ describe('a cancelled call', () => {
       'notifications/cancelled',
       'notifications/cancelled',
     ]);
-    expect(proxy.session.size).toBe(0);
+    expect(proxy.session.isBusy).toBe(false);
   });
 });
 

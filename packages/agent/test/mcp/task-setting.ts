@@ -83,6 +83,10 @@ export interface ProxyPlan {
 export class TaskProxy {
   readonly guard: Guard;
   readonly told: string[] = [];
+  /** Notifications over standard output. */
+  readonly heard: Json[] = [];
+  /** Other contracts are in force. */
+  deploy: () => void = () => {};
   readonly #token: string | null;
   #send: (message: Json) => Promise<Json>;
   #close: () => Promise<unknown>;
@@ -134,11 +138,14 @@ export class TaskProxy {
       readLines(output, {
         line: (text) => {
           const answer = JSON.parse(text) as Json;
-          answers.set(answer.id, answer);
+          if (answer.id === undefined) proxy.heard.push(answer);
+          else answers.set(answer.id, answer);
         },
         ended: () => {},
       });
-      const served = serveStdio(parts, input, output, () => {});
+      const served = serveStdio(parts, input, output, (task) => {
+        proxy.deploy = task;
+      });
       proxy.#send = async (message) => {
         input.write(`${JSON.stringify(message)}\n`);
         await until(() => answers.has(message.id), `an answer to ${message.id}`);

@@ -90,6 +90,21 @@ describe.each([
   });
 });
 
+it.each(['modern', 'legacy'] as const)(
+  'a client that never asks about its %s server is judged by the name of the server, and told of other contracts',
+  async (era) => {
+    const whose =
+      '{ id: whose, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: "{metadata.mcp.server}" } }';
+    const proxy = await proxies.start({ contracts: [whose] }, era);
+    expect(await proxy.call('read', read)).toMatchObject({ content: [{ text: 'Denied: pair' }] });
+    void proxy.request('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const methods = () => proxy.heard.map(({ method }) => method);
+    await until(() => methods().includes('notifications/subscriptions/acknowledged'), 'the subscription');
+    proxy.deploy();
+    await until(() => methods().includes('notifications/tools/list_changed'), 'the change');
+  },
+);
+
 describe('a task', () => {
   it.each([
     ['denied', 'Denied: run read? (denied)'],

@@ -43,9 +43,14 @@ const maxQueued = 1000;
 const allCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 const ownInfo = { name: 'reeve-agent', version: '1' };
 
+export interface BridgeEvents extends ServerEvents {
+  /** Takes the server's introduction to the bridge itself, in either era. */
+  introduced(result: Fields): void;
+}
+
 export class EraBridge {
   readonly #options: BridgeOptions;
-  readonly #events: ServerEvents;
+  readonly #events: BridgeEvents;
   readonly #wire: Wire;
   #server: McpServer;
   #translation: Translation | null = null;
@@ -61,7 +66,7 @@ export class EraBridge {
   readonly #declarations = new Map<string, readonly ParamDeclaration[]>();
   #count = 0;
 
-  constructor(options: BridgeOptions, events: ServerEvents) {
+  constructor(options: BridgeOptions, events: BridgeEvents) {
     this.#options = options;
     this.#events = events;
     const { clock, inputTimeout, isShared } = options;
@@ -242,6 +247,7 @@ export class EraBridge {
       const discovery = await this.#discover(own);
       if (discovery) {
         eras.modern = true;
+        this.#events.introduced(discovery);
         return this.#open(new ModernPassage(this.#wire, fieldsOf(discovery.capabilities), own));
       }
     }
@@ -253,6 +259,7 @@ export class EraBridge {
     }
     eras.modern = false;
     this.#toServer(notification('notifications/initialized', {}));
+    this.#events.introduced(fieldsOf(result));
     this.#open(new LegacyServer(this.#wire, fieldsOf(result)));
   }
 

@@ -49,6 +49,7 @@ export class HttpSession {
       { connect, clock, eras, inputTimeout, isShared: false },
       {
         message: (message, related) => this.#session.fromServer(message, related),
+        introduced: (result) => this.#session.introduced(result),
         restarted: () => this.#session.restarted(),
         failed: (reason) => {
           told(`the MCP server ${reason}`);
@@ -65,7 +66,7 @@ export class HttpSession {
   }
 
   get busy(): boolean {
-    return this.#session.size > 0 || this.#listening !== null;
+    return this.#session.isBusy || this.#listening !== null;
   }
 
   /** Takes the messages of a POST; requests are answered on its own stream. */

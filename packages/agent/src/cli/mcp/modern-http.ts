@@ -137,6 +137,7 @@ export class ModernHttp {
       { connect, clock, eras, inputTimeout, isShared: true },
       {
         message: (message, related) => session.fromServer(message, related),
+        introduced: (result) => session.introduced(result),
         restarted: () => session.restarted(),
         failed: (reason) => this.#failed(key, reason),
         told,
@@ -162,7 +163,7 @@ export class ModernHttp {
       const before = this.#proxy.clock.monotonic() - idleLimit;
       const inUse = new Set([...this.#exchanges.values()].map(({ parts }) => parts));
       for (const [key, parts] of this.#parts) {
-        if (parts.lastUse > before || inUse.has(parts) || parts.session.size > 0) continue;
+        if (parts.lastUse > before || inUse.has(parts) || parts.session.isBusy) continue;
         this.#parts.delete(key);
         void end(parts);
       }

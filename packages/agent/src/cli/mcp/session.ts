@@ -9,7 +9,7 @@ import { answerOf, unsupported } from './call-error.ts';
 import { checkCallNames } from './call-names.ts';
 import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { greetingOf, introductionOf } from './introduction.ts';
+import { greetingOf, introductionOf, type ServerFacts, serverFactsOf } from './introduction.ts';
 import { type CallPorts, JudgedCall } from './judged-call.ts';
 import {
   codes,
@@ -88,7 +88,7 @@ export class McpSession {
   /** Lists that the server has. */
   #offers: readonly string[] = [];
   #instructions: unknown;
-  #info: { readonly name: string; readonly version: string } | null = null;
+  #info: ServerFacts['info'] = null;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -100,7 +100,6 @@ export class McpSession {
     });
   }
 
-  /** Where messages of the client go. */
   attach(server: ServerLink): void {
     this.#server = server;
   }
@@ -115,9 +114,9 @@ export class McpSession {
     await this.#tools.ready();
   }
 
-  /** Calls under way. */
-  get size(): number {
-    return this.#open.size;
+  /** True while a request is under way that ends by itself. */
+  get isBusy(): boolean {
+    return [...this.#open.values()].some(({ request }) => request.method !== 'subscriptions/listen');
   }
 
   fromClient(message: Message): void {
@@ -155,6 +154,15 @@ export class McpSession {
     this.#close(open);
     this.#options.toClient(this.#adjusted(open, answer), answer.id);
     this.#answered();
+  }
+
+  /** @param result the server's introduction, which a modern client may never ask for */
+  introduced(result: unknown): void {
+    const { info, instructions, offers } = serverFactsOf(result);
+    this.#serverName = info?.name.slice(0, 128) ?? this.#serverName;
+    this.#info = info ?? this.#info;
+    this.#instructions = instructions;
+    this.#offers = offers;
   }
 
   /** The server is another one now: what it offers may have changed. */
@@ -311,7 +319,7 @@ export class McpSession {
 
   /** After the answer was handed on. */
   #answered(): void {
-    if (this.#open.size === 0) this.#options.onIdle?.();
+    if (!this.isBusy) this.#options.onIdle?.();
   }
 
   #greeted({ params }: Request): void {
@@ -382,18 +390,11 @@ export class McpSession {
   }
 
   #introduced(era: Era, answer: Response): Response {
-    const introduction = introductionOf(era, answer, this.#options.pins, this.#options.tasks?.tasks ?? null);
-    const { info, instructions, offers } = introduction;
-    if (info) {
-      this.#serverName = info.name.slice(0, 128);
-      this.#info = info;
-    }
-    this.#instructions = instructions;
-    this.#offers = offers;
+    this.introduced(answer.result);
     if (!era.isModern) {
       this.#isGreeted = true;
       this.#modernMeta = null;
     }
-    return introduction.answer;
+    return introductionOf(era, answer, this.#options.pins, this.#options.tasks?.tasks ?? null);
   }
 }

@@ -47,6 +47,7 @@ export async function serveStdio(
     { connect, clock, eras, inputTimeout, isShared: false },
     {
       message: (message, related) => session.fromServer(message, related),
+      introduced: (result) => session.introduced(result),
       restarted: () => session.restarted(),
       failed: (reason) => {
         told(`the MCP server ${reason}`);
@@ -80,7 +81,7 @@ export async function serveStdio(
       }
       // A script may end its input right behind its last request.
       inputEnded = true;
-      if (session.size === 0) end(0);
+      if (!session.isBusy) end(0);
       else clock.after(lastWords, () => end(0), true);
     },
   });

@@ -74,6 +74,7 @@ export class BackgroundServer implements TaskRunner {
       { connect, clock, eras, inputTimeout, isShared: true },
       {
         message: (message, related) => session.fromServer(message, related),
+        introduced: (result) => session.introduced(result),
         restarted: () => session.restarted(),
         failed: (reason) => {
           told(`the MCP server ${reason}`);
