@@ -45,20 +45,25 @@ export class LogCopier {
   /** A write with so many bytes of arguments went to the writer. */
   note(bytes: number): void {
     this.#pages += leastPages + (bytes * pagesPerPage) / pageBytes;
-    this.#copyFrom(this.#options.pages);
+    if (this.#pages >= this.#options.pages) this.#copyLog();
   }
 
   /**
    * A removal has ended: its arguments do not show how much it wrote. Small copies follow removals, because a commit
-   * waits for the disk while a large copy is written to it, and a slice of retention is bound to be short.
+   * waits for the disk while a large copy is written to it, and a slice of retention is bound to be short. Beside other
+   * writes they would come after every slice, and hold those up: then copies are as rare as without removals.
    */
   recount(): void {
-    this.#pages = this.#options.count();
-    this.#copyFrom(this.#options.pages * removalPart);
+    const { pages, count } = this.#options;
+    const pagesInLog = count();
+    const earlyPages = pages * removalPart;
+    const isAlone = this.#pages < earlyPages / 2;
+    if (!isAlone) this.#pages = Math.max(this.#pages, pagesInLog);
+    if (isAlone ? pagesInLog >= earlyPages : this.#pages >= pages) this.#copyLog();
   }
 
-  #copyFrom(pages: number): void {
-    if (this.#pages < pages || this.#isClosed) return;
+  #copyLog(): void {
+    if (this.#isClosed) return;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
     });

@@ -78,6 +78,14 @@ it('counts the pages in the log after a removal, and copies it early', async () 
   expect(pagesToCopy(join(folder, 'missing.db'))).toBe(0);
 });
 
+it('does not copy early after a removal beside other writes', async () => {
+  const { copier, start } = copierOf({ pages: 600, count: () => 599 });
+  copier.note(100 * 4096);
+  copier.recount();
+  await copier.close();
+  expect(start).not.toHaveBeenCalled();
+});
+
 it('tries again with the next write when its thread ended', async () => {
   const db = withFullLog();
   const { copier, log, copyRest, start } = copierOf({});
