@@ -6,7 +6,7 @@ import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, FacetName, Ingested, StoredEvent, VerdictCounts } from './record.ts';
 import type { Facet } from './rules/facet.ts';
 import type { EventFilter } from './rules/filter.ts';
-import type { CallSeries, SeriesBy, SeriesRange, SeriesTotal } from './rules/series.ts';
+import type { CallSeries, RankedTotals, SeriesBy, SeriesRange } from './rules/series.ts';
 
 /** Events that came together. */
 export interface EventBatch {
@@ -87,6 +87,10 @@ export interface SeriesRequest extends SeriesRange {
   readonly by: SeriesBy;
   /** The values that are counted, at most 100; of the total: ['']. */
   readonly values: readonly string[];
+  /** Values with counts of their own: the first so many in the order of `byRefusals`; absent: all. */
+  readonly maxValues?: number;
+  /** Adds a last series, `other`, of the values without counts of their own; absent: none. */
+  readonly withOthers?: boolean;
   /** Milliseconds; buckets begin at its multiples. */
   readonly bucketMs: number;
   /** Contracts that several names stand for, by name. */
@@ -171,9 +175,9 @@ export interface EventStore {
   /** The events of each value in the range: the first `limit` of them in the order of `byRefusals`. */
   seriesTotals(
     tenantId: string,
-    request: Omit<SeriesRequest, 'values' | 'bucketMs'>,
+    request: Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>,
     limit: number,
-  ): Promise<readonly SeriesTotal[]>;
+  ): Promise<RankedTotals>;
   /**
    * Counts over events that are not older than `since`; contracts are counted by what `entries` call them. Events from
    * an agent whose clock is ahead count, as they do in lists and facets.
