@@ -17,7 +17,7 @@ import type { SqliteStore, StoreName } from '../sync.ts';
 import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
 import { LogCopier } from './log-copier.ts';
-import { pagesToCopy } from './log-index.ts';
+import { LogIndex } from './log-index.ts';
 import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
 import { SummaryFlush } from './summary-flush.ts';
@@ -135,12 +135,13 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
     },
   });
+  const logIndex = new LogIndex(path);
   const logCopier = () =>
     new LogCopier({
       start: () => startWorker('log-thread', 'store-log', { path }, { maxYoungGenerationSizeMb: 1 }),
       copyRest: () => ask(writer, 'copyLog'),
       pages: checkpointPages * logPart,
-      count: () => pagesToCopy(path),
+      count: () => logIndex.pagesToCopy(),
       log,
     });
   let copier: LogCopier | null = null;

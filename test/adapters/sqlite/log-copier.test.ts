@@ -1,12 +1,12 @@
 // The write-ahead log is copied into the file by a thread of its own, and writes go on when that thread fails.
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { LogCopier, type LogCopierOptions } from '../../../adapters/sqlite/threads/log-copier.ts';
-import { pagesToCopy } from '../../../adapters/sqlite/threads/log-index.ts';
+import { LogIndex } from '../../../adapters/sqlite/threads/log-index.ts';
 import { startWorker } from '../../../adapters/sqlite/threads/start-worker.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
 
@@ -30,6 +30,14 @@ function withFullLog(): Database {
   return db;
 }
 
+/** The locks that processes hold on the index, as Linux lists them. */
+const locks = (): number =>
+  readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`:${statSync(`${path}-shm`).ino} `)).length;
+
+const pagesToCopy = (): number => new LogIndex(path).pagesToCopy();
+
 function copierOf(over: Partial<LogCopierOptions>) {
   const log = { warn: vi.fn(), error: vi.fn(), info: vi.fn(), debug: vi.fn() };
   const copyRest = vi.fn(async () => null);
@@ -38,7 +46,7 @@ function copierOf(over: Partial<LogCopierOptions>) {
     start,
     copyRest,
     pages: 100,
-    count: () => pagesToCopy(path),
+    count: () => pagesToCopy(),
     log: log as unknown as Log,
     ...over,
   });
@@ -65,17 +73,26 @@ it('counts the pages in the log after a removal, and copies it early', async () 
   db.get('PRAGMA wal_autocheckpoint = 0');
   db.exec('CREATE TABLE t (body BLOB)');
   const { copier, copyRest } = copierOf({ pages: 600 });
-  const pagesBefore = pagesToCopy(path);
+  const pagesBefore = pagesToCopy();
   db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(50 * 4096)]);
-  expect(pagesToCopy(path) - pagesBefore).toBeGreaterThanOrEqual(50);
+  expect(pagesToCopy() - pagesBefore).toBeGreaterThanOrEqual(50);
   copier.recount();
   db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(60 * 4096)]);
   expect(copyRest).not.toHaveBeenCalled();
   copier.recount();
-  await vi.waitFor(() => expect(pagesToCopy(path)).toBe(0), { timeout: 20_000 });
+  await vi.waitFor(() => expect(pagesToCopy()).toBe(0), { timeout: 20_000 });
   await copier.close();
   db.close();
-  expect(pagesToCopy(join(folder, 'missing.db'))).toBe(0);
+  expect(new LogIndex(join(folder, 'missing.db')).pagesToCopy()).toBe(0);
+});
+
+it.runIf(process.platform === 'linux')("keeps SQLite's locks on the index when it is read", () => {
+  const db = withFullLog();
+  expect(locks()).toBeGreaterThan(0);
+  const before = locks();
+  expect(pagesToCopy()).toBeGreaterThan(0);
+  expect(locks()).toBe(before);
+  db.close();
 });
 
 it('does not copy early after a removal beside other writes', async () => {
