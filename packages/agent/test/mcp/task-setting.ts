@@ -146,14 +146,17 @@ export class TaskProxy {
       const served = serveStdio(parts, input, output, (task) => {
         proxy.deploy = task;
       });
+      let isOver = false;
       proxy.#send = async (message) => {
         input.write(`${JSON.stringify(message)}\n`);
-        await until(() => answers.has(message.id), `an answer to ${message.id}`);
+        // A subscription is answered when it ends, or never.
+        await until(() => isOver || answers.has(message.id), `an answer to ${message.id}`);
         return answers.get(message.id) ?? {};
       };
       proxy.#close = async () => {
         input.end();
         await served;
+        isOver = true;
       };
     }
     return proxy;
