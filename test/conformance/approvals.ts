@@ -293,8 +293,9 @@ export function approvalsContract(name: string, open: Open): void {
           }),
         );
       }
-      for (let i = 0; i < made.length; i += 250) {
-        await Promise.all(made.slice(i, i + 250).map((approval) => approvals.insert(approval)));
+      // Few at a time: a store that is slow answers each within its time limit.
+      for (let i = 0; i < made.length; i += 50) {
+        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.insert(approval)));
       }
       const seen: string[] = [];
       let after: { createdAt: number; id: string } | undefined;
