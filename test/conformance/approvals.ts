@@ -309,7 +309,7 @@ export function approvalsContract(name: string, open: Open): void {
       }
       const rare = made.filter(({ agentId }) => agentId === 'rare').map(({ id }) => id);
       expect(seen).toEqual(rare.reverse());
-    });
+    }, 300_000);
 
     it('pending ones come earliest deadline first, by environment', async () => {
       const { approvals } = shared.get();
