@@ -92,10 +92,22 @@ const newVersionRow = (
   last: number,
 ): VersionRow => ({ tenant, env, agent, hour, version, events: 0, first, last });
 
+/** Rows among which one is looked for without its key. */
+const nearRows = 8;
+
 /**
- * Adds runs of one place to the rows of its tools and versions. Runs of a place have few of both, so their rows are
- * looked for among those of the runs before: making the key of a row costs more than all else.
+ * One of the last few rows. Making the key of a row costs more than all else, and most batches have few rows; those
+ * with many find the rest by key.
  */
+function nearRow<T>(rows: readonly T[], isIt: (row: T) => boolean): T | undefined {
+  for (let i = rows.length - 1; i >= 0 && i >= rows.length - nearRows; i--) {
+    const row = rows[i] as T;
+    if (isIt(row)) return row;
+  }
+  return undefined;
+}
+
+/** Adds runs of one place to the rows of its tools and versions. */
 export function addPlaced(
   tools: Map<string, ToolRow>,
   versions: Map<string, VersionRow>,
@@ -106,7 +118,7 @@ export function addPlaced(
   const toolRows: ToolRow[] = [];
   const versionRows: VersionRow[] = [];
   for (const { tool, verdict, mode, version, count, first, last } of runs) {
-    let row = toolRows.find((one) => one.tool === tool);
+    let row = nearRow(toolRows, (one) => one.tool === tool);
     if (!row) {
       row = entryOf(tools, placeKey + tool, () => newToolRow(place, tool, last));
       toolRows.push(row);
@@ -115,7 +127,7 @@ export function addPlaced(
     row.events += count;
     if (as !== 'pending') row[as] += count;
     row.last = Math.max(row.last, last);
-    let run = versionRows.find((one) => one.version === version);
+    let run = nearRow(versionRows, (one) => one.version === version);
     if (!run) {
       run = entryOf(versions, placeKey + version, () => newVersionRow(place, version, first, last));
       versionRows.push(run);
@@ -126,13 +138,14 @@ export function addPlaced(
   }
 }
 
-/** Runs of one minute and contract together, whatever their tools and versions: contracts count them alike. */
+/** Near runs of one minute and contract together, whatever their tools and versions: contracts count them alike. */
 export function runsOfContracts(runs: readonly CountedRun[]): readonly CountedRun[] {
   const joined: CountedRun[] = [];
   for (const run of runs) {
     const { name, verdict, mode, last } = run;
     const minute = minuteOf(last);
-    const like = joined.find(
+    const like = nearRow(
+      joined,
       (one) =>
         one.name === name && one.verdict === verdict && one.mode === mode && minuteOf(one.last) === minute,
     );
@@ -144,12 +157,12 @@ export function runsOfContracts(runs: readonly CountedRun[]): readonly CountedRu
   return joined;
 }
 
-/** Changes of one environment with those of one minute and contract together. */
+/** Changes of one environment with near ones of one minute and contract together. */
 export function joinChanges(changes: readonly ContractUsageChange[]): readonly ContractUsageChange[] {
   const joined: Writable<ContractUsageChange>[] = [];
   for (const change of changes) {
     const minute = minuteOf(change.ts);
-    const like = joined.find((one) => one.name === change.name && minuteOf(one.ts) === minute);
+    const like = nearRow(joined, (one) => one.name === change.name && minuteOf(one.ts) === minute);
     if (like) {
       like.events += change.events;
       like.denied += change.denied;

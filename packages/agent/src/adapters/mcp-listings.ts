@@ -28,7 +28,8 @@ export class McpListings {
     const { tools, nextCursor } = fieldsOf(result);
     const isNext = cursor !== null && cursor === this.#next;
     if (!Array.isArray(tools) || (cursor !== null && !isNext)) return;
-    this.#tools = isNext ? [...this.#tools, ...tools] : tools;
+    if (!isNext) this.#tools = [];
+    for (const tool of tools) this.#tools.push(tool);
     this.#next = typeof nextCursor === 'string' && this.#tools.length <= maxTools ? nextCursor : null;
     if (this.#next !== null) return;
     const { _serverInfo, _instructions: instructions } = this.#server;
