@@ -13,9 +13,9 @@ export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStr
   const endedIn = (
     tenantId: string,
     env: Env,
-    agentId: string,
+    agentId: string | { readonly $in: readonly string[] },
     { since, until }: { readonly since: number; readonly until: number },
-  ): Filter<AgentStreamRow> => ({
+  ) => ({
     ...{ tenantId, env, agentId },
     startedAt: { $lt: until },
     endedAt: { $gt: since },
@@ -23,7 +23,7 @@ export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStr
   const of: AgentStreamStore['of'] = async (tenantId, env, agentId, range) =>
     (
       await streams
-        .find(endedIn(tenantId, env, agentId, range))
+        .find(endedIn(tenantId, env, agentId, range) as Filter<AgentStreamRow>)
         .sort({ startedAt: -1, _id: 1 })
         .limit(maxPastStreams)
         .toArray()
@@ -95,10 +95,7 @@ export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStr
         ])
         .toArray();
       const agentIds = agents.map(({ _id }) => _id);
-      const filter = {
-        ...endedIn(tenantId, env, '', { since, until: awayBefore }),
-        agentId: { $in: agentIds },
-      };
+      const filter = endedIn(tenantId, env, { $in: agentIds }, { since, until: awayBefore });
       const rows = (await streams.find(filter as Filter<AgentStreamRow>).toArray()).map(record);
       return agentIds.map((agentId) => ({ agentId, streams: rows.filter((row) => row.agentId === agentId) }));
     },
