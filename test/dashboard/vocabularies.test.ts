@@ -61,10 +61,16 @@ it('a deployment and an assignment name the agents that cannot load the document
     )
     .waitFor();
   await accessible(page);
-  // Assigned by hand, and by a rule.
+  // Assigned by hand: the live stream renders the new assignment before the answer arrives.
+  await page.route('**/api/v1/agent-registrations/of-contracts', async (route) => {
+    const answer = await route.fetch();
+    if (route.request().method() !== 'GET') await agent.getByText('assigned to this agent').waitFor();
+    await route.fulfill({ response: answer });
+  });
   await agent.getByLabel('Assigned bundle').selectOption('words');
   await agent.getByRole('button', { name: 'Save agent' }).click();
   await message(/^Agent saved\. .*of-contracts/).waitFor();
+  // And by a rule.
   await page.goto('/dashboard/fleet?view=assignment');
   await page.getByRole('button', { name: 'New rule' }).click();
   const rule = page.getByRole('dialog', { name: 'New rule' });

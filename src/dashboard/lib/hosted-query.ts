@@ -1,7 +1,8 @@
 // Queries of the API under /v1, in the cache of the console API. The code loads with the pages that need it.
-import { type UseQueryResult, useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ApiError } from './api.ts';
 import { callHosted, type HostedInput, type HostedOperation, type HostedReply } from './hosted.ts';
+import { usePageMutation } from './mutation.ts';
 import { refresh } from './query.ts';
 
 export function useHosted<N extends HostedOperation>(
@@ -60,8 +61,8 @@ export function useHostedAction<N extends HostedOperation>(
   operation: N,
   refreshes: readonly HostedOperation[] = [],
 ) {
-  return useMutation<HostedReply<N>, ApiError, HostedInput>({
-    mutationFn: (input) => callHosted(operation, input),
-    onSuccess: () => refresh(refreshes),
-  });
+  return usePageMutation<HostedReply<N>, HostedInput>(
+    (input) => callHosted(operation, input),
+    () => refresh(refreshes),
+  );
 }

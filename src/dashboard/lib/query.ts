@@ -1,15 +1,10 @@
 // The cache of the hub's answers, by operation and input. The live stream invalidates them, so nothing polls.
-import {
-  QueryClient,
-  type UseQueryResult,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-} from '@tanstack/react-query';
+import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
+import { usePageMutation } from './mutation.ts';
 
 /** Longest delay before a retry, in milliseconds. */
 export const maxWaitMs = 30_000;
@@ -190,10 +185,10 @@ export function whenAnswered(): Promise<void> {
 
 /** A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers. */
 export function useAction<N extends Operation>(operation: N, refreshes: readonly Operation[] = []) {
-  return useMutation<Reply<N>, ApiError, Input<N>>({
-    mutationFn: (input) => call(operation, input),
-    onSuccess: () => refresh(refreshes),
-  });
+  return usePageMutation<Reply<N>, Input<N>>(
+    (input) => call(operation, input),
+    () => refresh(refreshes),
+  );
 }
 
 /**
