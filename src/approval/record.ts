@@ -183,16 +183,25 @@ export const approvalRecord = record('approvals', approvalFields, {
 
 /** A request for an approval. */
 export interface ApprovalRequest
-  extends Omit<
-    Approval,
-    keyof ApprovalIdentity | keyof typeof noDecision | 'status' | 'deadline' | 'timeoutEffect'
-  > {
-  /** The agent that the request names beside it; the key must speak for both. Null: no other. */
-  readonly namedAgentId: string | null;
+  extends Pick<
+      Approval,
+      'agentId' | 'toolName' | 'toolArgs' | 'message' | 'timeoutSeconds' | 'contractName' | 'principal'
+    >,
+    Pick<Approval, 'sessionId' | 'callId'>,
+    Partial<typeof noReport> {
+  /** The agent that the request names beside it; the key must speak for both. Absent or null: no other. */
+  readonly namedAgentId?: string | null;
   /** Null: the request names none, which means deny. */
   readonly timeoutEffect: TimeoutEffect | null;
 }
 type ApprovalIdentity = Pick<Approval, 'id' | 'tenantId' | 'env' | 'argsBytes' | 'createdAt'>;
+
+/** The fields that requests of one API or the other lack. */
+const noReport: Pick<Approval, 'decisionSource' | 'rulesetName' | 'contracts'> = {
+  decisionSource: null,
+  rulesetName: null,
+  contracts: null,
+};
 
 /** The approval of a request, before anyone decides. Its deadline follows from its timeout. */
 export function pendingApproval(
@@ -200,6 +209,7 @@ export function pendingApproval(
   identity: ApprovalIdentity,
 ): Approval {
   return {
+    ...noReport,
     ...call,
     ...identity,
     ...noDecision,
@@ -221,36 +231,34 @@ export const noDecision = {
 } as const satisfies Partial<Approval>;
 
 /** The fields of a request, by API and in the order of its document. */
-export const approvalRequests = {
-  console: approvalRecord.input('console', [
-    'agentId',
-    'toolName',
-    'toolArgs',
-    'message',
-    'timeoutSeconds',
-    'timeoutEffect',
-    'decisionSource',
-    'contractName',
-    'contracts',
-    'principal',
-    'sessionId',
-    'callId',
-  ]),
-  hosted: approvalRecord.input('hosted', [
-    'agentId',
-    'sessionId',
-    'callId',
-    'toolName',
-    'toolArgs',
-    'message',
-    'contractName',
-    'rulesetName',
-    'timeoutSeconds',
-    'timeoutEffect',
-    'env',
-    'principal',
-  ]),
-};
+export const consoleApprovalRequest = approvalRecord.input('console', [
+  'agentId',
+  'toolName',
+  'toolArgs',
+  'message',
+  'timeoutSeconds',
+  'timeoutEffect',
+  'decisionSource',
+  'contractName',
+  'contracts',
+  'principal',
+  'sessionId',
+  'callId',
+]);
+export const hostedApprovalRequest = approvalRecord.input('hosted', [
+  'agentId',
+  'sessionId',
+  'callId',
+  'toolName',
+  'toolArgs',
+  'message',
+  'contractName',
+  'rulesetName',
+  'timeoutSeconds',
+  'timeoutEffect',
+  'env',
+  'principal',
+]);
 
 export interface Decision {
   /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */
@@ -262,6 +270,16 @@ export interface Decision {
   readonly reason: string | null;
   readonly decidedVia: string;
 }
+
+/** The fields that a decision writes. @param at epoch milliseconds */
+export const decidedFields = (decision: Decision, at: number) => ({
+  status: decision.approved ? ('approved' as const) : ('denied' as const),
+  decidedBy: decision.decidedBy,
+  decidedBySubject: decision.decidedBySubject ?? null,
+  decidedAt: at,
+  decisionReason: decision.reason,
+  decidedVia: decision.decidedVia,
+});
 
 /** `decidedVia` of a denial by the agent that asked. */
 export const withdrawnVia = 'withdrawn';

@@ -236,7 +236,7 @@ export function createApprovals({
   return {
     async request(principal, request, { id: sentId = null, idempotencyKey = null }) {
       const { tenantId, env, keyId } = principal;
-      const { agentId, namedAgentId } = request;
+      const { agentId, namedAgentId = null } = request;
       requireAgent(principal, agentId);
       if (namedAgentId !== null) requireAgent(principal, namedAgentId);
       await requireAgentId(store.agents, tenantId, agentId);

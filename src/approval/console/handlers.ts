@@ -7,7 +7,7 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { approvalRequests } from '../record.ts';
+import { consoleApprovalRequest } from '../record.ts';
 import {
   askingAgents,
   placeOf,
@@ -130,12 +130,11 @@ export async function requestApproval(
   body: ApprovalBody,
   idempotencyKey: string | null = null,
 ) {
-  const call = approvalRequests.console.read(body);
+  const call = consoleApprovalRequest.read(body);
   const approvalRequest = {
     ...call,
     ...askingAgents(caller, call.agentId),
     timeoutEffect: timeoutEffectOf(call.timeoutEffect),
-    rulesetName: null,
     principal: principalShown(call.principal),
   };
   return render(await app.approvals.request(keyPrincipalOf(caller), approvalRequest, { idempotencyKey }));

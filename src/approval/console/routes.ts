@@ -14,7 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { assignee } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, approvalRequests } from '../record.ts';
+import { approvalRecord, consoleApprovalRequest } from '../record.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**
@@ -40,7 +40,7 @@ export const approvalRoutes = routes({
     tag: 'approvals',
     summary: 'Request an approval for a tool call; at most 10 per agent in 60 seconds',
     exactNumbers: true,
-    body: z.object(approvalRequests.console.shape),
+    body: z.object(consoleApprovalRequest.shape),
     agent: 'header',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,

@@ -9,13 +9,13 @@ import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principa
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
-import { type Approval, type ApprovalStatus, approvalRecord, approvalRequests } from '../record.ts';
+import { type Approval, type ApprovalStatus, approvalRecord, hostedApprovalRequest } from '../record.ts';
 import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../wire.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   async hostedCreateApproval({ app }, { body }, caller, request) {
-    const { env: bodyEnv, ...call } = approvalRequests.hosted.read(body);
+    const { env: bodyEnv, ...call } = hostedApprovalRequest.read(body);
     if (bodyEnv !== null && caller.env !== null && bodyEnv !== caller.env) {
       throw new HubError(
         'env_mismatch',
@@ -25,11 +25,8 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
     const approvalRequest = {
       ...call,
       agentId: call.agentId ?? caller.agentId ?? agentMissing(),
-      namedAgentId: null,
       timeoutEffect: timeoutEffectOf(call.timeoutEffect) ?? 'deny',
-      decisionSource: null,
       contractName: call.contractName ?? call.toolName.slice(0, 128),
-      contracts: null,
       principal: principalShown(call.principal),
       sessionId: call.sessionId || null,
       callId: call.callId || null,

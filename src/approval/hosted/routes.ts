@@ -10,7 +10,7 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, approvalRequests } from '../record.ts';
+import { approvalRecord, hostedApprovalRequest } from '../record.ts';
 
 export const hostedApproval = approvalRecord.reply('hosted', 'list');
 const hostedStatuses = hostedApproval.shape.status.options;
@@ -38,7 +38,7 @@ export const hostedApprovalRoutes = routes({
     summary:
       'Request an approval for a tool call; at most 10 per agent in 60 seconds. A repeat with the same Idempotency-Key returns the same approval',
     exactNumbers: true,
-    body: z.object(approvalRequests.hosted.shape),
+    body: z.object(hostedApprovalRequest.shape),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     idempotent: 'answer',

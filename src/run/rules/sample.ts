@@ -14,10 +14,8 @@ export const sample = {
 /** The fields of its approval's request that do not follow from its call. */
 export const sampleRequest = {
   ...sample,
-  namedAgentId: null,
   timeoutEffect: null,
   decisionSource: 'yaml_precondition',
-  contracts: null,
   principal: null,
 } as const;
 
