@@ -17,7 +17,7 @@ import { FileSink, StdoutSink } from '../sinks/line.ts';
 import { ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
-import type { ServerListing } from '../tools/tool-pins.ts';
+import type { ServerListing } from '../tools/reporter.ts';
 import { ToolReports } from '../tools/tool-reports.ts';
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
