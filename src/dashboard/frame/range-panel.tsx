@@ -6,8 +6,8 @@ import { usePrefs } from '../lib/prefs.ts';
 import { fixedRange, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
 import { type Search, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
-import { Form } from '../ui/form.tsx';
-import { Button, Field } from '../ui/parts.tsx';
+import { Field, Form } from '../ui/form.tsx';
+import { Button } from '../ui/parts.tsx';
 import { EnvironmentRadios } from './environments.tsx';
 
 export interface RangePanelProps {
@@ -81,10 +81,9 @@ interface EntryProps {
 
 function Typed({ utc, onRange }: EntryProps): JSX.Element {
   const [text, setText] = useState('');
-  const [isWrong, setWrong] = useState(false);
+  const rangeOf = (value: string): Search | null => readRange(value, serverNow(), utc);
   const submit = (): void => {
-    const range = readRange(text, serverNow(), utc);
-    setWrong(range === null);
+    const range = rangeOf(text);
     if (range !== null) onRange(range);
   };
   return (
@@ -95,7 +94,11 @@ function Typed({ utc, onRange }: EntryProps): JSX.Element {
         maxLength={60}
         onValue={setText}
         placeholder="2d, or yesterday 14:00-15:00"
-        error={isWrong ? 'Enter a length such as 2d, or a day with times: yesterday 14:00-15:00.' : undefined}
+        validate={(value) =>
+          rangeOf(value) === null
+            ? 'Enter a length such as 2d, or a day with times: yesterday 14:00-15:00.'
+            : null
+        }
       />
       <Button submit>Use range</Button>
     </Form>
