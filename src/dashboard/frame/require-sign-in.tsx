@@ -7,7 +7,7 @@ import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
 import { Field, Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Messages, say } from '../ui/overlay.tsx';
+import { say } from '../ui/messages.tsx';
 import { Button, Empty, Late } from '../ui/parts.tsx';
 import { Failed } from '../ui/query-result.tsx';
 import { InviteForm } from './invite.tsx';
@@ -84,7 +84,6 @@ function Sheet({
         {summary && <p className="page-says">{summary}</p>}
         {children}
       </div>
-      <Messages />
     </main>
   );
 }

@@ -6,8 +6,9 @@ import { useEnv, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { clockTime, dayName } from '../lib/text.ts';
 import { Icon } from '../ui/icons.tsx';
+import { useKeys } from '../ui/keys.ts';
+import { say } from '../ui/messages.tsx';
 import { usePhone } from '../ui/narrow.ts';
-import { say, useKeys } from '../ui/overlay.tsx';
 import { envLabel } from './environments.tsx';
 import type { RangePanelProps } from './range-panel.tsx';
 

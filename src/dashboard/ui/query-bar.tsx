@@ -6,7 +6,7 @@ import { valueTerm } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
 import { visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
-import { useKeys } from './overlay.tsx';
+import { useKeys } from './keys.ts';
 import { Button, Data } from './parts.tsx';
 import './query-bar.css';
 

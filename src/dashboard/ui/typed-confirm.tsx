@@ -1,7 +1,7 @@
 // A dialog whose action needs a typed word.
 import { type JSX, type ReactNode, useState } from 'react';
+import { Dialog } from './dialog.tsx';
 import { Field } from './form.tsx';
-import { Dialog } from './overlay.tsx';
 import { Button } from './parts.tsx';
 
 export function TypedConfirm(props: {

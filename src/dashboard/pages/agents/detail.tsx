@@ -7,7 +7,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { Field, Form, Select } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';

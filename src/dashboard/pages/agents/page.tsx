@@ -10,7 +10,7 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';

@@ -8,7 +8,7 @@ import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { copyText } from '../../ui/download.ts';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Condition, ConditionRow, Explain } from './explain.tsx';

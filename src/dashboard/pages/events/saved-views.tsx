@@ -6,9 +6,10 @@ import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 

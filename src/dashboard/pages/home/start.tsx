@@ -14,7 +14,7 @@ import { ActButton } from '../../ui/act-button.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';

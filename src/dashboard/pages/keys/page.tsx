@@ -11,7 +11,7 @@ import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
 import { timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-secret.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Button, Data, Env, Name, PageHead, Time } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';

@@ -10,7 +10,7 @@ import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Field } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import {

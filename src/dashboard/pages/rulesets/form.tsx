@@ -11,7 +11,7 @@ import { counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Form, Select } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Problems } from '../contracts/form.tsx';

@@ -11,7 +11,7 @@ import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Env, TabHead, Time } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';

@@ -11,7 +11,7 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { usePeek } from '../../ui/list.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Empty, Name, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';

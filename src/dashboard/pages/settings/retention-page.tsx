@@ -5,7 +5,7 @@ import { useCommand } from '../../lib/commands.ts';
 import { useAction } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { Field, Select } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';

@@ -3,8 +3,9 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { type Role, roleNames } from '../../lib/roles.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Form, Select } from '../../ui/form.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 
 const places = [
   ['*', 'Every environment'],

@@ -4,7 +4,7 @@ import type { Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction } from '../../lib/query.ts';
 import { Field, Form } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { OwnSessions } from './sessions.tsx';

@@ -6,7 +6,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { proseColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-secret.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
