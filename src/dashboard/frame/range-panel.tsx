@@ -1,6 +1,7 @@
 // The choice of a range of time, below its button: ranges before now, a typed range, and two instants. On a phone, the
 // environment is here too.
-import { type JSX, useEffect, useRef, useState } from 'react';
+import { Popover } from '@base-ui/react/popover';
+import { type JSX, type RefObject, useState } from 'react';
 import { minuteMs } from '../../shared/duration.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { fixedRange, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
@@ -15,6 +16,8 @@ export interface RangePanelProps {
   /** Why the range does not apply; undefined where it does. */
   readonly noRange: string | undefined;
   readonly withEnvironment: boolean;
+  /** The button that opens and closes the panel. */
+  readonly anchor: RefObject<HTMLButtonElement | null>;
   readonly onClose: () => void;
 }
 
@@ -26,51 +29,55 @@ const fieldText = (instant: number, utc: boolean): string => {
 
 const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
 
-export function RangePanel({ span, noRange, withEnvironment, onClose }: RangePanelProps): JSX.Element {
+export function RangePanel({
+  span,
+  noRange,
+  withEnvironment,
+  anchor,
+  onClose,
+}: RangePanelProps): JSX.Element {
   const [, change] = useFilters();
   const { utc } = usePrefs();
-  const panel = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    panel.current?.querySelector<HTMLElement>('button, input')?.focus();
-    const leave = (event: PointerEvent | KeyboardEvent): void => {
-      const isOutside = event.target instanceof Node && !panel.current?.parentElement?.contains(event.target);
-      if (event instanceof KeyboardEvent ? event.key === 'Escape' : isOutside) onClose();
-    };
-    addEventListener('pointerdown', leave);
-    addEventListener('keydown', leave);
-    return () => {
-      removeEventListener('pointerdown', leave);
-      removeEventListener('keydown', leave);
-    };
-  }, [onClose]);
   const choose = (range: Search): void => {
     change(range);
     onClose();
   };
   return (
-    <div ref={panel} role="dialog" aria-label="Time range" className="range-panel dialog-like">
-      {withEnvironment && <EnvironmentRadios />}
-      {noRange === undefined ? (
-        <>
-          <div className="range-choices">
-            {ranges.map(([length, label]) => (
-              <Button
-                key={length}
-                kind="quiet"
-                aria-pressed={span.range === length}
-                onClick={() => choose(rangeBefore(length))}
-              >
-                {label}
-              </Button>
-            ))}
-          </div>
-          <Typed utc={utc} onRange={choose} />
-          <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
-        </>
-      ) : (
-        <p className="muted">{noRange}</p>
-      )}
-    </div>
+    <Popover.Root
+      open
+      onOpenChange={(_, { event }) => {
+        // The button closes the panel by itself.
+        if (!(event.target instanceof Node && anchor.current?.contains(event.target))) onClose();
+      }}
+    >
+      <Popover.Portal>
+        <Popover.Positioner className="menu-place" anchor={anchor} align="end" sideOffset={4}>
+          <Popover.Popup aria-label="Time range" className="range-panel" finalFocus={anchor}>
+            {withEnvironment && <EnvironmentRadios />}
+            {noRange === undefined ? (
+              <>
+                <div className="range-choices">
+                  {ranges.map(([length, label]) => (
+                    <Button
+                      key={length}
+                      kind="quiet"
+                      aria-pressed={span.range === length}
+                      onClick={() => choose(rangeBefore(length))}
+                    >
+                      {label}
+                    </Button>
+                  ))}
+                </div>
+                <Typed utc={utc} onRange={choose} />
+                <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
+              </>
+            ) : (
+              <p className="muted">{noRange}</p>
+            )}
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
   );
 }
 
