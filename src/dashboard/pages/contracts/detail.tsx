@@ -17,6 +17,7 @@ import { say } from '../../ui/messages.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { ContractForm } from './form.tsx';
 
 export function ContractDetail({
@@ -278,3 +279,5 @@ function Delete({
     </Confirm>
   );
 }
+
+export default thingPage('Contract', { to: '/policies', label: 'View all contracts' }, ContractDetail);

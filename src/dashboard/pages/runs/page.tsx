@@ -27,13 +27,7 @@ const columns: readonly Column<Run>[] = [
   nameColumn('session', 'Session', (run) => run.session_id, 1.8),
   nameColumn('agent', 'Agent', (run) => run.agent_id, 1.6),
   verdictColumn('status', 'Status', (run) => run.status, 1.5),
-  {
-    key: 'stage',
-    label: 'Stage',
-    width: 1.3,
-    sort: stageOf,
-    cell: (run) => <Name text={stageOf(run) || '–'} />,
-  },
+  nameColumn('stage', 'Stage', stageOf, 1.3),
   envColumn('env', 'Environment', (run) => run.environment, 1.3),
   {
     key: 'ruleset',
