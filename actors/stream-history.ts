@@ -104,10 +104,10 @@ export class StreamHistory {
   sweep(roster: Roster, isGone: IsGone, before: number, context: Context): void {
     for (const [agentId, { streams }] of roster.connectedAgents()) {
       for (const stream of streams) {
-        const past = this.#pastOf(agentId, stream);
-        if (stream.connectedAt > before || isGone(stream.node) || this.#stored.has(past.id)) continue;
-        this.#stored.add(past.id);
-        this.#opened.push(past);
+        if (stream.connectedAt > before || this.#stored.has(this.#idOf(stream)) || isGone(stream.node))
+          continue;
+        this.#stored.add(this.#idOf(stream));
+        this.#opened.push(this.#pastOf(agentId, stream));
       }
     }
     if (this.#opened.length > 0 && this.#waiting === 0) context.setTimer(historyTimer, context.now());
@@ -177,9 +177,13 @@ export class StreamHistory {
 
   #isOpen(roster: Roster, agentId: string, id: string): boolean {
     const { streams } = roster.streamsOf(agentId, Number.MAX_SAFE_INTEGER);
-    const isOpen = streams.some((stream) => (this.#origins.get(stream.id)?.id ?? stream.id) === id);
+    const isOpen = streams.some((stream) => this.#idOf(stream) === id);
     if (isOpen) this.#stored.add(id);
     return isOpen;
+  }
+
+  #idOf({ id }: RosterStream): string {
+    return this.#origins.get(id)?.id ?? id;
   }
 
   #pastOf(agentId: string, { id, connectedAt, transport, node }: RosterStream): PastStream {

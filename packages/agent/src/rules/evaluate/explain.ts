@@ -2,7 +2,7 @@
 // stopped. Calls are judged without it.
 import type { Rule, SandboxRule, SessionRule } from '../bundle/rule.ts';
 import { newBudget } from '../regex/regex.ts';
-import { type Naming, readArguments } from '../sandbox/arguments.ts';
+import { Naming } from '../sandbox/arguments.ts';
 import { compileDeclarations } from '../sandbox/names.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
@@ -118,8 +118,8 @@ function sandboxExplainer(options: EngineOptions) {
     return parts;
   };
   return (rule: SandboxRule, view: View): readonly EvaluatedCondition[] => {
-    const naming = readArguments(view.call, declarations(view.call.tool), newBudget());
-    return partsOf(rule).map(({ operator, expected, leaves, named: isNamed }) => {
+    const naming = new Naming(view.call, declarations(view.call.tool), newBudget());
+    return partsOf(rule).map(({ operator, expected, leaves, named: actualOf }) => {
       let result: TraceOutcome = 'fault';
       try {
         const outcome = leaves({ ...view, budget: newBudget() });
@@ -127,7 +127,7 @@ function sandboxExplainer(options: EngineOptions) {
       } catch {
         // A spent budget is a fault.
       }
-      return { path: 'args', operator, expected, actual: isNamed(naming), result };
+      return { path: 'args', operator, expected, actual: actualOf(naming), result };
     });
   };
 }
