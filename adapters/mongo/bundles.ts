@@ -2,7 +2,7 @@
 // insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
-import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
+import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/bundle/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';

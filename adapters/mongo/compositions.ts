@@ -1,13 +1,13 @@
 // Compositions in MongoDB: entries of the tenant's library document (adapters/mongo/library.ts), items included, so
 // that pinning them to the latest versions and saving them is one write.
 
+import type { Composition, CompositionItem } from '../../src/composition/record.ts';
 import {
   type CompositionStore,
   type ItemSummary,
   type ItemView,
   maxDefinitions,
 } from '../../src/contract/port.ts';
-import type { Composition, CompositionItem } from '../../src/contract/record.ts';
 import { fromText, toText } from './form.ts';
 import {
   compositionIn,

@@ -1,8 +1,9 @@
 // Importing contracts and their composition: rows first, then one write of the library document that names them all
 // (library.ts).
 
+import type { Composition } from '../../src/composition/record.ts';
 import type { ContractStore } from '../../src/contract/port.ts';
-import type { Composition, ContractVersion } from '../../src/contract/record.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
 import { HubError } from '../../src/shared/error.ts';
 import {
   type ContractEntry,

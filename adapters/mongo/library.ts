@@ -4,12 +4,8 @@
 // after. A process that dies between the two leaves a row that nothing names. A version leaves the document only after
 // its row was marked `kept`: history reads kept rows and what the document names.
 import type { Collection } from 'mongodb';
-import type {
-  Composition,
-  CompositionItem,
-  ContractType,
-  ContractVersion,
-} from '../../src/contract/record.ts';
+import type { Composition, CompositionItem } from '../../src/composition/record.ts';
+import type { ContractType, ContractVersion } from '../../src/contract/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { isTooLarge, unlessTaken } from './failure.ts';

@@ -2,7 +2,7 @@
 // from.
 import type { Collection } from 'mongodb';
 import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
-import type { Login } from '../../src/tenant/record.ts';
+import type { Login } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
 
 /** Documents of earlier logins have no more than the first four. */

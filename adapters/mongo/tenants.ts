@@ -5,8 +5,10 @@
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
 import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
+import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
-import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
+import type { Tenant } from '../../src/tenant/record.ts';
+import type { User } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';

@@ -5,7 +5,8 @@
 // nothing, because the user's document knows the number of its last change.
 import type { Collection } from 'mongodb';
 import { adminRoles, type EnvRole, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
-import type { Tenant, User } from '../../src/tenant/record.ts';
+import type { Tenant } from '../../src/tenant/record.ts';
+import type { User } from '../../src/user/record.ts';
 import { unavailable } from './failure.ts';
 import type { Row } from './form.ts';
 

@@ -1,29 +1,14 @@
 // Bundle versions in SQLite. The bytes of a bundle stand in a table of their own, so that listings read little.
 
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
-import type { BundleSummary, BundleVersion } from '../../src/deployment/record.ts';
+import { type BundleSummary, type BundleVersion, bundleRecord } from '../../src/bundle/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const bundles = table<BundleVersion>('bundles', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  name: text('name'),
-  version: number('version'),
-  revisionHash: text('revision_hash'),
-  contractCount: number('contract_count'),
-  mode: text('mode'),
-  description: text('description'),
-  size: number('size'),
-  uploadedBy: text('uploaded_by'),
-  createdAt: number('created_at'),
-  compositionId: text('composition_id'),
-  snapshot: json('snapshot'),
-  signature: text('signature'),
-});
+export const bundles = tableOf<BundleVersion>(bundleRecord);
 
 // SQLite takes the other columns of a group from the row that has the maximum: contract_count of the latest version.
 const summariesOf = `

@@ -1,32 +1,14 @@
 // Notification channels in SQLite.
 
 import type { ChannelStore } from '../../src/notification/port/channels.ts';
-import type { Channel } from '../../src/notification/record.ts';
+import { type Channel, channelRecord } from '../../src/notification/record.ts';
 import { taken } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { flag, json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const channels = table<Channel>('channels', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  name: text('name'),
-  kind: text('kind'),
-  payloadStyle: text('payload_style'),
-  enabled: flag('enabled'),
-  filters: json('filters'),
-  sealedConfig: text('sealed_config'),
-  revision: number('revision'),
-  createdAt: number('created_at'),
-  updatedAt: number('updated_at'),
-  lastTestAt: number('last_test_at'),
-  lastTestOk: {
-    name: 'last_test_ok',
-    write: (value) => (value === null ? null : Number(value)),
-    read: (value) => (value === null ? null : value === 1),
-  },
-});
+export const channels = tableOf<Channel>(channelRecord);
 const select = `SELECT ${channels.columns} FROM channels`;
 
 export function channelStore(db: Database): Sync<ChannelStore> {

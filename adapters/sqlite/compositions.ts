@@ -1,33 +1,19 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
+
+import {
+  type Composition,
+  type CompositionItem,
+  type CompositionSummary,
+  compositionRecord,
+} from '../../src/composition/record.ts';
 import { type CompositionStore, type ItemSummary, maxDefinitions } from '../../src/contract/port.ts';
-import type {
-  Composition,
-  CompositionItem,
-  CompositionSummary,
-  ContractType,
-  DocumentKind,
-  JsonObject,
-} from '../../src/contract/record.ts';
+import type { ContractType, JsonObject } from '../../src/contract/record.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { number, table, tableOf, text } from './table.ts';
 
-export const compositions = table<Composition>('compositions', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  name: text('name'),
-  description: text('description'),
-  defaultsMode: text('defaults_mode'),
-  updateStrategy: text('update_strategy'),
-  documentKind: text<DocumentKind | null>('document_kind'),
-  items: json('items'),
-  toolsConfig: json('tools_config'),
-  observability: json('observability'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-  updatedAt: number('updated_at'),
-});
+export const compositions = tableOf<Composition>(compositionRecord);
 
 const summaries = table<CompositionSummary>('compositions', {
   id: text('id'),

@@ -1,23 +1,12 @@
 // Login sessions in SQLite.
 
 import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
-import type { Login } from '../../src/tenant/record.ts';
+import { type Login, loginRecord } from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const logins = table<Login>('logins', {
-  tokenHash: text('token_hash'),
-  userId: text('user_id'),
-  tenantId: text('tenant_id'),
-  createdAt: number('created_at'),
-  expiresAt: number('expires_at'),
-  lastSeenAt: number('last_seen_at'),
-  network: text('network'),
-  browser: text('browser'),
-  method: text('method'),
-  providerSession: text('provider_session'),
-});
+export const logins = tableOf<Login>(loginRecord);
 
 export function loginStore(db: Database): Sync<LoginStore> {
   return {

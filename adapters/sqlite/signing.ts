@@ -1,27 +1,20 @@
 // Signing keys and their rotation in SQLite.
 
+import {
+  type KeySuccession,
+  maxSuccessions,
+  type SigningKey,
+  signingKeyRecord,
+  successionRecord,
+} from '../../src/signing/record.ts';
 import type { SigningStore } from '../../src/tenant/port/identity.ts';
-import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { flag, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const signingKeys = table<SigningKey>('signing_keys', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  publicKey: text('public_key'),
-  sealedSeed: text('sealed_seed'),
-  active: flag('active'),
-  createdAt: number('created_at'),
-});
+export const signingKeys = tableOf<SigningKey>(signingKeyRecord);
 
-export const keySuccessions = table<KeySuccession & { readonly tenantId: string }>('key_successions', {
-  tenantId: text('tenant_id'),
-  previousKey: text('previous_key'),
-  publicKey: text('public_key'),
-  rotatedAt: number('rotated_at'),
-  signature: text('signature'),
-});
+export const keySuccessions = tableOf<KeySuccession & { readonly tenantId: string }>(successionRecord);
 
 /** Id of the tenant's active key. */
 export function activeKeyId(db: Database, tenantId: string): string | null {

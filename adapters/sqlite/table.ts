@@ -26,6 +26,12 @@ export const flag = (name: string): Column<boolean> => ({
   write: (value) => (value ? 1 : 0),
   read: (value) => value === 1,
 });
+/** A boolean, kept as 0 or 1, or null. */
+export const flagOrNull = (name: string): Column<boolean | null> => ({
+  name,
+  write: (value) => (value === null ? null : Number(value)),
+  read: (value) => (value === null ? null : value === 1),
+});
 /** A value kept as JSON text; null is NULL. */
 export const json = <T>(name: string): Column<T> => ({
   name,
@@ -103,6 +109,7 @@ const columnOf: { readonly [S in RecordStorage]: (name: string) => Column<never>
   text: (name) => text<never>(name),
   number: (name) => number<never>(name),
   flag: (name) => flag(name) as Column<never>,
+  flagOrNull: (name) => flagOrNull(name) as Column<never>,
   json: (name) => json<never>(name),
 };
 

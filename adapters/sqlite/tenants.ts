@@ -1,28 +1,19 @@
 // Tenants and users in SQLite.
 
 import { isAdmin } from '../../src/shared/env-roles.ts';
+import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
-import type { SigningKey, Tenant, User } from '../../src/tenant/record.ts';
+import { type Tenant, tenantRecord } from '../../src/tenant/record.ts';
+import { type User, userRecord } from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { signingKeys } from './signing.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-const tenants = table<Tenant>('tenants', {
-  id: text('id'),
-  name: text('name'),
-  createdAt: number('created_at'),
-});
+const tenants = tableOf<Tenant>(tenantRecord);
 
-export const users = table<User>('users', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  email: text('email'),
-  passwordHash: text('password_hash'),
-  roles: json('roles'),
-  createdAt: number('created_at'),
-});
+export const users = tableOf<User>(userRecord);
 
 export function tenantStore(db: Database): Sync<TenantStore> {
   const anyUser = () => db.get('SELECT 1 FROM users LIMIT 1') !== undefined;

@@ -1,7 +1,9 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
-import type { BundleSummary, BundleVersion, Deployment, Undeployment } from '../deployment/record.ts';
+
+import type { Deployment, Undeployment } from '../deployment/record.ts';
 import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
+import type { BundleSummary, BundleVersion } from './record.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 

@@ -1,16 +1,13 @@
 // Store ports of the contract library and compositions. Every write is durable when its promise resolves.
-import type { Page, PageRequest } from '../shared/ports/page.ts';
+
 import type {
   Composition,
   CompositionItem,
   CompositionSummary,
-  ContractType,
-  ContractVersion,
-  DocumentKind,
-  JsonObject,
-  Mode,
   UpdateStrategy,
-} from './record.ts';
+} from '../composition/record.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
+import type { ContractType, ContractVersion, DocumentKind, JsonObject, Mode } from './record.ts';
 
 /** Changes in a new version of a contract. */
 export interface ContractPatch {

@@ -2,6 +2,7 @@
 // follow it.
 
 import { changeBy, recorder } from '../audit/note.ts';
+import type { Composition } from '../composition/record.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { BundleParts } from '../evaluation/port/evaluator.ts';
 import { requireRole } from '../shared/access.ts';
@@ -12,7 +13,7 @@ import type { Page, PageRequest } from '../shared/ports/page.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ContractPatch, ContractSummary } from './port.ts';
-import type { Composition, ContractType, ContractVersion, JsonObject } from './record.ts';
+import type { ContractType, ContractVersion, JsonObject } from './record.ts';
 
 export interface NewContract {
   readonly contractId: string;

@@ -1,48 +1,8 @@
-// Bundle versions and deployments: records as the store keeps them.
+// Deployments: records as the store keeps them.
 
 import type { AuditActor } from '../audit/record.ts';
 import type { DocumentKind } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
-
-/** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
-export interface BundleVersion {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly name: string;
-  /** From 1, by one per upload of this name. */
-  readonly version: number;
-  /** Hex SHA-256 of exactly the bytes that were uploaded. */
-  readonly revisionHash: string;
-  /** Null when the YAML has no list of contracts. */
-  readonly contractCount: number | null;
-  /**
-   * Default mode of the document's rules. Null if the document has another default, and for versions from before the
-   * hub stored it.
-   */
-  readonly mode: 'enforce' | 'observe' | null;
-  /** The first 2,000 characters of what the document says of itself. */
-  readonly description: string | null;
-  /** Bytes of YAML. */
-  readonly size: number;
-  readonly uploadedBy: string;
-  readonly createdAt: number;
-  /** The composition it was assembled from, and the contracts' versions then. */
-  readonly compositionId: string | null;
-  readonly snapshot: readonly AssembledContract[] | null;
-  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
-  readonly signature: string | null;
-}
-
-export interface AssembledContract {
-  readonly contract_id: string;
-  readonly version: number;
-  readonly mode: string;
-  readonly observe: boolean;
-  /**
-   * Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's.
-   */
-  readonly entries?: readonly string[];
-}
 
 /** A bundle version put to work in an environment. The newest of (tenant, env, bundle) is the current one. */
 export interface Deployment {
@@ -107,13 +67,3 @@ export const deploymentSubject = (env: Env, bundleName: string): string =>
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */
 export const nextSequence = (last: number, now: number): number => Math.max(last + 1, now);
-
-export interface BundleSummary {
-  readonly name: string;
-  readonly latestVersion: number;
-  readonly versionCount: number;
-  readonly lastUpdated: number;
-  readonly deployedEnvs: readonly Env[];
-  readonly contractCount: number | null;
-  readonly lastDeployedAt: number | null;
-}

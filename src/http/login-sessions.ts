@@ -5,7 +5,7 @@ import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { LoginStore, TenantStore } from '../tenant/port/identity.ts';
-import type { Login, User } from '../tenant/record.ts';
+import type { Login, User } from '../user/record.ts';
 
 const cacheMs = 5_000;
 const cacheSize = 10_000;

@@ -9,10 +9,10 @@ import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { workRetention } from '../tenant/jobs.ts';
-import { familiarMs } from '../tenant/record.ts';
 import type { RecordRetention } from '../tenant/use-cases/retention.ts';
 import { eraseDuty, eraseTenants } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
+import { familiarMs } from '../user/record.ts';
 
 type Kept = Pick<
   Store,

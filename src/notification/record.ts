@@ -1,8 +1,10 @@
 // Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
 // wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
+import { z } from 'zod';
 import type { Approval } from '../approval/record.ts';
 import type { Env } from '../shared/ids.ts';
+import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
 
 /** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {
@@ -63,24 +65,37 @@ export interface ChannelFilters {
   readonly rulesetNames: readonly string[] | null;
 }
 
-export interface Channel {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly name: string;
-  readonly kind: ChannelKind;
-  /** Which API's payloads its webhook gets: those of the one that it was made through. */
-  readonly payloadStyle: 'console' | 'hosted';
-  readonly enabled: boolean;
-  readonly filters: ChannelFilters | null;
+export const channelKinds = [
+  'chatBot',
+  'workspaceChat',
+  'workspaceChatApp',
+  'communityChat',
+  'webhook',
+  'email',
+] as const satisfies readonly ChannelKind[];
+
+const channelFields = {
+  id: field(z.string()),
+  tenantId: field(z.string(), { wire: false }),
+  name: field(z.string()),
+  kind: field(z.enum(channelKinds)),
+  /** The API whose payloads its webhook gets: the one that it was made through. */
+  payloadStyle: field(z.enum(['console', 'hosted'])),
+  enabled: field(z.boolean()),
+  filters: field(json<ChannelFilters, z.ZodUnknown>(z.unknown()).nullable()),
   /** Its `ChannelConfig` as JSON, sealed (shared/ports/secrets, purpose `channel-config`). */
-  readonly sealedConfig: string;
+  sealedConfig: field(z.string(), { wire: false }),
   /** Rises with every change of what people set. */
-  readonly revision: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly lastTestAt: number | null;
-  readonly lastTestOk: boolean | null;
-}
+  revision: field(z.int()),
+  createdAt: field(instant),
+  updatedAt: field(instant),
+  lastTestAt: field(instant.nullable()),
+  lastTestOk: field(z.boolean().nullable()),
+};
+
+export type Channel = RecordOf<typeof channelFields>;
+
+export const channelRecord = record('channels', channelFields);
 
 /** Of a tenant. */
 export const maxChannels = 100;

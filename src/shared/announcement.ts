@@ -4,9 +4,10 @@
 import type { FleetNumbers } from '../agent/record.ts';
 import type { Resolution } from '../agent/rules/assignment.ts';
 import type { Approval } from '../approval/record.ts';
-import type { BundleVersion, Deployment } from '../deployment/record.ts';
+import type { BundleVersion } from '../bundle/record.ts';
+import type { Deployment } from '../deployment/record.ts';
 import type { VerdictCounts } from '../event/record.ts';
-import type { KeySuccession } from '../tenant/record.ts';
+import type { KeySuccession } from '../signing/record.ts';
 import type { Env } from './ids.ts';
 
 /** A deployment, and what clients check it by. */

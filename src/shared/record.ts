@@ -27,7 +27,7 @@ import { listed, type truncatedField } from './truncated.ts';
 
 export { computed, field, instant, json, type RecordOf } from './record-fields.ts';
 
-export type RecordStorage = 'text' | 'number' | 'flag' | 'json';
+export type RecordStorage = 'text' | 'number' | 'flag' | 'flagOrNull' | 'json';
 export interface RecordColumn<N = string> {
   readonly field: N;
   /** The field's name in snake_case. */
@@ -119,7 +119,7 @@ export type DocumentOf<F extends RecordFields> = {
 function storageOf(schema: z.ZodType): RecordStorage {
   const stored = inner(schema);
   if (isJson(stored) || stored instanceof z.ZodArray || stored instanceof z.ZodObject) return 'json';
-  if (stored instanceof z.ZodBoolean) return 'flag';
+  if (stored instanceof z.ZodBoolean) return isNullable(schema) ? 'flagOrNull' : 'flag';
   return stored instanceof z.ZodNumber ? 'number' : 'text';
 }
 

@@ -1,8 +1,8 @@
 // Which of an agent's tools a contract governs. Pure.
 import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
+import type { AssembledContract } from '../bundle/record.ts';
 import type { Mode } from '../contract/record.ts';
-import type { AssembledContract } from '../deployment/record.ts';
 import type { AgentManifest } from '../event/record.ts';
 
 /** A contract as its document declares it. */

@@ -1,6 +1,6 @@
 // What every store promises of compositions (contract/port, CompositionStore).
 import { describe, expect, it } from 'vitest';
-import type { Composition } from '../../src/contract/record.ts';
+import type { Composition } from '../../src/composition/record.ts';
 import {
   aComposition,
   aContract,

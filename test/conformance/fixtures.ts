@@ -5,7 +5,8 @@ import type { AssignmentRule } from '../../src/agent/record.ts';
 import type { Approval } from '../../src/approval/record.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
 import type { NewBundle } from '../../src/bundle/port.ts';
-import type { Composition, CompositionItem, ContractVersion } from '../../src/contract/record.ts';
+import type { Composition, CompositionItem } from '../../src/composition/record.ts';
+import type { ContractVersion } from '../../src/contract/record.ts';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import type { ApiKey } from '../../src/key/record.ts';
@@ -13,7 +14,9 @@ import { adminRoles } from '../../src/shared/env-roles.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { ValueWriter } from '../../src/shared/ports/values.ts';
-import type { KeySuccession, Login, SigningKey, Tenant, User } from '../../src/tenant/record.ts';
+import type { KeySuccession, SigningKey } from '../../src/signing/record.ts';
+import type { Tenant } from '../../src/tenant/record.ts';
+import type { Login, User } from '../../src/user/record.ts';
 
 export type Open = () => Promise<DocumentStore>;
 

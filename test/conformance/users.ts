@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { adminRoles, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
-import type { User } from '../../src/tenant/record.ts';
+import type { User } from '../../src/user/record.ts';
 import {
   aLogin,
   aSigningKey,

@@ -29,7 +29,7 @@ import { HubError } from '../../src/shared/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/shared/frame.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { isOperatorRole } from '../../src/shared/principal.ts';
-import type { Login, User } from '../../src/tenant/record.ts';
+import type { Login, User } from '../../src/user/record.ts';
 import { ManualClock } from '../clock.ts';
 import { memoryLog } from '../log.ts';
 

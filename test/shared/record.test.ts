@@ -46,6 +46,7 @@ describe('replies of a record', () => {
     kind: field(z.enum(['fast', 'slow']), { hosted: { name: 'speed', words: { fast: 'quick' } } }),
     body: field(json<object, typeof anyObject>(anyObject).nullable(), { shorten: 'list' }),
     isOpen: field(z.boolean()),
+    isSound: field(z.boolean().nullable(), { wire: false }),
     endedAt: field(instant.nullable(), { name: 'ended' }),
     note: field(z.string(), { console: false }),
   };
@@ -56,7 +57,7 @@ describe('replies of a record', () => {
   });
   const thing: Thing = {
     ...{ id: 'b9d1b0c1-0000-4000-8000-000000000000', secret: 's', kind: 'fast', body: { a: 1 } },
-    ...{ isOpen: true, endedAt: 1000.25, note: 'abc' },
+    ...{ isOpen: true, isSound: null, endedAt: 1000.25, note: 'abc' },
   };
 
   it('have the words, names, times and computed members of their API', () => {
@@ -81,9 +82,10 @@ describe('replies of a record', () => {
     );
   });
 
-  it('are stored as columns of four kinds', () => {
+  it('are stored as columns of five kinds', () => {
     expect(things.columns.map(({ name, storage }) => `${name} ${storage}`)).toEqual([
-      ...['id text', 'secret text', 'kind text', 'body json', 'is_open flag', 'ended_at number', 'note text'],
+      ...['id text', 'secret text', 'kind text', 'body json', 'is_open flag', 'is_sound flagOrNull'],
+      ...['ended_at number', 'note text'],
     ]);
   });
 });

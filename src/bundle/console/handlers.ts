@@ -1,6 +1,6 @@
 // Bundle versions and deployments in the console API's words.
 
-import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import { List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
@@ -11,6 +11,7 @@ import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
+import type { BundleVersion } from '../record.ts';
 import type { bundleRoutes } from './routes.ts';
 
 const renderVersion = (bundle: BundleVersion) => ({

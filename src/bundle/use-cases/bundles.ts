@@ -1,7 +1,7 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 
 import { noted, uploaded } from '../../audit/note.ts';
-import type { BundleSummary, BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
@@ -9,6 +9,7 @@ import { changed, type IfMatch, requireMatch } from '../../shared/if-match.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { BundleSummary, BundleVersion } from '../record.ts';
 import type { Finding } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';

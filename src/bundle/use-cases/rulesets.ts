@@ -3,7 +3,7 @@
 
 import { noted, uploaded } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
-import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
@@ -14,6 +14,7 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
+import type { BundleVersion } from '../record.ts';
 import { type Finding, findingText, isError } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import { uploadedVersion } from './uploaded-version.ts';

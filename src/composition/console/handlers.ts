@@ -1,11 +1,12 @@
 // Compositions in the console API's words.
-import type { CompositionSummary } from '../../contract/record.ts';
+
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
+import type { CompositionSummary } from '../record.ts';
 import type { CompositionView } from '../use-cases/compositions.ts';
 import type { compositionRoutes } from './routes.ts';
 

@@ -1,7 +1,7 @@
 // Routes of compositions.
 import { z } from 'zod';
 import { deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
-import { documentKinds, updateStrategies } from '../../contract/record.ts';
+import { documentKinds } from '../../contract/record.ts';
 import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
 import {
   anyObject,
@@ -19,6 +19,7 @@ import {
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { reservedBundleNames } from '../../shared/ids.ts';
 import { listed } from '../../shared/truncated.ts';
+import { updateStrategies } from '../record.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;

@@ -1,14 +1,15 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 
+import type { BundleVersion } from '../../bundle/record.ts';
 import { requireDeployable } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
-import type { Composition } from '../../contract/record.ts';
-import type { BundleVersion, Deployment } from '../../deployment/record.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Composition } from '../record.ts';
 
 export interface Release {
   readonly version: BundleVersion;

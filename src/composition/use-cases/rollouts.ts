@@ -1,12 +1,12 @@
 // `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
 import { requireDeployable } from '../../bundle/rules/deployable.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
-import type { Composition } from '../../contract/record.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
+import type { Composition } from '../record.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Releases } from './releases.ts';
 

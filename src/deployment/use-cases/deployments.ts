@@ -3,6 +3,7 @@
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../../audit/record.ts';
 import type { DeploymentFilter, DeploymentPageRequest } from '../../bundle/port.ts';
+import type { BundleVersion } from '../../bundle/record.ts';
 import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
@@ -17,9 +18,9 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
-import type { KeySuccession } from '../../tenant/record.ts';
+import type { KeySuccession } from '../../signing/record.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
-import { type BundleVersion, type Deployment, deploymentSubject, deploymentTags } from '../record.ts';
+import { type Deployment, deploymentSubject, deploymentTags } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';
 
 /** The deployed document of a name in an environment, with everything that an agent needs to verify it. */

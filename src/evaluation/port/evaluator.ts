@@ -1,8 +1,9 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { AssembledContract } from '../../bundle/record.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
-import type { CompositionItem, ContractType, JsonObject, Mode } from '../../contract/record.ts';
-import type { AssembledContract } from '../../deployment/record.ts';
+import type { CompositionItem } from '../../composition/record.ts';
+import type { ContractType, JsonObject, Mode } from '../../contract/record.ts';
 import type { DeclaredContract } from '../../usage/rules.ts';
 import type { CustomWords } from '../rules/custom-words.ts';
 import type { Explanation } from '../rules/explanation.ts';

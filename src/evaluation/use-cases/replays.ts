@@ -2,9 +2,9 @@
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
 import { type CountLimit, limits } from '../../admission/limit.ts';
+import type { BundleVersion } from '../../bundle/record.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
-import type { BundleVersion } from '../../deployment/record.ts';
 import type { EventPage } from '../../event/port.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';

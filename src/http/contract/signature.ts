@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Deployment } from '../../deployment/record.ts';
 import type { VendorNames } from '../../shared/vendor-names.ts';
+import type { KeySuccession } from '../../signing/record.ts';
 import { isoTime } from '../../signing/rules/attestation.ts';
-import type { KeySuccession } from '../../tenant/record.ts';
 import { instant } from './fields.ts';
 
 /** Hex, or standard base64 with padding for clients that verify it so. */

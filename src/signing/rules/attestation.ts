@@ -2,7 +2,7 @@
 // Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md
 // describes both.
 import type { Deployment } from '../../deployment/record.ts';
-import type { KeySuccession } from '../../tenant/record.ts';
+import type { KeySuccession } from '../record.ts';
 
 /** A time as these texts and the frames write it. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();

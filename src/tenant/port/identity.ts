@@ -4,7 +4,9 @@ import type { ApiKey } from '../../key/record.ts';
 import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import type { KeySuccession, Login, SigningKey, Tenant, User } from '../record.ts';
+import type { KeySuccession, SigningKey } from '../../signing/record.ts';
+import type { Login, User } from '../../user/record.ts';
+import type { Tenant } from '../record.ts';
 
 /** Tenants and their users. */
 export interface TenantStore {

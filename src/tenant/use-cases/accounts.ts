@@ -9,8 +9,10 @@ import { adminRoles, type EnvRole, isAdmin, rolesText } from '../../shared/env-r
 import { HubError, notFound } from '../../shared/error.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { SigningKey } from '../../signing/record.ts';
+import type { User } from '../../user/record.ts';
 import type { Workspace } from '../port/workspaces.ts';
-import type { SigningKey, Tenant, User } from '../record.ts';
+import type { Tenant } from '../record.ts';
 
 export interface Credentials {
   /** Lower-cased. */

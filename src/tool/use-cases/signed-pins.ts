@@ -3,7 +3,7 @@ import { pinText, signedPinText } from 'reeve-agent/rules';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { KeySuccession } from '../../tenant/record.ts';
+import type { KeySuccession } from '../../signing/record.ts';
 import type { ServerPins } from '../record.ts';
 
 export interface SignedPins {

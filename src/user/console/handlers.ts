@@ -5,7 +5,7 @@ import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { adminRoles, isAdmin, memberRoles } from '../../shared/env-roles.ts';
-import type { User } from '../../tenant/record.ts';
+import type { User } from '../record.ts';
 import { inviteOf } from '../rules/invite.ts';
 import type { userRoutes } from './routes.ts';
 

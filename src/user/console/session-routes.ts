@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { instant, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { loginMethods } from '../../tenant/record.ts';
+import { loginMethods } from '../record.ts';
 
 const session = z.object({
   id: uuid,

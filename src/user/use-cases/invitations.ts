@@ -2,7 +2,7 @@
 // which browsers send to nobody; the page hands it over.
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../../tenant/record.ts';
+import type { User } from '../record.ts';
 import { inviteHash, inviteMs, inviteOf, inviteToken, inviteUrl, readInviteToken } from '../rules/invite.ts';
 
 export interface Invitation {

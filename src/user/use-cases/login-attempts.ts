@@ -4,7 +4,7 @@
 import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { familiarMs, type User } from '../../tenant/record.ts';
+import { familiarMs, type User } from '../record.ts';
 
 /** A browser that somebody signed in with. */
 export interface Device {

@@ -4,8 +4,8 @@
 import { isAdmin } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../../tenant/record.ts';
 import type { LoginLink } from '../port/login-links.ts';
+import type { User } from '../record.ts';
 
 /** How long a link works. */
 export const loginLinkMs = 5 * 60_000;

@@ -9,7 +9,7 @@ import { HubError, isRefusal } from '../../shared/error.ts';
 import type { LoginFailure, Meters } from '../../shared/meters.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { LoginMethod, User } from '../../tenant/record.ts';
+import type { LoginMethod, User } from '../record.ts';
 import { browserOf, subnetOf } from '../rules/origin.ts';
 import { releaseApprovals } from './approvals-of-person.ts';
 import { unusable, userOfInvite } from './invitations.ts';

@@ -9,7 +9,7 @@ import type { Claims } from '../../shared/ports/jwt.ts';
 import type { SignInProvider } from '../../shared/ports/sign-in-provider.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../../tenant/record.ts';
+import type { User } from '../record.ts';
 import { inviteHash, inviteOf } from '../rules/invite.ts';
 import { type OidcSettings, rolesIn, textAt } from '../rules/oidc.ts';
 import type { IdentityProvider } from './identity-provider.ts';

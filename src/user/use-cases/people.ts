@@ -8,7 +8,7 @@ import { HubError, notFound } from '../../shared/error.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../../tenant/record.ts';
+import type { User } from '../record.ts';
 import { newInvitation } from './invitations.ts';
 import { requirePasswords } from './logins.ts';
 

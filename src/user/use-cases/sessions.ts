@@ -6,7 +6,7 @@ import { HubError, notFound } from '../../shared/error.ts';
 import { uuidOfDigest } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { Login, User } from '../../tenant/record.ts';
+import type { Login, User } from '../record.ts';
 import { releaseApprovals } from './approvals-of-person.ts';
 
 export interface LoginSession extends Omit<Login, 'tokenHash'> {

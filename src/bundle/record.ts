@@ -1,0 +1,56 @@
+// A bundle version's fields.
+import { z } from 'zod';
+import { modes } from '../contract/record.ts';
+import type { Env } from '../shared/ids.ts';
+import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+
+export interface AssembledContract {
+  readonly contract_id: string;
+  readonly version: number;
+  readonly mode: string;
+  readonly observe: boolean;
+  /**
+   * Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's.
+   */
+  readonly entries?: readonly string[];
+}
+
+/** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
+const versionFields = {
+  id: field(z.string()),
+  tenantId: field(z.string(), { wire: false }),
+  name: field(z.string()),
+  /** From 1, by one per upload of this name. */
+  version: field(z.int()),
+  /** Hex SHA-256 of exactly the bytes that were uploaded. */
+  revisionHash: field(z.string()),
+  /** Null when the YAML has no list of contracts. */
+  contractCount: field(z.int().nullable()),
+  /** Default mode of the document's rules. Null if the document has another default, or if the hub never stored it. */
+  mode: field(z.enum(modes).nullable()),
+  /** The first 2,000 characters of the document's own description. */
+  description: field(z.string().nullable()),
+  /** Bytes of YAML. */
+  size: field(z.int()),
+  uploadedBy: field(z.string()),
+  createdAt: field(instant),
+  /** The composition it was assembled from, and the contracts' versions then. */
+  compositionId: field(z.string().nullable()),
+  snapshot: field(json<readonly AssembledContract[], z.ZodUnknown>(z.unknown()).nullable()),
+  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
+  signature: field(z.string().nullable()),
+};
+
+export type BundleVersion = RecordOf<typeof versionFields>;
+
+export const bundleRecord = record('bundles', versionFields);
+
+export interface BundleSummary {
+  readonly name: string;
+  readonly latestVersion: number;
+  readonly versionCount: number;
+  readonly lastUpdated: number;
+  readonly deployedEnvs: readonly Env[];
+  readonly contractCount: number | null;
+  readonly lastDeployedAt: number | null;
+}

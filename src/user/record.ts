@@ -1,0 +1,51 @@
+// A user's fields, and those of a login session.
+import { z } from 'zod';
+import { dayMs } from '../shared/duration.ts';
+import type { EnvRole } from '../shared/env-roles.ts';
+import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+
+const userFields = {
+  id: field(z.string()),
+  tenantId: field(z.string(), { wire: false }),
+  /** Lower-cased; unique over all tenants, because a login names no tenant. */
+  email: field(z.string()),
+  passwordHash: field(z.string(), { wire: false }),
+  /** At least one, at most `maxEnvRoles`. */
+  roles: field(json<readonly EnvRole[], z.ZodUnknown>(z.unknown())),
+  createdAt: field(instant),
+};
+
+export type User = RecordOf<typeof userFields>;
+
+export const userRecord = record('users', userFields);
+
+/** The ways to sign in. */
+export const loginMethods = ['password', 'link', 'invite', 'oidc'] as const;
+export type LoginMethod = (typeof loginMethods)[number];
+
+/** A login session. Only the browser has its token; the store holds SHA-256 of it. */
+const loginFields = {
+  tokenHash: field(z.string(), { wire: false }),
+  userId: field(z.string()),
+  tenantId: field(z.string(), { wire: false }),
+  createdAt: field(instant),
+  /** Slides at use, never past createdAt + the absolute maximum (7 days). */
+  expiresAt: field(instant),
+  /** To the minute. */
+  lastSeenAt: field(instant),
+  /** Origin of the sign-in: the network of an address, never the address; null: unknown. */
+  network: field(z.string().nullable()),
+  /** `Firefox on Linux`; null: unknown. */
+  browser: field(z.string().nullable()),
+  /** Null: unknown. */
+  method: field(z.enum(loginMethods).nullable()),
+  /** The session at the identity provider (`sid`), by which it may end the login; null: the provider named none. */
+  providerSession: field(z.string().nullable(), { wire: false }),
+};
+
+export type Login = RecordOf<typeof loginFields>;
+
+export const loginRecord = record('logins', loginFields);
+
+/** A network that a user signed in from within this time is familiar to the account. */
+export const familiarMs = 30 * dayMs;
