@@ -80,11 +80,12 @@ export const followed = ({ fetches }: RosterAgent, { bundleName, keyId }: Roster
 
 /** The stream that connected last. */
 export function newestOf(streams: readonly RosterStream[], isGone: IsGone): RosterStream | null {
-  let found: RosterStream | null = null;
+  let newestStream: RosterStream | null = null;
   for (const stream of streams) {
-    if ((found === null || stream.connectedAt >= found.connectedAt) && !isGone(stream.node)) found = stream;
+    if ((newestStream === null || stream.connectedAt >= newestStream.connectedAt) && !isGone(stream.node))
+      newestStream = stream;
   }
-  return found;
+  return newestStream;
 }
 
 /**
@@ -101,9 +102,10 @@ export function newestReport(
 ): ReportedVersion | null {
   const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
   const candidates = bundleName === null || own.length === 0 ? versions : own;
-  let found: ReportedVersion | null = null;
-  for (const version of candidates) if (!found || version.at >= found.at) found = version;
-  return found;
+  let reportOfStream: ReportedVersion | null = null;
+  for (const version of candidates)
+    if (!reportOfStream || version.at >= reportOfStream.at) reportOfStream = version;
+  return reportOfStream;
 }
 
 /**

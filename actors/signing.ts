@@ -35,7 +35,7 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
  */
 export async function signAndDeploy(
   ports: ActorPorts,
-  wanted: Omit<
+  unsigned: Omit<
     Deployment,
     'revisionHash' | 'sequence' | 'signature' | 'publicKey' | 'signingKeyId' | 'attestation'
   >,
@@ -43,7 +43,7 @@ export async function signAndDeploy(
   actor?: AuditActor,
 ): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array; readonly repeated: boolean }> {
   const { store, secrets } = ports;
-  const { tenantId, env, bundleName, version } = wanted;
+  const { tenantId, env, bundleName, version } = unsigned;
   const saved = await store.bundles.version(tenantId, bundleName, version);
   const yaml = await yamlOf(ports, tenantId, bundleName, version);
   for (let i = 0; i < tries; i++) {
@@ -54,9 +54,9 @@ export async function signAndDeploy(
     const last = await store.deployments.lastSequence(tenantId, env, bundleName);
     const seed = secrets.unseal('signing-key', key.sealedSeed);
     const unattested = {
-      ...wanted,
+      ...unsigned,
       revisionHash: saved?.revisionHash ?? '',
-      sequence: nextSequence(last, wanted.createdAt),
+      sequence: nextSequence(last, unsigned.createdAt),
       signature: secrets.sign(seed, yaml),
       publicKey: key.publicKey,
       signingKeyId: key.id,

@@ -111,7 +111,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Pro
       if (item.newId !== null && !newIds.has(keyOf(item))) newIds.set(keyOf(item), item.newId);
     }
     const rows = await find(latest);
-    const made = new Set<string>();
+    const createdIds = new Set<string>();
     const missing = latest.flatMap((one) => {
       const id = newIds.get(keyOf(one));
       return id === undefined || rows.has(keyOf(one)) ? [] : [{ one, row: fresh(one, id) }];
@@ -125,7 +125,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Pro
       for (const [i, { row }] of missing.entries()) {
         if (refused.includes(i)) continue;
         rows.set(keyOf(row), row);
-        made.add(keyOf(row));
+        createdIds.add(keyOf(row));
       }
       // Another node was faster.
       const others = missing.flatMap(({ one }, i) => (refused.includes(i) ? [one] : []));
@@ -148,7 +148,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Pro
         rows.set(key, { ...row, seenEnvs });
         return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
       }
-      if (retired) made.add(key);
+      if (retired) createdIds.add(key);
       const seenAgent = {
         lastEnv: one.env,
         lastSeenAt: one.now,
@@ -165,7 +165,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Pro
       const row = rows.get(key) ?? null;
       // One that is missing was removed in between.
       if (row === null && item.newId !== null) return unavailable();
-      return { row, made: made.has(key) && item.newId === newIds.get(key) };
+      return { row, made: createdIds.has(key) && item.newId === newIds.get(key) };
     });
   }, maxBatch);
 }

@@ -51,7 +51,7 @@ export function createSignInProvider(options: SignInProviderOptions): SignInProv
   async function metadata(): Promise<Openid.ServerMetadata> {
     if (document && clock.monotonic() < document.until) return document.metadata;
     const openid = await library();
-    const found = await openid
+    const configuration = await openid
       .discovery(new URL(issuer), clientId, clientSecret, undefined, {
         [openid.customFetch]: fetched,
         execute: isPlain ? [openid.allowInsecureRequests] : [],
@@ -59,7 +59,7 @@ export function createSignInProvider(options: SignInProviderOptions): SignInProv
       .catch((err: unknown) => {
         throw away(err);
       });
-    document = { metadata: found.serverMetadata(), until: clock.monotonic() + documentMs };
+    document = { metadata: configuration.serverMetadata(), until: clock.monotonic() + documentMs };
     return document.metadata;
   }
 

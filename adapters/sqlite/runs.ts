@@ -39,7 +39,7 @@ export function runStore(db: Database): Sync<RunStore> {
   function read(tenantId: string, row: Row, now: number): Run {
     const [agent, session, env, startedAt, lastAt, standing, facts, sample, trimmed, pending] = row;
     const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
-    const said = factsIn(facts);
+    const sessionFacts = factsIn(facts);
     const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
     const idOf = (seq: number | undefined): string | null =>
       seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
@@ -50,9 +50,9 @@ export function runStore(db: Database): Sync<RunStore> {
       startedAt: Number(startedAt),
       lastActivityAt: Number(lastAt),
       standing: standing as RunStanding,
-      facts: said,
-      lastEventId: idOf(said?.last.seq),
-      snapshotEventId: idOf(said?.snapshot?.seq),
+      facts: sessionFacts,
+      lastEventId: idOf(sessionFacts?.last.seq),
+      snapshotEventId: idOf(sessionFacts?.snapshot?.seq),
       pendingApprovals: Number(pending),
       oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
       sample: sample === 1,

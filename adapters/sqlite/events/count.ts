@@ -171,8 +171,8 @@ export function* facets(
       },
     },
   );
-  const found = facetNames.map((name) => [name, facetOf(by[name], limit)]);
-  return { events: total, by: Object.fromEntries(found) as Facets['by'] };
+  const facetEntries = facetNames.map((name) => [name, facetOf(by[name], limit)]);
+  return { events: total, by: Object.fromEntries(facetEntries) as Facets['by'] };
 }
 
 export function* counts(

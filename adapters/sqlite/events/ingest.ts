@@ -48,20 +48,20 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   function withoutKnown(
     batch: EncodedBatch,
     group: EncodedGroup,
-    known: ReadonlyMap<number, number>,
-    told: Told,
+    entries: ReadonlyMap<number, number>,
+    tally: Told,
   ) {
     const eventsOfGroup = eventsIn(group);
-    for (const [position, entry] of known) {
+    for (const [position, entry] of entries) {
       const event = eventsOfGroup[position];
-      if (event) addOutcome(entry, reportOf(event, batch), batch.env, told);
+      if (event) addOutcome(entry, reportOf(event, batch), batch.env, tally);
     }
-    const events = eventsOfGroup.map((event, position) => (known.has(position) ? null : event));
+    const events = eventsOfGroup.map((event, position) => (entries.has(position) ? null : event));
     return {
       ...group,
       ...summarize(events),
       runs: sessionFacts(events, batch),
-      notes: group.notes.filter(([position]) => !known.has(position)),
+      notes: group.notes.filter(([position]) => !entries.has(position)),
       ...packJson(jsonBytes(events)),
       form: 'written' as const,
       sender: null,
@@ -74,10 +74,10 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     batch: EncodedBatch,
     group: EncodedGroup,
     first: number | null,
-    told: Told,
+    tally: Told,
   ) {
     const looked = calls.look(tenant, group.calls);
-    const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known, told);
+    const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known, tally);
     if (kept.count === 0) return { segment: null, accepted: 0, verdicts: noVerdicts };
     const { minTs, maxTs, agent, count, tallies, names, places, marks, versions } = kept;
     const { body, isPacked, form, sender } = kept;
@@ -90,7 +90,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     calls.add(segment, looked, group.verdicts, kept.jsonBytes);
     usage.noteSegment(segment);
     usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
-    for (const [, note] of kept.notes) told.notes.push(note);
+    for (const [, note] of kept.notes) tally.notes.push(note);
     const counts = readTallies(kept);
     if (!sample) {
       const counted = readRuns(counts, versions, marks, minuteMs);
@@ -114,22 +114,22 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       if (batch.events === 0) return { accepted: 0, duplicates: 0, verdicts: noVerdicts, ...noted };
       const tenant = numberOf(batch.tenantId);
       cache.forget();
-      const told = nothingTold();
+      const tally = nothingTold();
       let accepted = 0;
       let verdicts = noVerdicts;
       let first: number | null = null;
       for (const group of batch.groups) {
-        const stored = storeGroup(tenant, batch, group, first, told);
+        const stored = storeGroup(tenant, batch, group, first, tally);
         first ??= stored.segment;
         accepted += stored.accepted;
         verdicts = addVerdicts(verdicts, stored.verdicts);
       }
       for (const { call, report } of batch.repeats) {
         const entry = calls.find(tenant, call);
-        if (entry !== null) addOutcome(entry, report, batch.env, told);
+        if (entry !== null) addOutcome(entry, report, batch.env, tally);
       }
-      for (const [agent, sessions] of told.outcomes.byAgent) usage.runs.add(batch, agent, 0, [...sessions]);
-      usage.notes.add(told.notes);
+      for (const [agent, sessions] of tally.outcomes.byAgent) usage.runs.add(batch, agent, 0, [...sessions]);
+      usage.notes.add(tally.notes);
       return { accepted, duplicates: batch.events - accepted, verdicts, ...noted };
     },
   };

@@ -50,7 +50,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
    * @param entry the index entry of the stored event @param env of who repeats: a call of another environment gets
    *   nothing, because its readers may not see what was said there @param told takes what the repeat says of runs
    */
-  return (entry: number, { outcome, agent, run, note }: Report, env: string, told: Told): void => {
+  return (entry: number, { outcome, agent, run, note }: Report, env: string, tally: Told): void => {
     const place = placeOfEntry(entry);
     const key = outcomeKey(outcome.verdict, outcome.decision_name);
     const storedVerdict = verdictOfCode(codeOfEntry(entry));
@@ -73,8 +73,8 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
     );
     if (added === 0) return;
     usage.flushSoon();
-    if (run) told.outcomes.add(agent, run[0], placedAt(run[1], place));
-    if (note) told.notes.push(note);
+    if (run) tally.outcomes.add(agent, run[0], placedAt(run[1], place));
+    if (note) tally.notes.push(note);
     countOutcome(segment, positionOf(place), outcome);
     const later = db.get('SELECT later FROM segments WHERE id = ?', [segment])?.[0];
     const verdicts = new Set(typeof later === 'string' ? (JSON.parse(later) as string[]) : []);

@@ -123,8 +123,14 @@ export function summarize(events: readonly (EventInput | null)[]) {
     if (name !== null) names.add(name);
     let at = 0;
     for (; at < tallies.length; at++) {
-      const known = tallies[at];
-      if (known?.[0] === tool && known[1] === verdict && known[2] === mode && known[4] === name) break;
+      const segmentTally = tallies[at];
+      if (
+        segmentTally?.[0] === tool &&
+        segmentTally[1] === verdict &&
+        segmentTally[2] === mode &&
+        segmentTally[4] === name
+      )
+        break;
     }
     if (at === tallies.length) tallies.push([tool, verdict, mode, 0, name]);
     const tally = tallies[at];

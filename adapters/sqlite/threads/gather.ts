@@ -71,11 +71,11 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
     const name = `${store}.${method}`;
     const how = gathered[name];
     if (how === undefined) return null;
-    let made = lanes.get(name);
-    if (!made) {
-      made = how === 'shared' ? sharedLane(store, method) : lane(store, method);
-      lanes.set(name, made);
+    let waitingLane = lanes.get(name);
+    if (!waitingLane) {
+      waitingLane = how === 'shared' ? sharedLane(store, method) : lane(store, method);
+      lanes.set(name, waitingLane);
     }
-    return made(args);
+    return waitingLane(args);
   };
 }

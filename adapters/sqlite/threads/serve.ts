@@ -77,10 +77,10 @@ function many(connection: Connection, args: readonly unknown[]): readonly CallRe
   const make = (of: readonly unknown[]): unknown => run(connection, [0, store, method, of]);
   if (writes) {
     // One savepoint for all: of its own, each costs as much as the write. Only when a call fails is each made alone.
-    const [, ok, made] = attempt(0, () =>
+    const [, ok, results] = attempt(0, () =>
       connection.db.atomically(() => all.map((of) => [true, make(of)] as const)),
     );
-    if (ok) return made as readonly CallResult[];
+    if (ok) return results as readonly CallResult[];
   }
   return all.map((of) => {
     const [, ...outcome] = attempt(0, () => (writes ? connection.db.atomically(() => make(of)) : make(of)));

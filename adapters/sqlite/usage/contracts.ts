@@ -117,9 +117,9 @@ export function* contractSums(
       [number, part.from, part.to, ...where.params],
     );
     for (const [name, events, denied, observed, last] of rows) {
-      const given = givenText(String(name));
-      const entry = entries?.get(given.slice(contractRow('').length));
-      add(entry === undefined || given === allEvents ? given : contractRow(entry), {
+      const contract = givenText(String(name));
+      const entry = entries?.get(contract.slice(contractRow('').length));
+      add(entry === undefined || contract === allEvents ? contract : contractRow(entry), {
         events: Number(events),
         denied: Number(denied),
         observed: Number(observed),
@@ -140,12 +140,18 @@ export function* contractUses(
   names?: ContractNames,
 ): Steps<{ readonly events: number; readonly contracts: readonly ContractUse[] }> {
   const sums = yield* contractSums(db, tenantId, env, since, until, names);
-  const found: ContractUse[] = [];
+  const uses: ContractUse[] = [];
   for (const [name, { events, denied, observed, last }] of sums) {
     if (name === allEvents) continue;
-    const given = name.slice(contractRow('').length);
-    found.push({ name: given, calls: events, denials: denied, warnings: observed, lastTriggered: last });
+    const contractName = name.slice(contractRow('').length);
+    uses.push({
+      name: contractName,
+      calls: events,
+      denials: denied,
+      warnings: observed,
+      lastTriggered: last,
+    });
   }
-  found.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
-  return { events: sums.get(allEvents)?.events ?? 0, contracts: found };
+  uses.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+  return { events: sums.get(allEvents)?.events ?? 0, contracts: uses };
 }

@@ -31,19 +31,19 @@ export function* eachEvent(
     /** Only of segments whose calls were told of more than once. */
     readonly repeated?: boolean;
   },
-  take: (seen: CountedEvent) => void,
+  take: (takeEvent: CountedEvent) => void,
 ): Steps<void> {
   const { env, agentId, from, to, repeated = false } = filter;
   if (from >= to) return;
-  const wanted = { env, since: from, until: to, ...(agentId === undefined ? {} : { agentId }) };
+  const eventFilter = { env, since: from, until: to, ...(agentId === undefined ? {} : { agentId }) };
   let read = 0;
-  for (const segment of walk(db, tenantId, wanted, to)) {
+  for (const segment of walk(db, tenantId, eventFilter, to)) {
     if (typeof segment === 'number') {
       yield;
       continue;
     }
     if (segment.sample || (repeated && segment.outcomes === 0)) continue;
-    for (const { event, outcomes } of fittingCounts(db, segment, wanted)) {
+    for (const { event, outcomes } of fittingCounts(db, segment, eventFilter)) {
       if (event.ts < to) take({ env: segment.env as Env, agent: segment.agent, event, outcomes });
     }
     if (++read % segmentsPerStep === 0) yield;

@@ -56,8 +56,8 @@ const [firstSegments, mostSegments] = [16, 1024];
 const fewNames = 8;
 
 /** Takes away the names of which no segment that ends at `max` or before can hold a newer event. */
-function forgetFound(names: Set<string>, found: ReadonlyMap<string, number>, max: number): void {
-  for (const name of names) if ((found.get(name) ?? -Infinity) >= max) names.delete(name);
+function forgetFound(names: Set<string>, newestByName: ReadonlyMap<string, number>, max: number): void {
+  for (const name of names) if ((newestByName.get(name) ?? -Infinity) >= max) names.delete(name);
 }
 
 export function usageRemover(db: Database, usage: UsageWriter) {
@@ -107,12 +107,12 @@ export function usageRemover(db: Database, usage: UsageWriter) {
       if (stays && Number(stays[0]) >= first) sought.firstOf.add(version);
       if (stays && Number(stays[1]) <= last) sought.lastOf.add(version);
     }
-    const found = timesOf(place, sought);
-    for (const [version, ts] of found.firstOf)
+    const times = timesOf(place, sought);
+    for (const [version, ts] of times.firstOf)
       db.run(`UPDATE agent_hours SET first_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
-    for (const [version, ts] of found.lastOf)
+    for (const [version, ts] of times.lastOf)
       db.run(`UPDATE agent_hours SET last_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
-    for (const [tool, ts] of found.lastOfTool)
+    for (const [tool, ts] of times.lastOfTool)
       db.run(`UPDATE tool_hours SET last_ts = ? ${where} AND tool = ?`, [ts, ...key, tool]);
   }
 
@@ -139,9 +139,9 @@ export function usageRemover(db: Database, usage: UsageWriter) {
       }
     }
     for (const { id, max } of spans.sort((a, b) => b.max - a.max)) {
-      const known = (of: ReadonlySet<string>, times: ReadonlyMap<string, number>): boolean =>
+      const isComplete = (of: ReadonlySet<string>, times: ReadonlyMap<string, number>): boolean =>
         [...of].every((name) => (times.get(name) ?? -Infinity) >= max);
-      if (known(sought.lastOf, found.lastOf) && known(sought.lastOfTool, found.lastOfTool)) break;
+      if (isComplete(sought.lastOf, found.lastOf) && isComplete(sought.lastOfTool, found.lastOfTool)) break;
       for (const event of eventsOf(id)) {
         if (!event) continue;
         for (const [name, of, times] of [
@@ -159,7 +159,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
    * all: a slice may remove the newest of a thousand contracts.
    */
   function newestOf({ tenant, env, from, to, names }: RowsOfTime): Map<string, number> {
-    const found = new Map<string, number>();
+    const newestByName = new Map<string, number>();
     const left = new Set(names);
     let size = firstSegments;
     for (let offset = 0; left.size > 0; size = Math.min(2 * size, mostSegments)) {
@@ -170,22 +170,22 @@ export function usageRemover(db: Database, usage: UsageWriter) {
         [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env, size, offset],
       );
       for (const [id, tallies, outcomes, max] of rows) {
-        if (left.size <= fewNames) forgetFound(left, found, Number(max));
+        if (left.size <= fewNames) forgetFound(left, newestByName, Number(max));
         if (left.size === 0) break;
-        const said = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
+        const outcomesById = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
         const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
         for (const [position, event] of counted.entries()) {
           if (!event || event.ts < from || event.ts >= to) continue;
-          const marks = contractMarks(event, said?.get(position) ?? []).keys();
+          const marks = contractMarks(event, outcomesById?.get(position) ?? []).keys();
           for (const name of [allEvents, ...[...marks].map(contractRow)])
-            if (left.has(name)) found.set(name, Math.max(found.get(name) ?? from, event.ts));
+            if (left.has(name)) newestByName.set(name, Math.max(newestByName.get(name) ?? from, event.ts));
         }
       }
       if (rows.length < size) break;
-      forgetFound(left, found, Number(rows.at(-1)?.[3]));
+      forgetFound(left, newestByName, Number(rows.at(-1)?.[3]));
       offset += size;
     }
-    return found;
+    return newestByName;
   }
 
   /** Whether the newest event of the row was among those that go. */

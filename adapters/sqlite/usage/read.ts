@@ -24,9 +24,9 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return [];
   const first = Math.ceil(since / segmentSpanMs);
-  const found = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
+  const useByTool = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
   const entry = (env: Env, tool: string, lastUsed: number) =>
-    entryOf(found, `${env} ${tool}`, () => ({
+    entryOf(useByTool, `${env} ${tool}`, () => ({
       env,
       tool,
       events: 0,
@@ -55,7 +55,7 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
     if (as !== 'pending') use[as]++;
     use.lastUsed = Math.max(use.lastUsed, event.ts);
   });
-  return [...found.values()];
+  return [...useByTool.values()];
 }
 
 const agentRows = 'FROM agent_hours INDEXED BY agent_hours_of WHERE tenant = ? AND agent = ?';
@@ -90,8 +90,8 @@ function* answerOf(
   const key = [tenant, agentId];
   if (firstAt === Number.POSITIVE_INFINITY) {
     const later = `SELECT first_ts ${agentRows} AND hour > ? AND env = ? AND version = ? ORDER BY hour LIMIT 1`;
-    const found = db.get(later, [...key, hour, env, version])?.[0];
-    if (typeof found === 'number') firstAt = found;
+    const firstTs = db.get(later, [...key, hour, env, version])?.[0];
+    if (typeof firstTs === 'number') firstAt = firstTs;
   }
   if (newest === Number.NEGATIVE_INFINITY) {
     const earlier = `SELECT version ${agentRows} AND hour < ? AND env = ? ORDER BY hour DESC, last_ts DESC LIMIT 1`;

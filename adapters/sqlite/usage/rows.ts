@@ -61,11 +61,11 @@ export interface ContractUsageChange {
 
 /** The entry of a key, made when it is missing. */
 export function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
+  const value = map.get(key);
+  if (value !== undefined) return value;
+  const created = make();
+  map.set(key, created);
+  return created;
 }
 
 /** Never the same for two: lengths tell where one text ends. */

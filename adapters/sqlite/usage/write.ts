@@ -196,15 +196,15 @@ export class UsageWriter {
   ): void {
     const name = outcome.decision_name;
     if (name === null) return;
-    const known = contractMarks(event, before).get(name);
+    const contractMark = contractMarks(event, before).get(name);
     const now = contractMarks(event, [...before, outcome]).get(name);
-    const added = (flag: 'denied' | 'observed'): number => (now?.[flag] && !known?.[flag] ? 1 : 0);
+    const added = (flag: 'denied' | 'observed'): number => (now?.[flag] && !contractMark?.[flag] ? 1 : 0);
     const change: ContractUsageChange = {
       tenant,
       env,
       name: contractRow(name),
       ts: event.ts,
-      events: known ? 0 : 1,
+      events: contractMark ? 0 : 1,
       denied: added('denied'),
       observed: added('observed'),
     };
@@ -311,8 +311,8 @@ export class UsageWriter {
   }
 
   #minutesOf(tenant: number): number {
-    const known = this.#minutesFrom.get(tenant);
-    if (known !== undefined) return known;
+    const firstMinute = this.#minutesFrom.get(tenant);
+    if (firstMinute !== undefined) return firstMinute;
     const stored = this.#db.get('SELECT minutes_from FROM tenant_numbers WHERE number = ?', [tenant])?.[0];
     const from = typeof stored === 'number' ? stored : Number.POSITIVE_INFINITY;
     this.#minutesFrom.set(tenant, from);

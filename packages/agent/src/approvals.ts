@@ -254,8 +254,8 @@ export class HubApprovals implements ApprovalBackend {
 
   /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
   decided(id: string, approved: boolean, decidedBy: string | null, traceparent?: string): void {
-    const known = decision(approved, decidedBy, null);
-    const outcome = traceparent === undefined ? known : { ...known, traceparent };
+    const localOutcome = decision(approved, decidedBy, null);
+    const outcome = traceparent === undefined ? localOutcome : { ...localOutcome, traceparent };
     const waiting = this.#waiting.get(id);
     if (waiting) {
       for (const tell of [...waiting]) tell(outcome);

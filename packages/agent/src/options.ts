@@ -15,20 +15,21 @@ export type Checks<T> = { readonly [K in keyof T]-?: Check };
  * @throws TypeError naming the first option that is wrong
  */
 export function checkOptions<T extends object>(
-  given: unknown,
+  optionValue: unknown,
   checks: Checks<T>,
   {
     where = '',
     required = [],
   }: { readonly where?: string; readonly required?: readonly (keyof T & string)[] } = {},
-): asserts given is T {
-  if (!isObject(given)) throw new TypeError(`${where === '' ? 'the options' : where} must be an object`);
+): asserts optionValue is T {
+  if (!isObject(optionValue))
+    throw new TypeError(`${where === '' ? 'the options' : where} must be an object`);
   for (const name of required) {
-    if (given[name] !== undefined) continue;
+    if (optionValue[name] !== undefined) continue;
     throw new TypeError(`option ${where}${name} is not set`);
   }
   const byName = checks as { readonly [name: string]: Check };
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(optionValue)) {
     if (!Object.hasOwn(byName, name)) throw unknownOption(where, name, Object.keys(byName));
     const expected = value === undefined ? null : (byName[name]?.(value) ?? null);
     if (expected === null) continue;

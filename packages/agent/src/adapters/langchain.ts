@@ -49,16 +49,16 @@ export function guardLangChainTools<T extends readonly LangChainTool[]>(
   options: LangChainGuardOptions = {},
 ): T {
   checkOptions(options, checks);
-  for (const given of tools) {
-    const tool = given as unknown as OwnTool;
-    const owner = guards.get(given);
+  for (const sourceTool of tools) {
+    const tool = sourceTool as unknown as OwnTool;
+    const owner = guards.get(sourceTool);
     if (owner === guard) continue;
     if (owner) throw new TypeError(`the tool ${tool.name} already has another guard`);
     // What _call of a dynamic tool runs is its func, which others may call, too.
     const property = typeof tool.func === 'function' ? 'func' : '_call';
     const run = tool[property];
     if (typeof run !== 'function') throw new TypeError(`${String(tool.name)} is not a LangChain tool`);
-    guards.set(given, guard);
+    guards.set(sourceTool, guard);
     let current = governed(guard, tool, run, options);
     Object.defineProperty(tool, property, {
       enumerable: true,

@@ -232,10 +232,11 @@ class Gate {
   }
 
   #toolHandler(name: () => string, handler: Handler): Handler {
-    return (...given) => {
+    return (...handlerArgs) => {
       // Without an input schema the SDK calls handler(extra).
-      const [args, extra] = given.length > 1 ? [(given[0] ?? {}) as object, given[1]] : [{}, given[0]];
-      return this.#run(name(), args, extra, () => handler(...given));
+      const [args, extra] =
+        handlerArgs.length > 1 ? [(handlerArgs[0] ?? {}) as object, handlerArgs[1]] : [{}, handlerArgs[0]];
+      return this.#run(name(), args, extra, () => handler(...handlerArgs));
     };
   }
 

@@ -80,15 +80,16 @@ export function guardOpenAiAgent<A extends OpenAiAgentLike>(
   return agent;
 }
 
-function governTool(guard: Governs, given: OpenAiTool, options: OpenAiGuardOptions): void {
-  if (given.type === 'hosted_tool') return;
-  const tool = given as unknown as FunctionTool;
-  if (given.type !== 'function' || typeof tool.invoke !== 'function') {
+function governTool(guard: Governs, ungoverned: OpenAiTool, options: OpenAiGuardOptions): void {
+  if (ungoverned.type === 'hosted_tool') return;
+  const tool = ungoverned as unknown as FunctionTool;
+  if (ungoverned.type !== 'function' || typeof tool.invoke !== 'function') {
     throw new TypeError(
-      `a tool with the type ${given.type} runs outside the guard: use a function tool instead`,
+      `a tool with the type ${ungoverned.type} runs outside the guard: use a function tool instead`,
     );
   }
-  if (claim(guard, given, `tool ${tool.name}`)) tool.invoke = governed(guard, tool, tool.invoke, options);
+  if (claim(guard, ungoverned, `tool ${tool.name}`))
+    tool.invoke = governed(guard, tool, tool.invoke, options);
 }
 
 /** False when the guard has it already. @throws TypeError when another one has */

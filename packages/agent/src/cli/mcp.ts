@@ -68,7 +68,7 @@ const options = {
 } as const;
 
 /** Standard output is the agent's. */
-const told = (text: string): void => void process.stderr.write(`reeve-agent mcp: ${text}\n`);
+const writeLog = (text: string): void => void process.stderr.write(`reeve-agent mcp: ${text}\n`);
 
 export const mcpCommand: Command = {
   help,
@@ -84,7 +84,7 @@ export const mcpCommand: Command = {
     let pins: ToolPins;
     try {
       pins = await proxyPins(values, { upstream: values.upstream, command: positionals }, plan, {
-        told,
+        writeLog,
         changed: () => changed(),
       });
       guard = await guardOf(plan, values.spool, () => changed(), pins);
@@ -94,7 +94,7 @@ export const mcpCommand: Command = {
         failure instanceof TypeError ||
         failure instanceof PinsRejectedError;
       if (!isExpected) throw failure;
-      told(failure.message);
+      writeLog(failure.message);
       return 1;
     }
     const label = values.server ?? serverLabel({ upstream: values.upstream, command: positionals });
@@ -109,8 +109,8 @@ export const mcpCommand: Command = {
       isRemote: values.upstream !== undefined,
       pins,
       rounds: await proxyRounds(plan.state, label),
-      tasks: proxyTasks({ plan, label, listen, guard, told }),
-      told,
+      tasks: proxyTasks({ plan, label, listen, guard, writeLog }),
+      writeLog,
     };
     try {
       if (listen)
@@ -118,7 +118,7 @@ export const mcpCommand: Command = {
       return await serveStdio(proxy, process.stdin, process.stdout, (task) => (changed = task));
     } finally {
       pins.close();
-      await guard.close().catch((failure: unknown) => told(`unsent events: ${messageOf(failure)}`));
+      await guard.close().catch((failure: unknown) => writeLog(`unsent events: ${messageOf(failure)}`));
     }
   },
 };
@@ -130,7 +130,7 @@ async function listenUntilSignal(
 ): Promise<number> {
   onChange(() => listener.toolsChanged());
   const port = await listener.start();
-  told(`listening on http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
+  writeLog(`listening on http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
@@ -149,7 +149,7 @@ function millisecondsOf(seconds: string | undefined): number {
 /** @throws UsageError */
 function serverOf(
   upstream: string | undefined,
-  given: readonly string[],
+  argv: readonly string[],
   [command, ...args]: readonly string[],
   overStdio: boolean,
 ): Connect {
@@ -157,8 +157,12 @@ function serverOf(
     throw new UsageError('name a server: a command behind --, or an address with --upstream');
   }
   if (command !== undefined) {
-    if (given.length > 0) throw new UsageError('--header is for a server over HTTP');
-    return childServer(command, args, { clock: systemClock, told, source: overStdio ? process.stdin : null });
+    if (argv.length > 0) throw new UsageError('--header is for a server over HTTP');
+    return childServer(command, args, {
+      clock: systemClock,
+      writeLog,
+      source: overStdio ? process.stdin : null,
+    });
   }
   let url: string;
   try {
@@ -168,7 +172,7 @@ function serverOf(
   } catch {
     throw new UsageError('--upstream must be an address that begins with https:// or http://');
   }
-  const headers = given.map((header): [string, string] => {
+  const headers = argv.map((header): [string, string] => {
     const [, name, value] = /^([A-Za-z0-9-]+):\s*(\S.*)$/.exec(header) ?? [];
     if (name === undefined || value === undefined) throw new UsageError("--header must be 'NAME: VALUE'");
     return [name, value];
@@ -185,9 +189,9 @@ async function guardOf(
 ): Promise<Guard> {
   const shared = {
     ...(spool === undefined ? {} : { spoolFile: spool }),
-    onError: (failure: unknown, what: string) => told(`${what}: ${messageOf(failure)}`),
+    onError: (failure: unknown, what: string) => writeLog(`${what}: ${messageOf(failure)}`),
     onFindings: (findings: readonly ContractFinding[]) => {
-      for (const finding of findings) told(`contracts: ${textOf(finding)}`);
+      for (const finding of findings) writeLog(`contracts: ${textOf(finding)}`);
     },
   };
   if (plan.contracts.length > 0) {

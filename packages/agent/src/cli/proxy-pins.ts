@@ -46,7 +46,7 @@ export async function proxyPins(
   values: PinValues,
   words: ServerWords,
   plan: ConnectionPlan,
-  { told, changed }: { readonly told: (text: string) => void; readonly changed: () => void },
+  { writeLog, changed }: { readonly writeLog: (text: string) => void; readonly changed: () => void },
 ): Promise<ToolPins> {
   const { 'pin-mode': mode = 'observe', pins: file } = values;
   if (!pinModes.some((one) => one === mode)) throw new UsageError('--pin-mode must be observe, hold or deny');
@@ -70,7 +70,7 @@ export async function proxyPins(
     localPins: Object.hasOwn(local, server) ? (local[server] ?? []) : [],
     pinFile: plan.hub ? join(plan.state, `${plan.scope}.tool-pins`, fileNameOf(server)) : null,
     clock: systemClock,
-    told,
+    writeLog,
     onChange: changed,
     ...(plan.hub
       ? {}
@@ -78,7 +78,7 @@ export async function proxyPins(
           onListing: (tools) => {
             const text = JSON.stringify({ server, tools });
             void writeWhole(listingFile(plan.state, server), text).catch((failure: Error) =>
-              told(`saving the list of tools: ${failure.message}`),
+              writeLog(`saving the list of tools: ${failure.message}`),
             );
           },
         }),

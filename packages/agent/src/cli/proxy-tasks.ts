@@ -21,7 +21,7 @@ export function proxyTasks({ plan, label, listen, guard, told }: TaskPlan): Prox
   const { hub, state } = plan;
   const files = new TaskFiles(join(state, 'tasks', digest(label)), systemClock);
   const scope = digest(JSON.stringify(hub ? [hub.url, hub.agentId] : []));
-  return new ProxyTasks({ files, clock: systemClock, owner: ownerOf(listen), scope, guard, told });
+  return new ProxyTasks({ files, clock: systemClock, owner: ownerOf(listen), scope, guard, writeLog });
 }
 
 /** Over HTTP, whoever has the token, or reaches the listener; else whoever uses the folder. */

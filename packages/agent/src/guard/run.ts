@@ -131,9 +131,9 @@ export class GovernedCall<A extends object, R> {
     if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
     const { refusal } = this.#options;
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
-    const asked = await askHooks(this.#parts.hooks, this.#input, this.#parts.matches);
-    this.#hooks = asked.evaluated;
-    if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
+    const hookDecision = await askHooks(this.#parts.hooks, this.#input, this.#parts.matches);
+    this.#hooks = hookDecision.evaluated;
+    if (hookDecision.denied) return this.#deny({ source: 'hook', ...hookDecision.denied });
     const refused = await this.#askOwn('pre');
     if (refused) return this.#deny(refused);
     const decision = this.#policy.before(this.#input, this.#counts);

@@ -77,7 +77,7 @@ export class StreamFollower {
       else timer = clock.after(left, watch);
     };
     watch();
-    let asked = 0;
+    let retryMs = 0;
     try {
       await this.#options.transport({
         url: `${this.#options.url}?${new URLSearchParams(this.#options.query())}`,
@@ -96,12 +96,12 @@ export class StreamFollower {
         frame: (frame) => this.#take(frame),
       });
     } catch (failure) {
-      if (failure instanceof HubResponseError) asked = (failure.retryAfter ?? 0) * 1000;
+      if (failure instanceof HubResponseError) retryMs = (failure.retryAfter ?? 0) * 1000;
       if (!this.#closed.signal.aborted) this.#options.onError?.(failure, 'following the stream');
     }
     this.#connected = false;
     (timer as Timer | null)?.cancel();
-    return { lasted: openedAt === null ? 0 : clock.monotonic() - openedAt, asked };
+    return { lasted: openedAt === null ? 0 : clock.monotonic() - openedAt, asked: retryMs };
   }
 
   #take(frame: ReceivedFrame): void {

@@ -106,10 +106,10 @@ export class PinFile {
       throw this.#rejected('differ from those in use with the same sequence');
     }
     if (isSame && before?.keys.at(-1) === key) return false;
-    const known = [...(before?.keys ?? []).filter((one) => one !== key), key].slice(-maxKeys);
-    this.#trusted = { text, document, keys: known };
+    const latestKeys = [...(before?.keys ?? []).filter((one) => one !== key), key].slice(-maxKeys);
+    this.#trusted = { text, document, keys: latestKeys };
     if (this.#path !== null)
-      await writeWhole(this.#path, JSON.stringify({ document: text, signature, keys: known }));
+      await writeWhole(this.#path, JSON.stringify({ document: text, signature, keys: latestKeys }));
     return !isSame;
   }
 

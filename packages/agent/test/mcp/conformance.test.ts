@@ -122,7 +122,14 @@ describe.skipIf(node === null)('the conformance suite', () => {
       const listener = new McpListener(
         {
           ...plainParts(guard, systemClock),
-          tasks: new ProxyTasks({ files, guard, told, clock: systemClock, owner: 'suite', scope: 'suite' }),
+          tasks: new ProxyTasks({
+            files,
+            guard,
+            writeLog,
+            clock: systemClock,
+            owner: 'suite',
+            scope: 'suite',
+          }),
           connect: remoteServer({ url: example.connect.url, headers: {}, clock: systemClock }),
         },
         { host: '127.0.0.1', port: 0, token: null },

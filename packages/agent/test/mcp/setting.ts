@@ -41,7 +41,7 @@ export const plainParts = (guard: Guard, clock: Clock): Omit<ProxyParts, 'connec
   rounds: memoryRounds(clock),
   eras: { legacy: null, modern: null },
   inputTimeout: 60_000,
-  told: () => {},
+  writeLog: () => {},
 });
 
 /** What the client got, and the server. */

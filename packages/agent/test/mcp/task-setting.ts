@@ -117,7 +117,7 @@ export class TaskProxy {
       files: new TaskFiles(join(folder, 'tasks'), clock),
       ...{ clock, guard, scope: 'test' },
       owner: token === null ? way : createHash('sha256').update(token).digest('hex'),
-      told: (text) => proxy.told.push(text),
+      writeLog: (text) => proxy.told.push(text),
     });
     const proxy: TaskProxy = new TaskProxy(guard, tasks, token);
     if (typeof server.connect !== 'function') throw new Error('tasks are tried with a piped server');

@@ -56,7 +56,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   const [project] = judging.projects;
   // The assistant's folder moves with what the model runs: it says where words start, never where a sandbox is.
   const cwd = resolve(project, input.cwd ?? '');
-  const { tool, known } = input;
+  const { tool, known: knownTool } = input;
   const options = engineOptions({
     toolArguments: declarationsOf(input, toolArguments),
     commandProfiles,
@@ -64,10 +64,10 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   const compiled = compileBundle(contracts.documents, {
     ...options,
     files: { ...agentFiles(project, judging.projects), judgesFolder: input.cwd !== null },
-    windows: options.windows === true || known?.foreignShell === true,
+    windows: options.windows === true || knownTool?.foreignShell === true,
   });
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
-  const bundle = withAliases(compiled.bundle, tool, known?.also ?? []);
+  const bundle = withAliases(compiled.bundle, tool, knownTool?.also ?? []);
   const policy = new Policy(bundle, contracts.policyVersion, contracts.name);
   const keyPrefix = /^[A-Za-z][A-Za-z0-9-]{1,15}_/.exec(plan.hub?.apiKey ?? '')?.[0];
   const session = input.session ?? `gate-${process.ppid}`;
@@ -122,16 +122,20 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
 }
 
 /** What arguments hold: as the table of the assistant says, and over that as the caller does. */
-function declarationsOf({ tool, known }: HookInput, declared: ToolArguments = {}): ToolArguments {
-  const names = [...(known?.also ?? []), tool];
+function declarationsOf({ tool, known: knownTool }: HookInput, declared: ToolArguments = {}): ToolArguments {
+  const names = [...(knownTool?.also ?? []), tool];
   const own = names.map((name) => (Object.hasOwn(declared, name) ? declared[name] : undefined));
-  return { ...declared, [tool]: Object.assign({}, known?.args, ...own) };
+  return { ...declared, [tool]: Object.assign({}, knownTool?.args, ...own) };
 }
 
 /** What is refused before any contract is asked. */
-function hooksOf({ tool, args, known }: HookInput, policy: Policy, judging: Judging): BeforeHook[] {
+function hooksOf(
+  { tool, args, known: knownTool }: HookInput,
+  policy: Policy,
+  judging: Judging,
+): BeforeHook[] {
   const { toolArguments = {} } = judging.plan.guard;
-  if (known === null && !Object.keys(toolArguments).some((pattern) => globMatch(pattern, tool))) {
+  if (knownTool === null && !Object.keys(toolArguments).some((pattern) => globMatch(pattern, tool))) {
     const advice = 'Declare its arguments with --tools';
     if (judging.unknown === 'judge') {
       if (judging.warnsOfUnknown)
@@ -143,7 +147,7 @@ function hooksOf({ tool, args, known }: HookInput, policy: Policy, judging: Judg
     const deny = `The tool ${tool} is unknown to this format, and --unknown deny refuses unknown tools. ${advice}.`;
     return [{ name: 'unknown_tool', run: () => ({ deny }) }];
   }
-  const ambiguous = known?.isMcp ? findAmbiguousName(args, policy.argumentPaths(tool), null) : null;
+  const ambiguous = knownTool?.isMcp ? findAmbiguousName(args, policy.argumentPaths(tool), null) : null;
   if (!ambiguous) return [];
   const { name, meant } = ambiguous;
   const deny = `The argument ${JSON.stringify(name)} is refused, because the server may read it as ${JSON.stringify(meant)}.`;

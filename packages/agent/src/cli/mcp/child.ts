@@ -20,7 +20,11 @@ const isOwn = (name: string): boolean => name.startsWith('REEVE_');
 export function childServer(
   command: string,
   args: readonly string[],
-  { clock, told, source = null }: { clock: Clock; told: (text: string) => void; source?: Readable | null },
+  {
+    clock,
+    writeLog,
+    source = null,
+  }: { clock: Clock; writeLog: (text: string) => void; source?: Readable | null },
 ): Connect {
   return (events): Connection => {
     const env = Object.fromEntries(Object.entries(processVariables).filter(([name]) => !isOwn(name)));
@@ -38,7 +42,7 @@ export function childServer(
           for (const message of readServerMessages(text)) events.message(message);
         } catch (failure) {
           if (!(failure instanceof MessageError)) throw failure;
-          told(`the MCP server wrote an invalid message: ${text.slice(0, 200)}`);
+          writeLog(`the MCP server wrote an invalid message: ${text.slice(0, 200)}`);
         }
       },
       ended: (failure) => {

@@ -200,12 +200,12 @@ export class LegacyClient implements Translation {
     for (const [key, question] of questions) {
       // A contract may have refused the question before.
       if (this.#open.get(id) !== open) return;
-      const { method: asked, params } = fieldsOf(question);
+      const { method: requestMethod, params } = fieldsOf(question);
       const questionId = `reeve:input:${randomUUID()}`;
       open.questions.set(questionId, key);
       // The older revision names each question that is asked at an address.
       const more = fieldsOf(params).mode === 'url' ? { elicitationId: questionId } : {};
-      this.#wire.toClient(request(questionId, String(asked), { ...fieldsOf(params), ...more }), id);
+      this.#wire.toClient(request(questionId, String(requestMethod), { ...fieldsOf(params), ...more }), id);
     }
   }
 
@@ -215,11 +215,11 @@ export class LegacyClient implements Translation {
     const key = open.questions.get(id) ?? '';
     open.questions.delete(id);
     if (error) {
-      const { request: asked } = open;
+      const { request: openRequest } = open;
       this.#withdraw(open, 'another question failed');
-      this.#open.delete(asked.id);
+      this.#open.delete(openRequest.id);
       const reason = `the client failed to answer the MCP server: ${error.message}`;
-      return void this.#wire.toClient(failed(asked.id, asked.method, reason), asked.id);
+      return void this.#wire.toClient(failed(openRequest.id, openRequest.method, reason), openRequest.id);
     }
     open.responses[key] = exactly(result);
     if (open.questions.size === 0) this.#retry(open);

@@ -174,8 +174,8 @@ export class LegacyServer implements Translation {
     const missing = missingCapability(method, params, capabilities);
     if (missing !== null) return void refuse(`the client does not have the capability ${missing}`);
     this.#count += 1;
-    const asked = { method, params: without(params, '_meta', 'task', 'elicitationId') };
-    call.questions.set(`question-${this.#count}`, { id, asked });
+    const inputRequest = { method, params: without(params, '_meta', 'task', 'elicitationId') };
+    call.questions.set(`question-${this.#count}`, { id, asked: inputRequest });
     if (call.isAwaited) this.#hold(call);
   }
 
@@ -200,7 +200,9 @@ export class LegacyServer implements Translation {
       );
     }
     call.isAwaited = false;
-    const inputRequests = Object.fromEntries([...call.questions].map(([key, { asked }]) => [key, asked]));
+    const inputRequests = Object.fromEntries(
+      [...call.questions].map(([key, { asked: inputRequest }]) => [key, inputRequest]),
+    );
     this.#wire.toClient(resultOf(id, { resultType: 'input_required', inputRequests, requestState }), id);
   }
 

@@ -63,7 +63,7 @@ export class McpListener {
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((failure: unknown) => {
         if (failure instanceof Refusal) return refuse(response, failure);
-        proxy.told(failure instanceof Error ? failure.message : String(failure));
+        proxy.writeLog(failure instanceof Error ? failure.message : String(failure));
         refuse(response, new Refusal(500, codes.internal, 'internal error'));
       });
     });

@@ -18,9 +18,9 @@ interface SessionPlan
 }
 
 export function openSession(proxy: ProxyParts, { isShared, failed, ...own }: SessionPlan): OpenSession {
-  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told } = proxy;
+  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, writeLog } = proxy;
   const session = new McpSession({
-    ...{ guard, clock, hide, rounds, told, pins: pins?.session() ?? null },
+    ...{ guard, clock, hide, rounds, writeLog, pins: pins?.session() ?? null },
     ...own,
   });
   const server = new EraBridge(
@@ -30,10 +30,10 @@ export function openSession(proxy: ProxyParts, { isShared, failed, ...own }: Ses
       introduced: (result) => session.introduced(result),
       restarted: () => session.restarted(),
       failed: (reason) => {
-        told(`the MCP server ${reason}`);
+        writeLog(`the MCP server ${reason}`);
         failed(reason, session);
       },
-      told,
+      writeLog,
     },
   );
   session.attach(server);

@@ -26,5 +26,5 @@ export interface ProxyParts {
   /** The server is reached over HTTP: its sessions may end and begin anew. */
   readonly isRemote?: boolean;
   /** For people. */
-  readonly told: (text: string) => void;
+  readonly writeLog: (text: string) => void;
 }

@@ -76,12 +76,12 @@ export function assembleBundle(composition: Composition): AssembledBundle {
         a.position - b.position || (a.contractId < b.contractId ? -1 : a.contractId > b.contractId ? 1 : 0),
     );
   if (items.length === 0) return { yaml: '', assembled: [] };
-  const seen = new Set<string>();
+  const collectedIds = new Set<string>();
   const ids = new Set(items.map((item) => item.contractId));
   const assembled: AssembledContract[] = [];
   const entries = items.flatMap((item) => {
-    const observe = seen.has(item.contractId);
-    seen.add(item.contractId);
+    const observe = collectedIds.has(item.contractId);
+    collectedIds.add(item.contractId);
     const id = observe ? shadowId(item.contractId, ids) : item.contractId;
     ids.add(id);
     const own = item.definition.mode;

@@ -20,7 +20,7 @@ const methods = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 export async function answerTaskRequest(
   tasks: ProxyTasks | null,
   request: Request,
-  told: (text: string) => void,
+  writeLog: (text: string) => void,
 ): Promise<Response> {
   const { id, method } = request;
   // A server may make a task of a call by itself: its result would come past every contract.
@@ -30,7 +30,7 @@ export async function answerTaskRequest(
   try {
     return await tasks.answer(request);
   } catch (failure) {
-    told(`${method}: ${failure instanceof Error ? failure.message : String(failure)}`);
+    writeLog(`${method}: ${failure instanceof Error ? failure.message : String(failure)}`);
     return failureOf(id, codes.internal, 'the task cannot be read');
   }
 }

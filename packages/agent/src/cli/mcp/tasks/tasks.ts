@@ -37,7 +37,7 @@ export interface TaskPorts {
   /** Of the proxy. */
   readonly guard: Guard;
   /** For people. */
-  readonly told: (text: string) => void;
+  readonly writeLog: (text: string) => void;
 }
 
 /** Tasks of one process that have not ended. */
@@ -79,14 +79,14 @@ export class ProxyTasks {
    */
   async start(runner: () => TaskRunner): Promise<void> {
     const lookAround = async (): Promise<void> => {
-      const { files, told, clock } = this.#ports;
+      const { files, writeLog, clock } = this.#ports;
       try {
         await files.signOfLife();
         if (this.#looks++ % looksPerSweep === 0) await files.sweep();
         const adopted = await files.adopt(({ scope, owner }) => this.#isOwn(scope, owner));
         for (const record of adopted) await this.#resume(record, runner);
       } catch (failure) {
-        told(`tasks: ${messageOf(failure)}`);
+        writeLog(`tasks: ${messageOf(failure)}`);
       }
       if (!this.#closed.signal.aborted)
         this.#timer = clock.after(lookInterval, () => this.#track(lookAround()));
@@ -205,9 +205,9 @@ export class ProxyTasks {
 
   /** Records the end of a call that the server does not bring to an end. */
   async #recordEnd(record: TaskRecord, reason: string): Promise<void> {
-    const { guard, told } = this.#ports;
+    const { guard, writeLog } = this.#ports;
     await recordLostCall(guard, record, reason).catch((failure: unknown) =>
-      told(`task ${record.taskId}: ${messageOf(failure)}`),
+      writeLog(`task ${record.taskId}: ${messageOf(failure)}`),
     );
   }
 
@@ -215,7 +215,7 @@ export class ProxyTasks {
     const live = new LiveTask(record, runner, this.#ports.files, this.#ports.clock);
     this.#live.set(record.taskId, live);
     const work = this.#run(live)
-      .catch((failure: unknown) => this.#ports.told(`task ${record.taskId}: ${messageOf(failure)}`))
+      .catch((failure: unknown) => this.#ports.writeLog(`task ${record.taskId}: ${messageOf(failure)}`))
       .finally(() => this.#live.delete(record.taskId));
     this.#track(work);
   }
