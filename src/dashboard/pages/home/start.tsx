@@ -53,7 +53,7 @@ export function Start(): JSX.Element | null {
   const firstAgent = useHeard();
   const done = [
     (keys.data?.length ?? 0) > 0,
-    deployments.data?.some((one) => one.bundle_name !== sample.ruleset) ?? false,
+    deployments.data?.some((one) => one.bundle_name !== sample.rulesetName) ?? false,
     firstAgent !== undefined && firstAgent !== null,
   ];
   if (hidden || !keys.data || firstAgent === undefined || !deployments.data) return null;
