@@ -3,6 +3,7 @@ const source = (path: string): string => new URL(`packages/agent/src/${path}`, i
 
 export const alias = [
   { find: /^reeve-agent\/rules$/, replacement: source('rules/index.ts') },
+  { find: /^reeve-agent\/exec$/, replacement: source('exec/index.ts') },
   { find: /^reeve-agent\/console$/, replacement: source('console/index.ts') },
   { find: /^reeve-agent$/, replacement: source('index.ts') },
 ];

@@ -1,6 +1,6 @@
-// Runs, on the other versions of Node, the tests of the agent library that depend on Node, and on one of them those of
-// the edge on Node's own HTTP server, which the hub uses where the native one does not load; the latter on this version
-// too: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and the edge on each version.
+// Runs, on the newest other version of Node, the tests of the agent library that depend on Node, and those of the edge
+// on Node's own HTTP server, which the hub uses where the native one does not load; on other versions what opens
+// connections: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and the edge on each version.
 // Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
 // said and left out.
 import { execFileSync, spawn } from 'node:child_process';
@@ -61,21 +61,27 @@ const dependsOnNode = [
   'websocket',
 ].map((name) => `packages/agent/test/${name}.test.ts`);
 const library = isWhole ? ['packages/agent/test', ...leftOut] : dependsOnNode;
+/** What opens connections: on the versions between this one and the newest. */
+const connections = ['body', 'connect', 'hub', 'pins', 'sinks', 'stream', 'websocket'].map(
+  (name) => `packages/agent/test/${name}.test.ts`,
+);
 
 const suites = [];
-if (chosen.length === 0) {
-  const more = ['test/e2e/bounds-http.test.ts', 'test/e2e/frames.test.ts'];
-  const title = `The edge on the HTTP server of Node ${own}:`;
-  suites.push({ title, binary: process.execPath, suite: [...edge, ...more] });
-}
 const binaries = majors
   .map((major) => ({ major, binary: binaryOf(major) }))
   .filter(({ binary }) => binary !== null);
+const frames = 'test/e2e/frames.test.ts';
+if ((isWhole && chosen.length === 0) || binaries.length === 0) {
+  const title = `The edge on the HTTP server of Node ${own}:`;
+  const more = [frames, 'test/e2e/bounds-http.test.ts'];
+  suites.push({ title, binary: process.execPath, suite: [...edge, ...more] });
+}
 for (const [i, { major, binary }] of binaries.entries()) {
   const isNewest = i === binaries.length - 1;
   if (isWhole || isNewest)
-    suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: edge });
-  suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: library });
+    suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: [...edge, frames] });
+  const files = isWhole || isNewest ? library : connections;
+  suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: files });
 }
 
 /** Runs a suite; what it prints comes at its end, in one piece. Resolves with whether it passed. */

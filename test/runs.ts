@@ -9,3 +9,12 @@ export const isNightly = process.env.NIGHTLY === '1';
  */
 export const runsOf = (full: number, perCommit = Math.ceil(full / 10)): number =>
   isNightly ? full : perCommit;
+
+/**
+ * Rows of a table that goes over everything, such as all pages: at night all of them, per commit some, spread evenly.
+ * @param perCommit how many
+ */
+export const rowsOfRun = <T>(rows: readonly T[], perCommit: number): readonly T[] =>
+  isNightly || rows.length <= perCommit
+    ? rows
+    : Array.from({ length: perCommit }, (_, i) => rows[Math.floor((i * rows.length) / perCommit)] as T);

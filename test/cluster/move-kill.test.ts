@@ -18,7 +18,7 @@ import { runsOf } from '../runs.ts';
 import { eventually, Nodes } from './nodes.ts';
 
 const seed = process.env.SEED ?? '1';
-const kills = runsOf(100);
+const kills = runsOf(100, 4);
 const events = kills * 200;
 const setting = new Setting();
 let nodes: Nodes;
@@ -107,7 +107,7 @@ describe(`a move that is killed ${kills} times (SEED=${seed})`, () => {
 
   // Each ten have a time limit of their own: on a busy machine, a start takes seconds.
   it.each(Array.from({ length: Math.ceil(kills / 10) }, (_, i) => i * 10))(
-    'goes on after %i kills and ten more',
+    'goes on after %i kills and up to ten more',
     async (before) => {
       for (let kill = before; kill < Math.min(kills, before + 10); kill++) {
         const ms = chance.between(0, longest);

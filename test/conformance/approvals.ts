@@ -1,6 +1,7 @@
 // What every store promises of approvals (approval/port).
 import { describe, expect, it } from 'vitest';
 import type { Approval, Decision } from '../../src/approval/record.ts';
+import { runsOf } from '../runs.ts';
 import {
   anApproval,
   firstPage,
@@ -284,7 +285,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const made: Approval[] = [];
-      for (let i = 0; i < 2_500; i++) {
+      for (let i = 0; i < runsOf(2_500, 1_200); i++) {
         made.push(
           anApproval({
             tenantId,

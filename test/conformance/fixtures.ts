@@ -42,6 +42,18 @@ export const hostileTexts: readonly string[] = [
   '',
 ];
 
+/** One store for all suites of a file, closed after its last test: opening one costs more than most suites. */
+export function storeOfFile(open: Open): Open {
+  let store: Promise<DocumentStore> | undefined;
+  afterAll(async () => {
+    await (await store)?.close();
+  });
+  return async () => {
+    store ??= open();
+    return { ...(await store), close: async () => {} };
+  };
+}
+
 /** Opens one store for a suite and closes it at its end. Each test takes a tenant of its own. */
 export function sharedStore<S extends { close(): Promise<void> }>(
   open: () => Promise<S>,

@@ -15,7 +15,7 @@ import { eventsSearchContract } from './events-search.ts';
 import { eventsSeriesContract } from './events-series.ts';
 import { exportsContract } from './exports.ts';
 import { figuresContract } from './figures.ts';
-import type { Open } from './fixtures.ts';
+import { type Open, storeOfFile } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
 import { idempotencyContract } from './idempotency.ts';
 import { identitiesContract } from './identities.ts';
@@ -97,9 +97,17 @@ export const storeSuites = {
   ],
 } satisfies { readonly [part: string]: readonly Suite[] };
 
+/** They look at all tenants, or at an empty store. */
+const ownStore: ReadonlySet<Suite> = new Set([
+  bootstrapContract,
+  tenantsContract,
+  usersContract,
+  installationContract,
+]);
+
 /**
  * Runs all suites.
- * @param open a new, empty store at each call; the suites close it
+ * @param open a new, empty store at each call; whoever calls it closes it
  * @param parts all by default
  */
 export function storeContract(
@@ -107,5 +115,8 @@ export function storeContract(
   open: Open,
   parts: readonly (keyof typeof storeSuites)[] = ['library', 'fleet', 'events'],
 ): void {
-  for (const part of parts) for (const suite of storeSuites[part]) suite(name, open);
+  const shared = storeOfFile(open);
+  for (const part of parts)
+    for (const suite of storeSuites[part] as readonly Suite[])
+      suite(name, ownStore.has(suite) ? open : shared);
 }

@@ -4,6 +4,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';
+import { rowsOfRun } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -306,7 +307,7 @@ it('no page is without a row but those where nothing is done', () => {
 });
 
 describe('what is done', { timeout: 30_000 }, () => {
-  it.each(Object.entries(acts))('%s', async (_, act) => {
+  it.each(rowsOfRun(Object.entries(acts), 12))('%s', async (_, act) => {
     isDeaf = false;
     proxy.isShut = false;
     proxy.rule = null;

@@ -3,6 +3,7 @@
 import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, type View, view } from './browser.ts';
 import { type Row, rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
@@ -104,7 +105,7 @@ async function expectStateWords(): Promise<void> {
 }
 
 describe('what a page shows', { timeout: 30_000 }, () => {
-  it.each(Object.keys(rowsOf(made)))('%s', async (name) => {
+  it.each(rowsOfRun(Object.keys(rowsOf(made)), 12))('%s', async (name) => {
     const row = rowsOf(made)[name] as Row;
     const place = placeOf(row);
     // A page goes on by itself after a moment; of its parts it is the press that is tried.

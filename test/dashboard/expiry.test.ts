@@ -3,6 +3,7 @@
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
+import { rowsOfRun } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { first, forms, second } from './forms.ts';
@@ -101,7 +102,7 @@ async function signInAgain(onAsked: () => void = () => undefined): Promise<void>
 }
 
 describe('a session that ends', () => {
-  it.each(Object.entries(forms))('under the form of %s', async (_, form) => {
+  it.each(rowsOfRun(Object.entries(forms), 5))('under the form of %s', async (_, form) => {
     const { page } = seen;
     await signIn();
     await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);

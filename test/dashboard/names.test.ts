@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
+import { rowsOfRun } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { ask, noFaults, startedHub, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
@@ -40,7 +41,7 @@ async function navigation(page: Page, width: number) {
   return page.getByRole('navigation', { name: 'All pages' });
 }
 
-describe.each([1440, 1024, 360])('at %d px', (width) => {
+describe.each(rowsOfRun([1440, 360, 1024], 2))('at %d px', (width) => {
   it('every page is a link of the navigation that begins with its name, and leads there', {
     timeout: 120_000,
   }, async () => {

@@ -3,6 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -57,7 +58,7 @@ describe('while answers are late', () => {
     expect([...new Set(paths)].filter((path) => !path.startsWith('/admin')).sort()).toEqual(listing.sort());
   });
 
-  it.each(Object.entries(answered))(
+  it.each(rowsOfRun(Object.entries(answered), 5))(
     '%s says that it waits, leads elsewhere, and shows them then',
     async (path, text) => {
       const release = proxy.hold(ofPage);

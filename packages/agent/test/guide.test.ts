@@ -55,20 +55,21 @@ describe('the agent guide', () => {
   });
 
   it('has a snippet with output for each of its main sections', () => {
-    expect(snippets.map((snippet) => snippet.title)).toHaveLength(11);
+    expect(snippets.map((snippet) => snippet.title)).toHaveLength(12);
     expect(snippets.filter((snippet) => snippet.output === '')).toEqual([]);
-    expect(guide.match(/```js/g)).toHaveLength(11);
+    expect(guide.match(/```js/g)).toHaveLength(12);
   });
 
   it.each(snippets)('runs as written: $title', async ({ title, code, output }) => {
     const library = compiled('packages/agent/src/index.ts');
+    const addressOf = (source: string): string =>
+      String(compiled(source) ?? pathToFileURL(join(root, source)));
     const file = join(folder, `${title.replace(/\W+/g, '-')}.mjs`);
     await writeFile(
       file,
-      code.replaceAll(
-        "from 'reeve-agent'",
-        `from '${library ?? pathToFileURL(join(root, 'packages/agent/src/index.ts'))}'`,
-      ),
+      code
+        .replaceAll("'reeve-agent'", `'${addressOf('packages/agent/src/index.ts')}'`)
+        .replaceAll("'reeve-agent/exec'", `'${addressOf('packages/agent/src/exec/index.ts')}'`),
     );
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
     const { stdout } = await promisify(execFile)(

@@ -1,9 +1,8 @@
 // The form behind an invitation's link: the invited person chooses a password and is signed in.
 import { type JSX, useState } from 'react';
 import { acceptInvite } from '../lib/me.ts';
-import { Form } from '../ui/form.tsx';
-import { Button, Field } from '../ui/parts.tsx';
-import { FormFailed } from '../ui/query-result.tsx';
+import { Field, Form } from '../ui/form.tsx';
+import { Button } from '../ui/parts.tsx';
 import { ProviderLink, useSending, useTakesPasswords } from './sign-in.tsx';
 
 interface InviteProps {
@@ -15,7 +14,7 @@ interface InviteProps {
 
 export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
   const [password, setPassword] = useState('');
-  const { error, busy, onSubmit } = useSending(async () => {
+  const { by, onSubmit } = useSending(async () => {
     await acceptInvite(token, password);
     onDone();
   });
@@ -23,11 +22,17 @@ export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
   // The sign-in through the provider accepts the invitation.
   if (!takesPasswords) return <ProviderLink />;
   return (
-    <Form onSubmit={onSubmit}>
+    <Form
+      onSubmit={onSubmit}
+      by={by}
+      act="Set password and sign in"
+      buttons={<Button onClick={onDone}>Not now</Button>}
+    >
       {email !== null && (
         <p className="muted">You are signed in as {email}. The invitation signs you in instead.</p>
       )}
       <Field
+        name="password"
         label="Password"
         type="password"
         autoComplete="new-password"
@@ -37,15 +42,7 @@ export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
         value={password}
         onValue={setPassword}
         help="Use at least 12 characters."
-        error={error?.fields.password}
       />
-      <FormFailed error={error} />
-      <div className="decide-buttons">
-        <Button kind="primary" submit busy={busy}>
-          Set password and sign in
-        </Button>
-        <Button onClick={onDone}>Not now</Button>
-      </div>
     </Form>
   );
 }

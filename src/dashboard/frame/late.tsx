@@ -3,7 +3,7 @@
 import { type ComponentType, type JSX, useCallback, useEffect, useState } from 'react';
 import { after } from '../lib/browser.ts';
 import { whenAnswered } from '../lib/query.ts';
-import { say } from '../ui/overlay.tsx';
+import { say } from '../ui/messages.tsx';
 
 export interface LateProps {
   readonly open: boolean;

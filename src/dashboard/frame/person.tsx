@@ -5,7 +5,7 @@ import { after } from '../lib/browser.ts';
 import { useSignedIn } from '../lib/me.ts';
 import { whenAnswered } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
-import { say } from '../ui/overlay.tsx';
+import { say } from '../ui/messages.tsx';
 import type { PersonMenuProps } from './person-menu.tsx';
 
 /** Delay after the answers, in milliseconds: code that the answers require loads first. */

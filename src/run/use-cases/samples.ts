@@ -3,7 +3,7 @@
 // once write the same.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
-import { type Approval, noDecision } from '../../approval/record.ts';
+import { pendingApproval } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
 import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
@@ -12,7 +12,14 @@ import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { EnvFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../rules/sample.ts';
+import {
+  type SampleCall,
+  sample,
+  sampleCalls,
+  sampleRequest,
+  sampleRuleset,
+  sampleWorkflow,
+} from '../rules/sample.ts';
 
 export interface SampleRun {
   readonly agentId: string;
@@ -63,7 +70,7 @@ export function createSampleRuns({
     agentId,
     sessionId,
     runId: secrets.namedUuid(tenantId, 'sample-run'),
-    rulesetName: sample.ruleset,
+    rulesetName: sample.rulesetName,
     approvalId: idOf(tenantId, 'approval'),
   });
 
@@ -91,35 +98,29 @@ export function createSampleRuns({
     const call = sampleCalls.at(-1);
     if (!call || !asking) throw new Error('The sample ruleset does not ask.');
     const now = clock.now();
-    const approval: Approval = {
-      id: run.approvalId,
-      tenantId,
-      status: 'pending',
-      agentId,
-      toolName: call.tool,
-      toolArgs: call.args,
-      argsBytes: Buffer.byteLength(JSON.stringify(call.args)),
-      message: asking.message ?? '',
-      env,
-      timeoutSeconds: sample.timeoutSeconds,
-      timeoutEffect: 'deny',
-      decisionSource: 'yaml_precondition',
-      contractName: asking.id,
-      rulesetName: sample.ruleset,
-      contracts: null,
-      principal: null,
-      sessionId,
-      callId: call.id,
-      ...noDecision,
-      createdAt: now,
-      deadline: now + sample.timeoutSeconds * 1000,
-    };
+    const approval = pendingApproval(
+      {
+        ...sampleRequest,
+        toolName: call.tool,
+        toolArgs: call.args,
+        message: asking.message ?? '',
+        contractName: asking.id,
+        callId: call.id,
+      },
+      {
+        id: run.approvalId,
+        tenantId,
+        env,
+        argsBytes: Buffer.byteLength(JSON.stringify(call.args)),
+        createdAt: now,
+      },
+    );
     // A workspace that shows its own ruleset under this name keeps it.
     if (
-      (await store.bundles.versions(tenantId, sample.ruleset, { limit: 1, offset: 0 })).items.length === 0
+      (await store.bundles.versions(tenantId, sample.rulesetName, { limit: 1, offset: 0 })).items.length === 0
     ) {
       await rulesets.put(systemPrincipal(tenantId, 'sample-run'), {
-        name: sample.ruleset,
+        name: sample.rulesetName,
         yaml: new TextEncoder().encode(text),
         env,
         force: false,

@@ -33,6 +33,7 @@ import {
   uuid,
   writerOf,
 } from '../../conformance/fixtures.ts';
+import { runsOf } from '../../runs.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
 import { startTestThread } from './start.ts';
 
@@ -213,7 +214,7 @@ describe('a process killed while it ingests', () => {
   it('knows every acknowledged call id, also when killed in the middle of a merge', async () => {
     const acknowledged: number[] = [];
     let killedInMerge = 0;
-    for (let round = 0; round < 12 && killedInMerge < 2; round++) {
+    for (let round = 0; round < 12 && killedInMerge < runsOf(2, 1); round++) {
       // A memory of 2,000 is merged while the next 1,000 come: it is under way half of the time.
       acknowledged.push(...(await ingestAndDie(210 + round * 17, round * 100_000, 2000)));
       const db = new Database(path);

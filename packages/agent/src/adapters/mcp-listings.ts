@@ -1,10 +1,6 @@
 // The tools that a guarded MCP server lists, for the hub: all pages of a listing together, as its clients get them.
-
-import type { ServerListing } from '../tools/tool-pins.ts';
-
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
+import { type Fields, fieldsOf } from '../fields.ts';
+import type { ServerListing } from '../tools/reporter.ts';
 
 /** Tools of one listing. */
 const maxTools = 10_000;
@@ -35,9 +31,8 @@ export class McpListings {
     const { _serverInfo, _instructions: instructions } = this.#server;
     const { name, version } = fieldsOf(_serverInfo);
     const info = typeof name === 'string' ? { name, version: String(version ?? '') } : null;
-    // As clients read the list: without members that JSON leaves out.
-    const sentTools = JSON.parse(JSON.stringify(this.#tools)) as unknown[];
+    const all = this.#tools;
     this.#tools = [];
-    this.#report({ tools: sentTools, info, ...(typeof instructions === 'string' ? { instructions } : {}) });
+    this.#report({ tools: all, info, ...(typeof instructions === 'string' ? { instructions } : {}) });
   }
 }

@@ -1,7 +1,7 @@
 // Input and output of a governed call: options, warnings, the denial. Decides nothing.
 import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditRecord, Principal, RoundAnswers } from '../record.ts';
-import type { ServerListing } from '../tools/tool-pins.ts';
+import type { ServerListing } from '../tools/reporter.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
 export class DeniedError extends Error {

@@ -1,6 +1,7 @@
 // Checks the options of a guard, with a TypeError that names the option. The content of contracts is checked elsewhere.
 import { statSync } from 'node:fs';
 import { isPublicKey } from '../bundle/signature.ts';
+import { isolationModes } from '../exec/isolation.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient, hubChecks } from '../hub.ts';
 import {
@@ -122,6 +123,7 @@ const guardChecks: Checks<GuardOptions> = {
   hub: (value) => (value instanceof HubClient ? null : 'a HubClient'),
   spoolFile: aFile,
   strictAudit: aFlag,
+  isolation: oneOf(...isolationModes),
   openTelemetry: orNull(anObject),
   clock: having('now', 'after'),
   onFindings: orNull(aFunction),

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
 import { systemClock } from '../clock.ts';
+import type { IsolationMode } from '../exec/isolation.ts';
 import type { OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
@@ -16,7 +17,7 @@ import { FileSink, StdoutSink } from '../sinks/line.ts';
 import { ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
-import type { ServerListing } from '../tools/tool-pins.ts';
+import type { ServerListing } from '../tools/reporter.ts';
 import { ToolReports } from '../tools/tool-reports.ts';
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
@@ -43,6 +44,8 @@ export class Guard implements Governs {
   readonly events: CollectingSink;
   /** The run its calls are counted in, unless a call names another: `options.sessionId`, or a new UUID. */
   readonly sessionId: string;
+  /** The least isolation of programs that its tools run with `exec` of `reeve-agent/exec`. */
+  readonly isolation: IsolationMode;
   readonly #options: GuardOptions;
   readonly #onError: OnError;
   readonly #sink: Sink;
@@ -66,6 +69,7 @@ export class Guard implements Governs {
       keyPrefixes: [...(options.redaction?.keyPrefixes ?? []), ...(keyPrefix === null ? [] : [keyPrefix])],
     });
     this.sessionId = options.sessionId ?? randomUUID();
+    this.isolation = options.isolation ?? 'none';
     this.events = new CollectingSink(options.maxEvents ?? maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
     const clock = options.clock ?? options.hub?.http.clock ?? systemClock;

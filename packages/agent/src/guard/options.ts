@@ -2,6 +2,7 @@
 import type { ApprovalBackend } from '../approvals.ts';
 import type { Signing } from '../bundle/verifier.ts';
 import type { Clock } from '../clock.ts';
+import type { IsolationMode } from '../exec/isolation.ts';
 import type { OnError } from '../failure.ts';
 import type { HubClient, HubOptions } from '../hub.ts';
 import type { GuardMode, Principal } from '../record.ts';
@@ -44,6 +45,11 @@ export interface GuardOptions extends Language {
   readonly spoolFile?: string;
   /** An audit record that a sink does not take stops a call that has not run yet. Default false: `onError` is told. */
   readonly strictAudit?: boolean;
+  /**
+   * The least isolation of programs that tools of this guard run with `exec` of `reeve-agent/exec`. Default `none`:
+   * each call of `exec` decides.
+   */
+  readonly isolation?: IsolationMode;
   /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
   readonly openTelemetry?: OpenTelemetryApi | null;
   /** Time, timers and jitter; default: the system's. For tests. */

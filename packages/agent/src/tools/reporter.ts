@@ -1,9 +1,23 @@
 // Observations: what a server lists, reported to the hub, whose answer has the signed pins. Knows no trust.
-
+import { createHash } from 'node:crypto';
 import type { Succession } from '../bundle/signature.ts';
+import { HubResponseError } from '../failure.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
 import type { HttpConnection } from '../http.ts';
-import { maxServerLabel, type RefusedTool } from '../rules/tools/definition.ts';
+import { fingerprintOf, maxServerLabel, type RefusedTool, readToolList } from '../rules/tools/definition.ts';
 import type { SignedPins } from './document.ts';
+
+/** Milliseconds between reports of an unchanged listing. */
+export const reportEvery = 600_000;
+
+/** A server's own words about its tools, as a strict JSON reader returned them. */
+export interface ServerListing {
+  readonly tools: readonly unknown[];
+  /** Not a text: none. */
+  readonly instructions?: unknown;
+  /** The name that the server gives itself. */
+  readonly info?: { readonly name: string; readonly version: string } | null;
+}
 
 /** A tool with its fingerprint. */
 export interface FingerprintedTool {
@@ -19,13 +33,30 @@ export interface ToolReport {
   readonly refused: readonly RefusedTool[];
 }
 
+const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+export const fingerprint = (definition: string): string => fingerprintOf(definition, sha256);
+
+/** What a listing means for a report. */
+export function readListing({ tools, instructions, info = null }: ServerListing): Omit<ToolReport, 'server'> {
+  const listed = readToolList(tools, instructions);
+  const withFingerprints = listed.tools.map((tool) => ({
+    ...tool,
+    fingerprint: fingerprint(tool.definition),
+  }));
+  return { info, tools: withFingerprints, refused: listed.refused };
+}
+
+/** Equal for reports that the hub need not get twice. */
+export const reportKey = ({ tools, refused, info }: Omit<ToolReport, 'server'>): string =>
+  sha256(JSON.stringify([tools.map((tool) => tool.fingerprint), refused, info]));
+
+/** True if the hub is of a version without routes for tools. */
+export const isRouteMissing = (failure: unknown): boolean =>
+  failure instanceof HubResponseError && (failure.status === 404 || failure.status === 405);
+
 /** Characters of definitions in one request, whose body may have 1 MiB; JSON within JSON can double their size. */
 const maxSent = 400_000;
 const maxRefused = 100;
-
-type Fields = { readonly [name: string]: unknown };
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? (value as Fields) : {};
 
 function signedPinsOf(value: unknown): SignedPins {
   const { document, signature, public_key: publicKey, key_succession: list } = fieldsOf(value);

@@ -1,22 +1,22 @@
 // Tool pins of one MCP server: each listing is observed before its tools are called, reported to the hub, and judged by
 // the pins in force. One ToolPins may serve many sessions, each with a listing of its own.
-import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../clock.ts';
-import { HubResponseError } from '../failure.ts';
 import type { HttpConnection } from '../http.ts';
-import { fingerprintOf, problemTexts, readToolList, type ToolProblem } from '../rules/tools/definition.ts';
+import { problemTexts, readToolList, type ToolProblem } from '../rules/tools/definition.ts';
 import { type PinMode, type ToolPin, type ToolVerdict, verdictOf } from '../rules/tools/pins.ts';
 import { PinFile } from './document.ts';
-import { type FingerprintedTool, fetchPins, reportTools, type ToolReport } from './reporter.ts';
-
-/** A server's own words about its tools, as a strict JSON reader returned them. */
-export interface ServerListing {
-  readonly tools: readonly unknown[];
-  /** Not a text: none. */
-  readonly instructions?: unknown;
-  /** The name that the server gives itself. */
-  readonly info?: { readonly name: string; readonly version: string } | null;
-}
+import {
+  type FingerprintedTool,
+  fetchPins,
+  fingerprint,
+  isRouteMissing,
+  readListing,
+  reportEvery,
+  reportKey,
+  reportTools,
+  type ServerListing,
+  type ToolReport,
+} from './reporter.ts';
 
 export interface ToolJudgement {
   readonly verdict: ToolVerdict;
@@ -51,11 +51,8 @@ export interface ToolPinOptions {
 
 /** How long a listing waits for the hub where an undecided tool is refused; milliseconds. */
 const patience = 5000;
-/** Between reports of an unchanged listing, and between looks for pins without a stream; milliseconds. */
-const reportEvery = 600_000;
+/** Between looks for pins without a stream; milliseconds. */
 const lookEvery = 30_000;
-
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 
 export class ToolPins {
   readonly #options: ToolPinOptions;
@@ -103,9 +100,7 @@ export class ToolPins {
     this.#tellRefused(report);
     this.#options.onListing?.(report.tools);
     if (!http || !this.#hasRoutes) return;
-    const key = sha256(
-      JSON.stringify([report.tools.map((tool) => tool.fingerprint), report.refused, report.info]),
-    );
+    const key = reportKey(report);
     const { key: lastKey, at } = this.#lastReport;
     if (key === lastKey && clock.monotonic() - at < reportEvery) return;
     const done = this.#take('reporting the tools', async (signal) => {
@@ -154,10 +149,7 @@ export class ToolPins {
       if (await this.#file.take(await fetch(signal))) this.#options.onChange();
     } catch (failure) {
       if (signal.aborted) return;
-      // A hub of an earlier version has no such route.
-      if (failure instanceof HubResponseError && (failure.status === 404 || failure.status === 405)) {
-        this.#hasRoutes = false;
-      }
+      if (isRouteMissing(failure)) this.#hasRoutes = false;
       this.#options.told(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`);
     }
   }
@@ -195,15 +187,11 @@ export class ToolPinSession {
   }
 
   /** Takes a whole listing. Resolves when `judge` may be asked about it. */
-  async observe({ tools, instructions, info = null }: ServerListing): Promise<void> {
-    const listed = readToolList(tools, instructions);
-    const fingerprinted = listed.tools.map((tool) => ({
-      ...tool,
-      fingerprint: fingerprintOf(tool.definition, sha256),
-    }));
-    this.#fingerprints = new Map(fingerprinted.map(({ name, fingerprint }) => [name, fingerprint]));
-    this.#problems = new Map(listed.refused.map(({ name, problem }) => [name, problem]));
-    await this.#pins.report({ info, tools: fingerprinted, refused: listed.refused });
+  async observe(listing: ServerListing): Promise<void> {
+    const report = readListing(listing);
+    this.#fingerprints = new Map(report.tools.map((tool) => [tool.name, tool.fingerprint]));
+    this.#problems = new Map(report.refused.map(({ name, problem }) => [name, problem]));
+    await this.#pins.report(report);
   }
 
   get mode(): PinMode {
@@ -213,10 +201,8 @@ export class ToolPinSession {
   /** True for a server's instructions that clients may get. */
   permits(instructions: string): boolean {
     const [entry] = readToolList([], instructions).tools;
-    return (
-      entry !== undefined &&
-      this.#pins.verdictOf(entry.name, fingerprintOf(entry.definition, sha256)) === 'allowed'
-    );
+    if (!entry) return false;
+    return this.#pins.verdictOf(entry.name, fingerprint(entry.definition)) === 'allowed';
   }
 
   /**
@@ -228,9 +214,9 @@ export class ToolPinSession {
     const visibleTools = tools.filter((tool) => {
       const [read] = readToolList([tool]).tools;
       if (!read || this.#problems.has(read.name)) return false;
-      const fingerprint = fingerprintOf(read.definition, sha256);
-      isStale ||= this.#fingerprints !== null && this.#fingerprints.get(read.name) !== fingerprint;
-      return this.#pins.verdictOf(read.name, fingerprint) === 'allowed';
+      const current = fingerprint(read.definition);
+      isStale ||= this.#fingerprints !== null && this.#fingerprints.get(read.name) !== current;
+      return this.#pins.verdictOf(read.name, current) === 'allowed';
     });
     if (isStale) onStale();
     return visibleTools;
@@ -239,9 +225,9 @@ export class ToolPinSession {
   judge(tool: string): ToolJudgement {
     const problem = this.#problems.get(tool);
     if (problem) return { verdict: 'rejected', reason: `${refusalName}: ${problemTexts[problem]}` };
-    const fingerprint = this.#fingerprints?.get(tool);
+    const observed = this.#fingerprints?.get(tool);
     const verdict =
-      fingerprint === undefined ? verdictOf(this.#pins.mode, null) : this.#pins.verdictOf(tool, fingerprint);
+      observed === undefined ? verdictOf(this.#pins.mode, null) : this.#pins.verdictOf(tool, observed);
     return { verdict, reason: verdict === 'allowed' ? null : this.#pins.reasonOf(tool, verdict) };
   }
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rowsOfRun } from '../../../../test/runs.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { TaskFiles } from '../../src/cli/mcp/tasks/files.ts';
@@ -153,7 +154,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
     },
   );
 
-  it.each(clientScenarios)(
+  it.each(rowsOfRun(clientScenarios, 4))(
     'passes behind the proxy as it passes without, in %s: %s',
     { timeout: 120_000 },
     async (revision, scenario) => {

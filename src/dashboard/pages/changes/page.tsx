@@ -5,21 +5,15 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { envColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Empty, Name, PageHead } from '../../ui/parts.tsx';
+import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Deployment = Reply<'listDeployments'>[number];
 
 const columns: readonly Column<Deployment>[] = [
-  {
-    key: 'document',
-    label: 'Document',
-    width: 2,
-    sort: (one) => one.bundle_name,
-    cell: (one) => <Name text={`${one.bundle_name} v${one.bundle_version}`} />,
-  },
+  nameColumn('document', 'Document', (one) => `${one.bundle_name} v${one.bundle_version}`, 2),
   envColumn('env', 'Environment', (one) => one.env, 1.2),
   timeColumn('at', 'Deployed', (one) => one.created_at, 1.2),
   proseColumn('by', 'Deployed by', (one) => one.deployed_by, 1.8),

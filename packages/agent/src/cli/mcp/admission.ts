@@ -1,7 +1,7 @@
 // Which requests over HTTP are refused before anything judges them, and which era they belong to.
 import type { IncomingHttpHeaders } from 'node:http';
+import { fieldsOf } from '../../fields.ts';
 import { clientCapabilitiesKey, legacyVersions, modernVersion, versionOf } from './era.ts';
-import { fieldsOf } from './fields.ts';
 import { headerMismatch } from './headers.ts';
 import { codes, type Id, type Message, type Notification, type Request } from './message.ts';
 

@@ -10,7 +10,7 @@ import {
   timedOut,
 } from '../../approvals.ts';
 import type { Clock } from '../../clock.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import type { Id, Message, Response } from './message.ts';
 import type { ProxyRound } from './rounds.ts';
 import { missingCapability } from './translation.ts';

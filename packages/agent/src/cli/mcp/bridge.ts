@@ -1,9 +1,9 @@
 // The server behind the proxy as its client's era sees it (promise P69). The first message shows the client's era. The
 // bridge asks the server in the same era first, and translates if the server rejects that era.
 import { type Clock, sleep } from '../../clock.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import { type Connect, McpServer, type ServerEvents } from './connection.ts';
 import { clientCapabilitiesKey, clientInfoKey, eraOf, modernVersion, versionKey } from './era.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import { type ParamDeclaration, paramDeclarations } from './headers.ts';
 import { LegacyClient } from './legacy-client.ts';
 import { LegacyServer } from './legacy-server.ts';

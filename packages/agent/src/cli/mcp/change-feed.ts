@@ -1,7 +1,7 @@
 // Changes that a modern server sends on a stream of their own (`subscriptions/listen`), kept open for all clients.
 import type { Timer } from '../../clock.ts';
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { subscriptionKey } from './era.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, type Message } from './message.ts';
 import { notification, request, type Wire } from './translation.ts';
 

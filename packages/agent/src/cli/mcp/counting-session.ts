@@ -1,5 +1,5 @@
 // The session that a client chooses for the counts of its calls, where the proxy's operator lets it.
-import { fieldsOf } from './fields.ts';
+import { fieldsOf } from '../../fields.ts';
 import type { Request } from './message.ts';
 
 /** A text that the hub accepts as a name of a run. */

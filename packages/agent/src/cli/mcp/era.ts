@@ -1,6 +1,6 @@
 // The two ways of speaking MCP: legacy (2024-11-05 to 2025-11-25) begins with a handshake; modern (2026-07-28) says in
 // every request who asks, and in every result of what kind it is.
-import { type Fields, fieldsOf, without } from './fields.ts';
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import type { Request } from './message.ts';
 import { traceOf } from './trace.ts';
 

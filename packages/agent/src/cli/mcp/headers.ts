@@ -1,6 +1,6 @@
 // The headers of revision 2026-07-28 over HTTP, which repeat what stands in a request's body: written from a request,
 // and compared with one.
-import { type Fields, fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import type { Request } from './message.ts';
 
 const prefix = 'Mcp-Param-';

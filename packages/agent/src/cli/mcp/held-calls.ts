@@ -1,7 +1,7 @@
 // Calls that stay open at a legacy server while their client gathers answers: each under a random state, used once.
 import { randomBytes } from 'node:crypto';
 import type { Timer } from '../../clock.ts';
-import type { Fields } from './fields.ts';
+import type { Fields } from '../../fields.ts';
 import type { Id, Request, Response } from './message.ts';
 import type { Wire } from './translation.ts';
 

@@ -1,9 +1,10 @@
 // One agent's session over streamable HTTP: its server, and which of its open streams a message goes out on.
 import type { ServerResponse } from 'node:http';
-import { EraBridge } from './bridge.ts';
+import type { EraBridge } from './bridge.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
+import { openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
-import { McpSession } from './session.ts';
+import type { McpSession } from './session.ts';
 
 /** Characters of messages that wait for a stream; older notifications make room. */
 const maxHeld = 1_048_576;
@@ -26,43 +27,26 @@ export class HttpSession {
   #held: Message[] = [];
   #heldSize = 0;
 
-  constructor(
-    id: string,
-    { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, sessionMeta, told }: ProxyParts,
-    failed: () => void,
-  ) {
+  /** @param onFailure called when the server failed and the requests under way have their answers */
+  constructor(id: string, proxy: ProxyParts, onFailure: () => void) {
     this.id = id;
-    this.#session = new McpSession({
-      guard,
-      clock,
-      hide,
-      pins: pins?.session() ?? null,
-      rounds,
-      tasks: null,
+    const { session, server } = openSession(proxy, {
       place: `session ${id}`,
       sessionId: id,
-      sessionMeta,
-      told,
+      sessionMeta: proxy.sessionMeta,
+      tasks: null,
+      isShared: false,
       toClient: (message, related) => this.#send(message, related),
-    });
-    this.#server = new EraBridge(
-      { connect, clock, eras, inputTimeout, isShared: false },
-      {
-        message: (message, related) => this.#session.fromServer(message, related),
-        introduced: (result) => this.#session.introduced(result),
-        restarted: () => this.#session.restarted(),
-        failed: (reason) => {
-          told(`the MCP server ${reason}`);
-          for (const { awaited } of this.#answering) {
-            for (const one of [...awaited])
-              this.#send(failureOf(one, codes.server, `the MCP server ${reason}`), one);
-          }
-          failed();
-        },
-        told,
+      failed: (reason) => {
+        for (const { awaited } of this.#answering) {
+          for (const one of [...awaited])
+            this.#send(failureOf(one, codes.server, `the MCP server ${reason}`), one);
+        }
+        onFailure();
       },
-    );
-    this.#session.attach(this.#server);
+    });
+    this.#session = session;
+    this.#server = server;
   }
 
   get busy(): boolean {

@@ -1,8 +1,9 @@
 // The server's introduction, with what the proxy changes: no calls as tasks, lists that may change, and no instructions
 // that pins refuse.
+
+import { fieldsOf } from '../../fields.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import { type Era, serverInfoOf, tasksKey } from './era.ts';
-import { fieldsOf } from './fields.ts';
 import type { Request, Response } from './message.ts';
 import type { ProxyTasks } from './tasks/tasks.ts';
 import { clientCapabilitiesOf } from './translation.ts';

@@ -1,6 +1,7 @@
 // A `tools/call` under a guard: judged once, over all rounds in which the tool or a contract asks the client's user.
 import { isInputRequired, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import { HandedOverError, timedOut } from '../../approvals.ts';
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import type { RoundOptions, RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/round-state.ts';
@@ -9,7 +10,6 @@ import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
 import { sessionOf } from './counting-session.ts';
 import { clientCapabilitiesKey, type Era } from './era.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
 import { answering, answersOf } from './tasks/input.ts';

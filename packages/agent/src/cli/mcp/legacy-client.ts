@@ -1,6 +1,7 @@
 // A legacy client before a modern server: the handshake is the proxy's, every request says who asks, and what the
 // server needs of the client is asked with requests until the call ends.
 import { randomUUID } from 'node:crypto';
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { exactNumbers } from '../../rules/strict-json.ts';
 import { ChangeFeed } from './change-feed.ts';
 import {
@@ -14,7 +15,6 @@ import {
   subscriptionKey,
   versionKey,
 } from './era.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 import {
   clientCapabilitiesOf,

@@ -1,5 +1,7 @@
 // A modern client before a legacy server: the handshake is the proxy's, and a request of the server for its client ends
 // the client's request for now (`input_required`), while the call stays open at the server until the retry.
+
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import {
   clientCapabilitiesKey,
   legacyParams,
@@ -8,7 +10,6 @@ import {
   modernVersion,
   serverInfoKey,
 } from './era.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
 import { HeldCalls, type OpenCall } from './held-calls.ts';
 import { Listens } from './listens.ts';
 import {

@@ -1,6 +1,7 @@
 // What modern clients await changes of: their open requests `subscriptions/listen`, acknowledged by the proxy.
+
+import { type Fields, fieldsOf } from '../../fields.ts';
 import { subscriptionKey } from './era.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import { codes, failureOf, type Id, type Request } from './message.ts';
 import { notification, type Wire } from './translation.ts';
 

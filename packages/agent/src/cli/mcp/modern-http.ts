@@ -2,15 +2,14 @@
 // that the ids and tokens that they choose are replaced by ids of the proxy.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Timer } from '../../clock.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import { Refusal, readerOf } from './admission.ts';
-import { EraBridge } from './bridge.ts';
 import { sessionOf } from './counting-session.ts';
 import { subscriptionKey } from './era.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import { paramMismatch } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response, textOf } from './message.ts';
+import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
-import { McpSession } from './session.ts';
 
 /** Milliseconds without an answer after which a response becomes a stream, so that its client knows it is alive. */
 const quietLimit = 2000;
@@ -31,9 +30,7 @@ const sweepInterval = 60_000;
 const maxServers = 100;
 
 /** A server, and the session that all of its clients share. */
-interface Parts {
-  readonly session: McpSession;
-  readonly server: EraBridge;
+interface Parts extends OpenSession {
   lastUse: number;
 }
 
@@ -124,33 +121,21 @@ export class ModernHttp {
     }
     if (this.#parts.size >= maxServers)
       throw new Refusal(503, codes.server, `${maxServers} sessions are open at the server; try again later`);
-    const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, told } = this.#proxy;
-    const session: McpSession = new McpSession({
-      ...{ guard, clock, hide, told, sessionMeta: this.#proxy.sessionMeta },
-      pins: pins?.session() ?? null,
-      rounds,
+    const { clock, sessionMeta, tasks } = this.#proxy;
+    const open = openSession(this.#proxy, {
       place: this.#place,
+      sessionMeta,
       tasks: tasks && { tasks, runner: () => this.#begun(key).session },
+      isShared: true,
       toClient: (message, related) => this.#send(message, related),
+      failed: (reason) => this.#failed(key, reason),
     });
-    const server = new EraBridge(
-      { connect, clock, eras, inputTimeout, isShared: true },
-      {
-        message: (message, related) => session.fromServer(message, related),
-        introduced: (result) => session.introduced(result),
-        restarted: () => session.restarted(),
-        failed: (reason) => this.#failed(key, reason),
-        told,
-      },
-    );
-    session.attach(server);
-    const parts = { session, server, lastUse: clock.monotonic() };
+    const parts = { ...open, lastUse: clock.monotonic() };
     this.#parts.set(key, parts);
     return parts;
   }
 
   #failed(key: string, reason: string): void {
-    this.#proxy.told(`the MCP server ${reason}`);
     const failed = this.#parts.get(key);
     this.#parts.delete(key);
     failed?.session.close();

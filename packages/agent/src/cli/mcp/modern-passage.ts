@@ -1,6 +1,7 @@
 // A modern client before a modern server: requests pass, and changes come from one stream for all clients.
+
+import type { Fields } from '../../fields.ts';
 import { ChangeFeed } from './change-feed.ts';
-import type { Fields } from './fields.ts';
 import { Listens } from './listens.ts';
 import type { Id, Message } from './message.ts';
 import type { Translation, Wire } from './translation.ts';

@@ -1,9 +1,9 @@
 // Questions of a server to a legacy client while its calls run. Contracts judge a question as a result, and the answers
 // are recorded with the call, as in the rounds of a modern client.
 import type { McpResult } from '../../adapters/mcp-result.ts';
+import { fieldsOf, without } from '../../fields.ts';
 import type { RoundOptions, RunningCall } from '../../guard/call.ts';
 import { foldCase } from '../../rules/fold.ts';
-import { fieldsOf, without } from './fields.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 import { inputMethods, methodMissing, notification } from './translation.ts';
 

@@ -2,10 +2,10 @@
 // retry that brings the answers. Seals and opens states; judges and sends nothing.
 import { isInputRequired, type McpResult } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import type { CallRounds, QuestionDenial, RoundOptions } from '../../guard/call.ts';
 import { RoundStateError } from '../../rounds/round-state.ts';
 import { AnsweredRoundError, type OpenRound, type RoundCall, type Rounds } from '../../rounds/rounds.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import type { Request, Response } from './message.ts';
 import type { TaskApproval } from './tasks/record.ts';
 import type { TaskDraft } from './tasks/task-call.ts';

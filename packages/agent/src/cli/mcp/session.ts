@@ -1,6 +1,7 @@
 // One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
 // everything else on.
 import { type Clock, sleep } from '../../clock.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
@@ -8,7 +9,6 @@ import { AskingClient } from './asking.ts';
 import { answerOf, unsupported } from './call-error.ts';
 import { checkCallNames } from './call-names.ts';
 import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import { greetingOf, introductionOf, type ServerFacts, serverFactsOf } from './introduction.ts';
 import { type CallPorts, JudgedCall } from './judged-call.ts';
 import {

@@ -1,10 +1,9 @@
 // The proxy for one agent that speaks over our standard input and output.
 import type { Readable, Writable } from 'node:stream';
-import { EraBridge } from './bridge.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
+import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
-import { McpSession } from './session.ts';
 import { BackgroundServer } from './tasks/background-server.ts';
 
 /** How long calls under way may still end once the agent has said its last; milliseconds. */
@@ -21,42 +20,24 @@ export async function serveStdio(
   output: Writable,
   onChange: (task: () => void) => void,
 ): Promise<number> {
-  const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, tasks, sessionMeta, told } = proxy;
+  const { clock, tasks, sessionMeta } = proxy;
   const write = lineWriter(output, () => server.output);
   let inputEnded = false;
-  const session: McpSession = new McpSession({
-    guard,
-    clock,
-    hide,
-    pins: pins?.session() ?? null,
-    rounds,
-    place: `process ${guard.sessionId}`,
-    sessionMeta,
-    tasks: tasks && { tasks, runner: () => session },
-    told,
-    toClient: (message) => write(textOf(message)),
-    onIdle: () => {
-      if (inputEnded) end(0);
-    },
-  });
   let end: (code: number) => void = () => {};
   const ended = new Promise<number>((resolve) => {
     end = resolve;
   });
-  const server: EraBridge = new EraBridge(
-    { connect, clock, eras, inputTimeout, isShared: false },
-    {
-      message: (message, related) => session.fromServer(message, related),
-      introduced: (result) => session.introduced(result),
-      restarted: () => session.restarted(),
-      failed: (reason) => {
-        told(`the MCP server ${reason}`);
-        end(1);
-      },
-      told,
+  const { session, server }: OpenSession = openSession(proxy, {
+    place: `process ${proxy.guard.sessionId}`,
+    sessionMeta,
+    tasks: tasks && { tasks, runner: () => session },
+    isShared: false,
+    toClient: (message) => write(textOf(message)),
+    onIdle: () => {
+      if (inputEnded) end(0);
     },
-  );
-  session.attach(server);
+    failed: () => end(1),
+  });
   onChange(() => session.toolsChanged());
   readLines(input, {
     line: (text) => {

@@ -1,11 +1,11 @@
 // The tools of an MCP server as the proxy lists them itself, for the names of their arguments.
 import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '../../clock.ts';
+import { type Fields, fieldsOf } from '../../fields.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import type { Era } from './era.ts';
-import { type Fields, fieldsOf } from './fields.ts';
 import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
 import { SchemaLevel } from './schema.ts';
 

@@ -1,6 +1,7 @@
 // The trace of a caller in a request's `_meta` (W3C Trace Context and Baggage): handed on where it is well formed.
+
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { activeTraceparent } from '../../telemetry.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
 import type { Message, Request } from './message.ts';
 
 const names = ['traceparent', 'tracestate', 'baggage'] as const;

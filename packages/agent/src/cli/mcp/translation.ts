@@ -1,6 +1,6 @@
 // The parts of a translation between the eras of a client and its server.
 import type { Clock } from '../../clock.ts';
-import { type Fields, fieldsOf, without } from './fields.ts';
+import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { codes, type Id, type Message, type Notification, type Request, type Response } from './message.ts';
 
 /** What a translation sends, and when. */

@@ -4,6 +4,7 @@ import type { BundleProblem } from '../bundle/reader.ts';
 import type { Mode, Rule, RuleDocument, SessionLimits, SessionRule, ToolTraits } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { looksSecret } from '../redact/tokens.ts';
+import { remembered } from '../remembered.ts';
 import type { ToolArguments } from '../sandbox/names.ts';
 import type { Files } from '../sandbox/path.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
@@ -147,27 +148,19 @@ function compileRule(
 
 const maxCachedTools = 1000;
 
-function indexByTool(compiled: readonly CompiledRule[]): (tool: string) => ToolRules {
-  const cache = new Map<string, ToolRules>();
-  return (tool) => {
-    let rules = cache.get(tool);
-    if (!rules) {
-      const matching = compiled.filter((one) => one.matchesTool(tool));
-      const enforced = matching.filter((one) => !one.rule.shadow);
-      rules = {
-        before: [
-          ...enforced.filter(({ rule }) => rule.type === 'pre'),
-          ...enforced.filter(({ rule }) => rule.type === 'sandbox'),
-        ],
-        post: enforced.filter(({ rule }) => rule.type === 'post'),
-        shadow: matching.filter((one) => one.rule.shadow),
-      };
-      if (cache.size >= maxCachedTools) cache.clear();
-      cache.set(tool, rules);
-    }
-    return rules;
-  };
-}
+const indexByTool = (compiled: readonly CompiledRule[]): ((tool: string) => ToolRules) =>
+  remembered(maxCachedTools, (tool) => {
+    const matching = compiled.filter((one) => one.matchesTool(tool));
+    const enforced = matching.filter((one) => !one.rule.shadow);
+    return {
+      before: [
+        ...enforced.filter(({ rule }) => rule.type === 'pre'),
+        ...enforced.filter(({ rule }) => rule.type === 'sandbox'),
+      ],
+      post: enforced.filter(({ rule }) => rule.type === 'post'),
+      shadow: matching.filter((one) => one.rule.shadow),
+    };
+  });
 
 function problemOf(contract: string | null, expected: string): BundleProblem {
   const subject = contract === null ? '' : `contract '${contract}': `;

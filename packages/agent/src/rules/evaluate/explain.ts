@@ -2,7 +2,7 @@
 // stopped. Calls are judged without it.
 import type { Rule, SandboxRule, SessionRule } from '../bundle/rule.ts';
 import { newBudget } from '../regex/regex.ts';
-import { type Naming, readArguments } from '../sandbox/arguments.ts';
+import { Naming } from '../sandbox/arguments.ts';
 import { compileDeclarations } from '../sandbox/names.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
@@ -118,7 +118,7 @@ function sandboxExplainer(options: EngineOptions) {
     return parts;
   };
   return (rule: SandboxRule, view: View): readonly EvaluatedCondition[] => {
-    const naming = readArguments(view.call, declarations(view.call.tool), newBudget());
+    const naming = new Naming(view.call, declarations(view.call.tool), newBudget());
     return partsOf(rule).map(({ operator, expected, leaves, named }) => {
       let result: TraceOutcome = 'fault';
       try {

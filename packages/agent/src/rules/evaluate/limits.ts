@@ -1,5 +1,6 @@
 // Session limits: merged from all session rules, compared with counters that the caller keeps.
 import type { Rule, SessionLimits, SessionRule } from '../bundle/rule.ts';
+import { remembered } from '../remembered.ts';
 import { compileGlob } from './glob.ts';
 
 /** One limit of a session. */
@@ -47,7 +48,9 @@ export function mergeLimits(rules: readonly Rule[], own: SessionLimits = {}): Me
       return max < least.max ? { max, rule } : least;
     }, unlimited);
   const toolLimits = new Map(sources.map(({ limits }) => [limits, perToolLimits(limits)]));
-  const ofTool = remembered((tool) => lowest((limits) => smallestMatch(toolLimits.get(limits) ?? [], tool)));
+  const ofTool = remembered(maxRememberedTools, (tool: string) =>
+    lowest((limits) => smallestMatch(toolLimits.get(limits) ?? [], tool)),
+  );
   return {
     attempts: lowest((limits) => limits.maxAttempts),
     toolCalls: lowest((limits) => limits.maxToolCalls),
@@ -81,16 +84,6 @@ const smallestMatch = (limits: readonly PerToolLimit[], tool: string): number | 
   );
 
 const maxRememberedTools = 1000;
-
-function remembered(find: (tool: string) => Limit): (tool: string) => Limit {
-  const limits = new Map<string, Limit>();
-  return (tool) => {
-    const limit = limits.get(tool) ?? find(tool);
-    if (limits.size >= maxRememberedTools) limits.clear();
-    limits.set(tool, limit);
-    return limit;
-  };
-}
 
 /** Why a limit refuses: the words of the session rule that sets it, else those of the caller's own limit. */
 export interface LimitRefusal {

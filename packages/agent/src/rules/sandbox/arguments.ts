@@ -3,7 +3,7 @@ import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName } from './names.ts';
 import { looksLikePath, readingsOf } from './path.ts';
-import { isFileUrl, looksLikeRemote, looksLikeUrl } from './url.ts';
+import { looksLikeRemote, looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
 export const maxTexts = 10_000;
@@ -18,132 +18,97 @@ export interface NamedCommand {
   readonly words: readonly string[];
 }
 
-/** What a call names. */
-export interface Naming {
-  readonly paths: readonly string[];
-  /** Texts that are URLs or host names by their name or look. */
-  readonly urls: readonly string[];
-  /** Other texts that may hold URLs among their words. */
-  readonly texts: readonly string[];
-  readonly commands: readonly NamedCommand[];
-  /** Folders the call's commands run in, as the arguments say. */
-  readonly folders: readonly string[];
-  /** The arguments were declared to say so: no other folder needs to be thought of. */
-  readonly foldersDeclared: boolean;
-  /** A command argument that is neither text nor a list. */
-  readonly oddCommand: boolean;
-  /** More texts or a deeper nesting than is judged. */
-  readonly tooMuch: boolean;
+/** Where a value stands. */
+interface Place {
+  /** What the nearest name above implies; null: the look of each text decides. */
+  readonly kind: ArgumentKind | null;
+  readonly declared: Declared | null;
+  readonly depth: number;
+  readonly name: string;
 }
+type Entries = readonly (readonly [name: unknown, value: unknown])[];
 
-/** Reads the arguments of a call. Never throws but for a spent budget or an accessor of the caller's own. */
-export function readArguments(call: ToolCall, declared: Declared | null, budget: Budget): Naming {
-  const reader = new ArgumentReader(budget);
-  reader.visit(call.args, null, declared, 0);
-  return reader;
-}
-
-/** What holds the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-const restNames = new Set(['args', 'argv', 'arguments']);
-/** Names whose lists hold one command line each. */
-const isPlural = (name: string): boolean => /s$/i.test(name);
-
-class ArgumentReader implements Naming {
+/** What a call names. Reading throws only for a spent budget or an accessor of the caller's own. */
+export class Naming {
   readonly paths: string[] = [];
+  /** Texts that are URLs or host names by their name or look. */
   readonly urls: string[] = [];
+  /** Other texts that may hold URLs among their words. */
   readonly texts: string[] = [];
   readonly commands: NamedCommand[] = [];
+  /** Folders that the call's commands run in, as the arguments say. */
   readonly folders: string[] = [];
+  /** The arguments were declared to say so: no other folder needs to be thought of. */
   foldersDeclared = false;
+  /** A command argument that is neither text nor a list. */
   oddCommand = false;
+  /** More texts or a deeper nesting than is judged. */
   tooMuch = false;
   #count = 0;
   readonly #budget: Budget;
 
-  constructor(budget: Budget) {
+  constructor(call: ToolCall, declared: Declared | null, budget: Budget) {
     this.#budget = budget;
+    this.#visit(call.args, { kind: null, declared, depth: 0, name: '' });
   }
 
-  /** @param kind what the nearest name above says; null: the look of each text decides */
-  visit(
-    value: unknown,
-    kind: ArgumentKind | null,
-    declared: Declared | null,
-    depth: number,
-    name = '',
-  ): void {
+  #visit(value: unknown, place: Place): void {
     spend(this.#budget, 1);
+    const { kind, depth } = place;
     if (this.tooMuch) return;
-    if (kind === 'command' && (typeof value === 'number' || typeof value === 'bigint'))
-      this.oddCommand = true;
     if (typeof value === 'string') this.#text(value, kind);
-    else if (value !== null && typeof value === 'object') {
-      if (depth > maxNesting) this.tooMuch = true;
-      else this.#object(value, kind, declared, depth, name);
-    }
+    else if (typeof value === 'number' || typeof value === 'bigint') this.oddCommand ||= kind === 'command';
+    else if (typeof value !== 'object' || value === null) return;
+    else if (depth > maxNesting) this.tooMuch = true;
+    else if (Array.isArray(value) || value instanceof Set) this.#list([...value], place);
+    else if (value instanceof URL || value instanceof String) this.#text(String(value), kind);
+    else if (value instanceof Map) this.#mapping([...value], place);
+    else if (!(value instanceof Uint8Array)) this.#mapping(Object.entries(value), place);
+    else if (kind !== null) this.#text(new TextDecoder().decode(value), kind);
   }
 
-  #object(
-    value: object,
-    kind: ArgumentKind | null,
-    declared: Declared | null,
-    depth: number,
-    name: string,
-  ): void {
-    const list = Array.isArray(value) ? value : value instanceof Set ? [...value] : null;
-    if (list && kind === 'command' && !isPlural(name) && list.every(isWord)) {
-      this.commands.push({ line: '', words: list.map(String) });
-    } else if (list) {
-      for (const item of list) this.visit(item, kind, declared, depth + 1);
-    } else if (value instanceof URL || value instanceof String) this.#text(String(value), kind);
-    else if (value instanceof Uint8Array) {
-      if (kind !== null) this.#text(new TextDecoder().decode(value), kind);
-    } else this.#mapping(value instanceof Map ? [...value] : Object.entries(value), kind, declared, depth);
+  #list(items: readonly unknown[], { kind, declared, depth, name }: Place): void {
+    // Lists under a plural hold one command line each.
+    if (kind === 'command' && !/s$/i.test(name) && items.every(isWord))
+      this.commands.push({ line: '', words: items.map(String) });
+    else for (const item of items) this.#visit(item, { kind, declared, depth: depth + 1, name: '' });
   }
 
-  #mapping(
-    entries: readonly (readonly [unknown, unknown])[],
-    above: ArgumentKind | null,
-    declared: Declared | null,
-    depth: number,
-  ): void {
-    const rest = restOfCommand(entries, declared);
+  #mapping(entries: Entries, { kind: above, declared, depth }: Place): void {
+    const split = splitCommand(entries, declared);
+    if (split) this.commands.push(split.command);
     for (const [key, value] of entries) {
       const name = typeof key === 'string' ? key : '';
       // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
       if (above !== 'content' && /[/:~%\\]|\.\./.test(name)) this.#look(name);
       // A declaration holds for all that is below it, but for what is declared there.
       const below = declared?.below.get(name) ?? (declared?.kind === undefined ? null : declared);
-      const kind = below?.kind ?? kindOfName(name) ?? inherited(above);
+      // Content is content only where it is named so; other names hold for everything below them.
+      const kind = below?.kind ?? kindOfName(name) ?? (above === 'content' ? null : above);
       if (below?.kind === 'cwd') this.foldersDeclared = true;
-      if (rest !== null && name === rest.name) this.commands.push(rest.command);
-      else if (rest === null || name !== rest.others) this.visit(value, kind, below, depth + 1, name);
+      if (!split?.names.includes(key)) this.#visit(value, { kind, declared: below, depth: depth + 1, name });
     }
   }
 
   #text(text: string, kind: ArgumentKind | null): void {
     if (kind === 'content' || (text === '' && kind !== 'command')) return;
-    if (++this.#count > maxTexts) {
-      this.tooMuch = true;
-      return;
-    }
+    if (++this.#count > maxTexts) this.tooMuch = true;
+    if (this.tooMuch) return;
     spend(this.#budget, text.length >> 3);
-    if (kind === 'command') this.commands.push({ line: text, words: [] });
-    else if (kind === 'url') {
-      this.urls.push(text);
-      if (isFileUrl(text.trim()) || looksLikePath(text.trim())) this.paths.push(text);
-    } else if (kind === 'path' || kind === 'cwd') {
+    if (kind === null) this.#look(text);
+    else if (kind === 'command') this.commands.push({ line: text, words: [] });
+    else {
+      const bare = text.trim();
       if (kind === 'cwd') this.folders.push(text);
-      this.paths.push(text);
-      if (looksLikeUrl(text.trim()) || looksLikeRemote(text)) this.urls.push(text);
-    } else this.#look(text);
+      if (kind !== 'url' || looksLikePath(bare)) this.paths.push(text);
+      if (kind === 'url' || looksLikeUrl(bare) || looksLikeRemote(text)) this.urls.push(text);
+    }
   }
 
-  /** A text whose name says nothing. */
+  /** A text whose name implies nothing. */
   #look(text: string): void {
-    if (text.length > maxLook || text === '') return;
     const line = text.trim();
-    if (/[\n\r]/.test(line)) return;
+    if (text.length > maxLook || text === '' || /[\n\r]/.test(line)) return;
     const isPath = [...readingsOf(line)].some(looksLikePath);
     if (isPath) this.paths.push(text);
     if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
@@ -152,36 +117,33 @@ class ArgumentReader implements Naming {
   }
 }
 
-/** Names of paths, URLs and commands hold for everything below them; content is content only where it is named so. */
-const inherited = (above: ArgumentKind | null): ArgumentKind | null => (above === 'content' ? null : above);
-
 const isWord = (item: unknown): boolean =>
   typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean';
 
+/** What may hold the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+const restNames = new Set<unknown>(['args', 'argv', 'arguments']);
+
 /** A command in one argument and the rest of its words beside it: in a list, or as the rest of the line. */
-function restOfCommand(
-  entries: readonly (readonly [unknown, unknown])[],
+function splitCommand(
+  entries: Entries,
   declared: Declared | null,
-): { name: unknown; others: unknown; command: NamedCommand } | null {
-  const declaredKind = (name: unknown) => declared?.below.get(String(name))?.kind;
-  const others = entries.find(
+): { readonly names: readonly unknown[]; readonly command: NamedCommand } | null {
+  const kindOf = (name: unknown) => declared?.below.get(String(name))?.kind;
+  const rest = entries.find(
     ([name, value]) =>
-      restNames.has(String(name)) &&
-      declaredKind(name) === undefined &&
+      restNames.has(name) &&
+      kindOf(name) === undefined &&
       (typeof value === 'string' || (Array.isArray(value) && value.every(isWord))),
   );
-  if (!others) return null;
   const first = entries.find(
     ([name, value]) =>
-      typeof name === 'string' &&
       typeof value === 'string' &&
-      (declaredKind(name) ?? kindOfName(name)) === 'command',
+      typeof name === 'string' &&
+      (kindOf(name) ?? kindOfName(name)) === 'command',
   );
-  if (!first) return null;
-  const line = first[1] as string;
-  const command =
-    typeof others[1] === 'string'
-      ? { line: `${line} ${others[1]}`, words: [] }
-      : { line, words: (others[1] as unknown[]).map(String) };
-  return { name: first[0], others: others[0], command };
+  if (!rest || !first) return null;
+  const isLine = typeof rest[1] === 'string';
+  const line = isLine ? `${first[1]} ${rest[1]}` : String(first[1]);
+  const words = isLine ? [] : (rest[1] as unknown[]).map(String);
+  return { names: [first[0], rest[0]], command: { line, words } };
 }

@@ -1,7 +1,8 @@
 // Whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
+import { remembered } from '../remembered.ts';
+import { climbs, type FileName, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
 import { wildcards } from './shell.ts';
 import { filePathOf, isFileUrl } from './url.ts';
 
@@ -13,7 +14,7 @@ export const maxListed = 10_000;
 /** Words of one call that are looked up among the files. */
 export const maxLookups = 10_000;
 
-/** What the shell and its programs may always name: nothing is kept or told there. */
+/** Names that leave no sandbox: nothing is kept there. */
 const harmless = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
 export const isHarmless = (path: string): boolean => harmless.has(path);
 
@@ -22,8 +23,8 @@ export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
   readonly #files: Files | null;
-  /** Canonical forms of the folders that words are taken from. */
-  readonly #starts = new Map<string, string>();
+  /** The canonical form of a folder that words are taken from. */
+  readonly #start = remembered(maxLookups, (cwd: string) => this.canonical(cwd, '/'));
   #lookups = 0;
 
   constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
@@ -41,15 +42,16 @@ export class Boundaries {
 
   /** Whether a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
   leaves(text: string, cwd: string): boolean {
-    for (const reading of readingsOf(text)) {
-      if (reading.includes('\0')) return true;
+    return [...readingsOf(text)].some((reading) => {
       const bare = reading.trim();
-      if (this.#outside(reading, cwd) || (bare !== reading && this.#outside(bare, cwd))) return true;
       // On some systems a backslash parts folders too.
-      if (bare.includes('\\') && this.#outside(bare.replaceAll('\\', '/'), cwd)) return true;
-      if (isFileUrl(bare) && this.leaves(filePathOf(bare), cwd)) return true;
-    }
-    return false;
+      const paths = new Set([reading, bare, bare.replaceAll('\\', '/')]);
+      return (
+        reading.includes('\0') ||
+        [...paths].some((path) => this.#pathLeaves(path, cwd)) ||
+        (isFileUrl(bare) && this.leaves(filePathOf(bare), cwd))
+      );
+    });
   }
 
   /**
@@ -59,16 +61,14 @@ export class Boundaries {
   wordLeaves(word: string, cwd: string, tilde: boolean): boolean {
     if (isHarmless(word)) return false;
     if (isFileUrl(word)) return this.leaves(filePathOf(word), cwd);
-    for (const reading of readingsOf(word)) {
-      if (reading.startsWith('/') || (tilde && reading.startsWith('~')) || climbs(reading)) {
-        if (this.#outside(reading, cwd)) return true;
-      } else if (this.#nameLeaves(reading, cwd)) return true;
-    }
-    return false;
+    return [...readingsOf(word)].some((reading) => {
+      const isPath = reading[0] === '/' || (tilde && reading[0] === '~') || climbs(reading);
+      return isPath ? this.#pathLeaves(reading, cwd) : this.#nameLeaves(reading, cwd);
+    });
   }
 
   /** Whether a path is in none of the folders, or in an excluded one. */
-  #outside(path: string, cwd: string): boolean {
+  #pathLeaves(path: string, cwd: string): boolean {
     if (this.#isOut(this.canonical(path, cwd))) return true;
     if (this.#files === null || !climbs(path) || /^[~$]/.test(path)) return false;
     // Many programs resolve `..` by text before they follow links.
@@ -98,81 +98,74 @@ export class Boundaries {
     if (!files) return word.includes('/') && this.#isExcluded(byText);
     if (++this.#lookups > maxLookups) return true;
     const canonical = files.canonical(`${start}/${word}`, start);
-    if (canonical !== byText) return this.#isOut(canonical);
     if (!this.#isOut(canonical)) return false;
-    return (word.includes('/') && this.#isExcluded(canonical)) || files.exists(canonical);
+    return (
+      canonical !== byText || (word.includes('/') && this.#isExcluded(canonical)) || files.exists(canonical)
+    );
   }
 
-  #start(cwd: string): string {
-    let start = this.#starts.get(cwd);
-    if (start === undefined) {
-      start = this.canonical(cwd, '/');
-      this.#starts.set(cwd, start);
-    }
-    return start;
-  }
-
-  /** Whether a match of a glob may leave: by its literal start, a part that begins with a dot, the names that match. */
+  /**
+   * Whether a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
+   * matches. These are the names of excluded folders, and of files.
+   */
   globLeaves(glob: string, cwd: string): boolean {
     const parts = glob.split('/').filter((part) => part !== '' && part !== '.');
     if (parts.some((part) => part.startsWith('.'))) return true;
     const steps = parts.map(stepOf);
-    const first = steps.findIndex(({ wild }) => wild);
+    const first = steps.findIndex(({ isWild }) => isWild);
     if (first < 0) return false;
     const fixed = parts.slice(0, first).join('/');
     const start = this.#start(cwd);
     const rooted = glob.startsWith('/');
     const folder = this.canonical(`${rooted ? '' : start}/${fixed}`, start);
     const linked = !rooted && folder !== lexicalPath(`${start}/${fixed}`);
-    if (this.#isExcluded(folder) || ((rooted || linked) && this.#isOut(folder))) return true;
-    const rest = steps.slice(first);
-    if (this.#mayReachExcluded(folder, rest)) return true;
-    return this.#files !== null && this.#matchesLeave(this.#files, folder, rest);
+    return (
+      this.#isExcluded(folder) ||
+      ((rooted || linked) && this.#isOut(folder)) ||
+      this.#matchesLeave(folder, steps.slice(first))
+    );
   }
 
-  /** Whether, by text, the glob could name an excluded folder or something in it. */
-  #mayReachExcluded(folder: string, steps: readonly GlobStep[]): boolean {
-    const from = this.#name(folder);
-    return this.#notWithin.some((excluded) => {
-      if (!liesWithin(excluded, from)) return false;
-      const names = excluded.slice(from === '/' ? 1 : from.length + 1).split('/');
-      return names.length <= steps.length && names.every((name, i) => steps[i]?.matches(name));
-    });
-  }
-
-  /** Follows a glob through the files. More names than can be looked at leave. */
-  #matchesLeave(files: Files, start: string, steps: readonly GlobStep[]): boolean {
+  /** Follows a glob through folders. More names than can be looked at leave. */
+  #matchesLeave(start: string, steps: readonly GlobStep[]): boolean {
     let folders = [start];
-    let listed = 0;
-    let looked = 0;
+    const counts = { listed: 0, lookups: 0 };
     for (const [i, step] of steps.entries()) {
-      const last = i === steps.length - 1;
-      const paths: string[] = [];
+      const isLast = i === steps.length - 1;
+      const paths = new Set<string>();
       for (const folder of folders) {
-        const names = step.wild
-          ? files.list(folder, maxListed - listed)
-          : [{ name: step.text, isLink: true }];
+        const names = this.#namesIn(folder, step, maxListed - counts.listed);
         if (names === null) return true;
-        listed += names.length;
-        for (const { name, isLink } of names) {
-          if (!step.matches(name)) continue;
+        counts.listed += names.length;
+        for (const { name, isLink } of names.filter(({ name }) => step.matches(name))) {
+          if ((isLink || !isLast) && ++counts.lookups > maxMatches) return true;
           const path = lexicalPath(`${folder}/${name}`);
-          if ((isLink || !last) && ++looked > maxMatches) return true;
-          if (!step.wild && !files.exists(path)) continue;
-          const canonical = isLink ? files.canonical(path, folder) : path;
-          if (last && this.#isOut(canonical)) return true;
-          paths.push(canonical);
+          const canonical = isLink ? this.canonical(path, folder) : path;
+          if (this.#isExcluded(canonical) || (isLast && this.#isOut(canonical))) return true;
+          paths.add(canonical);
         }
       }
-      folders = paths;
+      folders = [...paths];
     }
     return false;
+  }
+
+  /** Names in a folder that a step may match: those of files, and of the ways to excluded folders. */
+  #namesIn(folder: string, { text, isWild }: GlobStep, max: number): readonly FileName[] | null {
+    const from = folder === '/' ? '/' : `${this.#name(folder)}/`;
+    const ways = this.#notWithin.filter((excluded) => excluded.startsWith(from));
+    const excluded = ways.map((way) => ({ name: way.slice(from.length).split('/')[0] ?? '', isLink: false }));
+    const files = this.#files;
+    if (!files) return excluded;
+    const isThere = isWild || files.exists(lexicalPath(`${folder}/${text}`));
+    const names = isWild ? files.list(folder, max) : isThere ? [{ name: text, isLink: true }] : [];
+    return names && [...excluded, ...names];
   }
 }
 
 interface GlobStep {
   readonly text: string;
-  readonly wild: boolean;
+  readonly isWild: boolean;
   matches(name: string): boolean;
 }
 
@@ -181,9 +174,9 @@ function stepOf(part: string): GlobStep {
   const star = wildcards['*'];
   const marked = part.replace(new RegExp(`${wildcards['[']}.*`, 's'), star);
   if (!marked.includes(star) && !marked.includes(wildcards['?']))
-    return { text: part, wild: false, matches: (name) => name === part };
+    return { text: part, isWild: false, matches: (name) => name === part };
   const pattern = marked.replace(/[*?[]/g, '[$&]').replaceAll(star, '*').replaceAll(wildcards['?'], '?');
   const fits = compileGlob(pattern);
   // A wildcard at the start does not match a dot there.
-  return { text: part, wild: true, matches: (name) => name[0] !== '.' && fits(name) };
+  return { text: part, isWild: true, matches: (name) => name[0] !== '.' && fits(name) };
 }

@@ -57,68 +57,59 @@ class CommandJudge {
     const profile = this.#rules.profileOf(name);
     const roles = readWords(profile ?? withoutProfile, words, depth === 0 && first.text === name);
     if (roles === null) return true;
-    const own = words.slice(0, roles.length);
     const texts = words.map(({ text }) => text);
-    if (hidesCommand(texts, roles, name, profile)) return true;
-    const isAllowed = (i: number): boolean => i === 0 && isListed;
-    if (own.some((word, i) => !isAllowed(i) && this.#wordLeaves(word, roles[i] as ReadWord))) return true;
     const rest = words.slice(roles.length);
-    // Watch gives the words to a shell.
-    if (name === 'watch' && !arePlain(rest.map(({ text }) => text))) return true;
-    return this.leaves(rest, false, depth + 1);
-  }
-
-  #wordLeaves(word: ShellWord, { kind, value }: ReadWord): boolean {
-    spend(this.#budget, 1 + (word.text.length >> 2));
-    if (kind === 'text' && word.glob === null) return false;
-    if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
-    if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
     return (
-      this.#pathLeaves(word, kind, value) || (kind !== 'text' && this.#hostLeaves(word.text, kind, value))
+      hidesCommand(texts, roles, name, profile) ||
+      roles.some((role, i) => !(isListed && i === 0) && this.#wordLeaves(words[i] as ShellWord, role)) ||
+      // Watch gives the words to a shell.
+      (name === 'watch' && !arePlain(texts.slice(roles.length))) ||
+      this.leaves(rest, false, depth + 1)
     );
   }
 
-  #pathLeaves(word: ShellWord, kind: ReadWord['kind'], value: string): boolean {
-    const { boundaries, cwds } = this.#rules;
+  #wordLeaves(word: ShellWord, role: ReadWord): boolean {
+    spend(this.#budget, 1 + (word.text.length >> 2));
+    const { kind, value } = role;
+    if (kind === 'text' && word.glob === null) return false;
+    if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
+    if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
     // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
-    if (kind === 'host' && (/^[^/]*[{[]/.test(value) || (isFileUrl(value) && /[{[]/.test(value))))
+    if (kind === 'host' && /[{[]/.test(isFileUrl(value) ? value : (value.split('/', 1)[0] ?? '')))
       return true;
-    if (boundaries === null) return false;
-    const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
-    return cwds.some((cwd) => {
-      if (word.glob !== null && boundaries.globLeaves(word.glob, cwd)) return true;
-      if (isPath && !isHarmless(value) && boundaries.leaves(value, cwd)) return true;
-      if (boundaries.wordLeaves(word.text, cwd, false)) return true;
-      for (const part of partsOf(word.text)) {
-        if (part === null) return true;
-        spend(this.#budget, 4);
-        if (boundaries.wordLeaves(part, cwd, true)) return true;
-      }
-      return false;
-    });
+    return this.#pathLeaves(word, role) || (kind !== 'text' && this.#hostLeaves(word.text, role));
   }
 
-  #hostLeaves(text: string, kind: ReadWord['kind'], value: string): boolean {
+  #pathLeaves({ text, glob }: ShellWord, { kind, value }: ReadWord): boolean {
+    const { boundaries, cwds } = this.#rules;
+    if (boundaries === null) return false;
+    const isPath = (kind === 'path' || (kind === 'words' && !value.startsWith('-'))) && !isHarmless(value);
+    const parts = partsOf(text);
+    if (parts === null) return true;
+    spend(this.#budget, 4 * parts.length);
+    return cwds.some(
+      (cwd) =>
+        (glob !== null && boundaries.globLeaves(glob, cwd)) ||
+        (isPath && boundaries.leaves(value, cwd)) ||
+        boundaries.wordLeaves(text, cwd, false) ||
+        parts.some((part) => boundaries.wordLeaves(part, cwd, true)),
+    );
+  }
+
+  #hostLeaves(text: string, { kind, value }: ReadWord): boolean {
     const { refusesHost } = this.#rules;
     if (refusesHost === null) return false;
-    const hosts = new Set<string>();
-    if (text.includes(':')) {
-      spend(this.#budget, workOfHost + text.length);
-      for (const host of hostsInText(text)) hosts.add(host);
-    }
-    const colon = value.indexOf(':');
-    const isRemote =
-      kind === 'remote' ||
-      (kind === 'ref' &&
-        /[.@]/.test(value.slice(0, Math.max(colon, 0))) &&
-        !value.startsWith('refs/', colon + 1));
+    if (text.includes(':')) spend(this.#budget, workOfHost + text.length);
+    const hosts = new Set(hostsInText(text));
     if (kind === 'host') for (const host of hostsOfUrl(value)) hosts.add(host);
-    else if (isRemote && !value.includes('://')) {
-      const host = hostOfRemote(value);
-      if (host !== null) hosts.add(host);
-    }
+    const [start = '', ...rest] = value.split(':', 2);
+    // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
+    const hasHost = rest.length > 0 && /[.@]/.test(start) && !rest[0]?.startsWith('refs/');
+    const isRemote = kind === 'remote' || (kind === 'ref' && hasHost);
+    const host = isRemote && !value.includes('://') ? hostOfRemote(value) : null;
+    if (host !== null) hosts.add(host);
     spend(this.#budget, hosts.size * workOfHost);
-    return [...hosts].some((host) => refusesHost(host));
+    return [...hosts].some((one) => refusesHost(one));
   }
 }
 
@@ -130,30 +121,24 @@ const addressOfUrl =
   /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
 
 /** The text behind `=`, `@` and the letters of short options in a word; null if there is too much of it. */
-function* partsOf(word: string): Iterable<string | null> {
-  let count = 0;
-  for (let i = 0; i < word.length - 1; i++) {
-    if (word[i] !== '=' && word[i] !== '@') continue;
-    if (++count > maxParts) {
-      yield null;
-      return;
-    }
-    const part = word.slice(i + 1);
-    yield part;
-    // `a=<file` and `a=~/x:~/y` are read as files too, and so is each of `a=@x,y`.
-    if (part[0] === '<') yield part.slice(1);
-    if (word[i] === '@' && word[i - 1] === '=') yield* part.split(/[,;]/).slice(0, maxParts);
-    // The address in a URL is no list of paths.
-    if (word[i] === '=') yield* part.replace(addressOfUrl, '').split(':').slice(1, maxParts);
-  }
-  // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
-  if (/^(?:[A-Z_]|npm_)\w*=/.test(word)) {
-    for (const piece of word.slice(word.indexOf('=') + 1).split(/[\s"']+/, maxParts)) {
-      yield piece;
-      yield* partsOf(piece);
-    }
-  }
+function partsOf(word: string): readonly string[] | null {
   const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;
-  for (let i = 2; i <= Math.min(letters, maxParts) && i < word.length; i++) yield word.slice(i);
-  if (letters > maxParts) yield null;
+  if (letters > maxParts || word.split(/[=@]/, maxParts + 2).length > maxParts + 1) return null;
+  const marks = [...word.matchAll(/[=@](?=.)/gs)];
+  const parts = marks.flatMap(({ 0: mark, index }) => {
+    const part = word.slice(index + 1);
+    // `a=<file` and `a=~/x:~/y` are read as files too, and so is each of `a=@x,y`. An address in a URL is no list.
+    const file = part[0] === '<' ? [part.slice(1)] : [];
+    if (mark === '=') return [part, ...file, ...part.replace(addressOfUrl, '').split(':', maxParts).slice(1)];
+    return [part, ...file, ...(word[index - 1] === '=' ? part.split(/[,;]/, maxParts) : [])];
+  });
+  for (let i = 2; i <= letters && i < word.length; i++) parts.push(word.slice(i));
+  // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
+  if (!/^(?:[A-Z_]|npm_)\w*=/.test(word)) return parts;
+  for (const piece of word.slice(word.indexOf('=') + 1).split(/[\s"']+/, maxParts)) {
+    const below = partsOf(piece);
+    if (below === null) return null;
+    parts.push(piece, ...below);
+  }
+  return parts;
 }

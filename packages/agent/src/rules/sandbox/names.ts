@@ -1,6 +1,8 @@
-// What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
+// What an argument holds, by its name or its declaration: content, a path, a URL, a command, or whatever its text looks
+// like.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
+import { remembered } from '../remembered.ts';
 import { type ArgumentKind, lastWords, type Named, wholes } from './profiles/arguments.ts';
 
 export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
@@ -19,60 +21,33 @@ export interface Declared {
 const kindIn = (kinds: Named, name: string): ArgumentKind | null =>
   kinds.find(([, names]) => names.test(name))?.[0] ?? null;
 
-const maxCachedNames = 2_000;
-const cache = new Map<string, ArgumentKind | null>();
-
-/** The kind a name tells; null when its text must be looked at. Case, `_` and `-` do not count. */
-export function kindOfName(name: string): ArgumentKind | null {
+/** The kind that a name implies; null when its text must be looked at. Case, `_` and `-` do not count. */
+export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
   if (name.length > 100) return null;
-  let kind = cache.get(name);
-  if (kind === undefined) {
-    kind = readName(name);
-    if (cache.size >= maxCachedNames) cache.clear();
-    cache.set(name, kind);
-  }
-  return kind;
-}
-
-function readName(name: string): ArgumentKind | null {
   const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/);
   const last = words.length > 1 ? foldCase(words.at(-1) ?? '') : '';
   return kindIn(wholes, foldCase(name.replace(/[_\-. ]/g, ''))) ?? kindIn(lastWords, last);
-}
+});
 
-/** The declarations for each tool, read once. An exact name wins over globs, later ones over earlier ones. */
+/** The declarations for each tool. An exact name wins over globs, later ones over earlier ones. */
 export function compileDeclarations(tools: ToolArguments = {}): (tool: string) => Declared | null {
-  const entries = Object.entries(tools);
-  if (entries.length === 0) return () => null;
-  const globs = entries.map(([tool, kinds]) => ({ tool, kinds, matches: compileGlob(tool) }));
-  const known = new Map<string, Declared | null>();
-  return (tool) => {
-    let declared = known.get(tool);
-    if (declared === undefined) {
-      const matching = globs.filter((one) => one.tool !== tool && one.matches(tool));
-      const exact = globs.filter((one) => one.tool === tool);
-      declared = treeOf([...matching, ...exact].flatMap(({ kinds }) => Object.entries(kinds)));
-      if (known.size >= 1000) known.clear();
-      known.set(tool, declared);
-    }
-    return declared;
-  };
+  const globs = Object.entries(tools).map(([name, kinds]) => ({ name, kinds, matches: compileGlob(name) }));
+  return remembered(1_000, (tool) => {
+    const matching = globs.filter(({ name, matches }) => name !== tool && matches(tool));
+    const exact = globs.filter(({ name }) => name === tool);
+    const declared: Declared = { below: new Map() };
+    for (const { kinds } of [...matching, ...exact])
+      for (const [path, kind] of Object.entries(kinds)) nodeAt(declared, path.split('.')).kind = kind;
+    return declared.below.size === 0 ? null : declared;
+  });
 }
 
-function treeOf(entries: readonly (readonly [string, ArgumentKind])[]): Declared | null {
-  if (entries.length === 0) return null;
-  const root: Declared = { below: new Map() };
-  for (const [path, kind] of entries) {
-    let node = root;
-    for (const step of path.split('.')) {
-      let next = node.below.get(step);
-      if (!next) {
-        next = { below: new Map() };
-        node.below.set(step, next);
-      }
-      node = next;
-    }
-    node.kind = kind;
+function nodeAt(root: Declared, steps: readonly string[]): Declared {
+  let node = root;
+  for (const step of steps) {
+    const next = node.below.get(step) ?? { below: new Map() };
+    node.below.set(step, next);
+    node = next;
   }
-  return root;
+  return node;
 }

@@ -4,9 +4,9 @@ import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileGlob } from '../evaluate/glob.ts';
-import { fault, no, type OperatorResult, yes } from '../evaluate/operator.ts';
+import { fault, no, yes } from '../evaluate/operator.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type Naming, readArguments } from './arguments.ts';
+import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
@@ -30,11 +30,8 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
-    let naming = namings.get(view);
-    if (!naming) {
-      naming = readArguments(view.call, declarations(view.call.tool), view.budget);
-      namings.set(view, naming);
-    }
+    const naming = namings.get(view) ?? new Naming(view.call, declarations(view.call.tool), view.budget);
+    namings.set(view, naming);
     return naming;
   };
   return (rule) => compileSandbox(rule, namingOf, options);
@@ -47,12 +44,12 @@ function compileSandbox(
   { files, windows, commandProfiles = {} }: SandboxOptions,
 ): Predicate {
   const commands = rule.commands && new Set(rule.commands);
-  const refusesHost = compileHosts(rule.domains, rule.notDomains);
+  const hostTest = compileHosts(rule.domains, rule.notDomains);
   const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
   // Links change; text alone does not.
   const fixed = files === null ? boundariesOf() : null;
-  const everyTool = rule.tools.every((tool) => tool === '*');
-  return (view): OperatorResult => {
+  const isForEveryTool = rule.tools.every((tool) => tool === '*');
+  return (view) => {
     const { budget, call } = view;
     const naming = namingOf(view);
     if (naming.tooMuch) return yes;
@@ -60,85 +57,64 @@ function compileSandbox(
     const boundaries = fixed ?? boundariesOf();
     const start = call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/';
     const cwds = foldersOf(naming, boundaries, start);
-    if (boundaries && pathsLeave(naming, boundaries, start, cwds, budget)) return yes;
+    const isNothingNamed = naming.commands.length + naming.paths.length + naming.urls.length === 0;
     // Commands work in the call's folder; a call that names no path may do so, too.
     const isInFolder =
       naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
-    if (boundaries && call.cwd && isInFolder && boundaries.leaves(call.cwd, start)) return yes;
-    const rules: CommandRules = {
-      commands,
-      boundaries,
-      refusesHost: refusesHost && ((host) => refusesHost(host, budget)),
-      cwds,
-      windows,
-      profileOf: (name) => profileOf(name, commandProfiles),
-    };
-    if (naming.commands.some((command) => commandLeaves(rules, command, budget))) return yes;
-    const unknown = naming.commands.length + naming.paths.length + naming.urls.length === 0;
-    if (commands && unknown && !everyTool) return yes;
-    return refusesHost && hostsLeave(naming, refusesHost, boundaries !== null, budget) ? yes : no;
+    const refusesHost = hostTest && ((host: string) => hostTest(host, budget));
+    const profile = (name: string) => profileOf(name, commandProfiles);
+    const rules: CommandRules = { commands, boundaries, refusesHost, cwds, windows, profileOf: profile };
+    const isOutside =
+      (boundaries !== null && pathsLeave(naming, boundaries, start, cwds, budget)) ||
+      (boundaries !== null && isInFolder && call.cwd && boundaries.leaves(call.cwd, start)) ||
+      naming.commands.some((command) => commandLeaves(rules, command, budget)) ||
+      (commands !== null && isNothingNamed && !isForEveryTool) ||
+      (refusesHost !== null && hostsOf(naming, boundaries !== null, budget).some(refusesHost));
+    return isOutside ? yes : no;
   };
 }
 
 /** The folders a command may run in. An argument that nobody declared may name one, or mean nothing to the tool. */
 function foldersOf(naming: Naming, boundaries: Boundaries | null, start: string): readonly string[] {
   if (!boundaries || naming.folders.length === 0) return [start];
-  const named = naming.folders.map((folder) => boundaries.canonical(folder, start));
-  return naming.foldersDeclared ? named : [start, ...named];
+  const folders = naming.folders.map((folder) => boundaries.canonical(folder, start));
+  return naming.foldersDeclared ? folders : [start, ...folders];
 }
 
-function pathsLeave(
+const pathsLeave = (
   { paths, folders }: Naming,
   boundaries: Boundaries,
   start: string,
   cwds: readonly string[],
   budget: Budget,
-): boolean {
-  for (const path of paths) {
+): boolean =>
+  paths.some((path) => {
     spend(budget, 8 + (path.length >> 2));
-    const from = folders.includes(path) ? [start] : cwds;
-    if (from.some((cwd) => boundaries.leaves(path, cwd))) return true;
-  }
-  return false;
-}
+    return (folders.includes(path) ? [start] : cwds).some((cwd) => boundaries.leaves(path, cwd));
+  });
 
 /** @param pathsJudged `file:` URLs were judged as paths: no host is missing in them */
-function hostsLeave(
-  { urls, texts }: Naming,
-  refuses: (host: string, budget: Budget) => boolean,
-  pathsJudged: boolean,
-  budget: Budget,
-): boolean {
-  for (const text of urls) {
-    spend(budget, workOfHosts(text));
-    const hosts = pathsJudged && isFileUrl(text.trim()) ? hostsInText(text) : hostsOfUrl(text);
-    for (const host of hosts) if (refuses(host, budget)) return true;
-  }
-  for (const text of texts) {
-    spend(budget, text.length >> 2);
-    if (!text.includes(':')) continue;
-    spend(budget, workOfHosts(text));
-    for (const host of hostsInText(text)) if (refuses(host, budget)) return true;
-  }
-  return false;
+function hostsOf({ urls, texts }: Naming, pathsJudged: boolean, budget: Budget): readonly string[] {
+  for (const text of [...urls, ...texts]) spend(budget, workOfHosts(text));
+  const isPath = (text: string): boolean => pathsJudged && isFileUrl(text.trim());
+  return [
+    ...urls.flatMap((text) => [...(isPath(text) ? hostsInText(text) : hostsOfUrl(text))]),
+    ...texts.flatMap((text) => [...hostsInText(text)]),
+  ];
 }
 
-/** Whether a host is refused; null when the sandbox says nothing of hosts. */
+/** Whether a host is refused; null if the sandbox has no list of hosts. */
 function compileHosts(
   allowed: readonly string[] | null,
   denied: readonly string[],
 ): ((host: string, budget: Budget) => boolean) | null {
   if (!allowed && denied.length === 0) return null;
   const compile = (globs: readonly string[]) => globs.map((glob) => compileGlob(glob.toLowerCase()));
-  const inside = allowed && compile(allowed);
-  const outside = compile(denied);
+  const [inside, outside] = [compile(allowed ?? ['*']), compile(denied)];
   return (host, budget) => {
-    // A text that is no canonical URL.
-    if (host === '') return true;
-    spend(budget, (outside.length + (inside?.length ?? 0)) * (1 + (host.length >> 2)));
-    return (
-      outside.some((matches) => matches(host)) ||
-      (inside !== null && !inside.some((matches) => matches(host)))
-    );
+    spend(budget, (outside.length + inside.length) * (1 + (host.length >> 2)));
+    const isIn = (globs: typeof inside): boolean => globs.some((matches) => matches(host));
+    // The empty host stands for a text that is no canonical URL.
+    return host === '' || isIn(outside) || !isIn(inside);
   };
 }

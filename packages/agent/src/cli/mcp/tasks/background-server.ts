@@ -1,21 +1,15 @@
 // A server for the calls of tasks that an earlier process left: begun when a call runs, and ended after the last one.
 import type { Timer } from '../../../clock.ts';
-import { EraBridge } from '../bridge.ts';
-import { fieldsOf } from '../fields.ts';
+import { fieldsOf } from '../../../fields.ts';
 import type { Response } from '../message.ts';
+import { type OpenSession, openSession } from '../open-session.ts';
 import type { ProxyParts } from '../proxy-parts.ts';
-import { McpSession } from '../session.ts';
 import type { TaskRecord } from './record.ts';
 import type { TaskCall, TaskRunner } from './task-call.ts';
 
-interface Parts {
-  readonly session: McpSession;
-  readonly server: EraBridge;
-}
-
 export class BackgroundServer implements TaskRunner {
   readonly #proxy: ProxyParts;
-  #parts: Parts | null = null;
+  #parts: OpenSession | null = null;
   #running = 0;
   /** Runs while a server may keep calls open whose tools have asked. */
   #timer: Timer | null = null;
@@ -61,30 +55,16 @@ export class BackgroundServer implements TaskRunner {
     });
   }
 
-  #begin(): Parts {
-    const { guard, clock, hide, connect, eras, inputTimeout, pins, rounds, told } = this.#proxy;
-    const session: McpSession = new McpSession({
-      ...{ guard, clock, hide, rounds, told },
-      pins: pins?.session() ?? null,
+  #begin(): OpenSession {
+    return openSession(this.#proxy, {
       place: 'tasks',
       tasks: null,
+      isShared: true,
       toClient: () => {},
-    });
-    const server = new EraBridge(
-      { connect, clock, eras, inputTimeout, isShared: true },
-      {
-        message: (message, related) => session.fromServer(message, related),
-        introduced: (result) => session.introduced(result),
-        restarted: () => session.restarted(),
-        failed: (reason) => {
-          told(`the MCP server ${reason}`);
-          this.#parts = null;
-          session.close();
-        },
-        told,
+      failed: (_reason, session) => {
+        this.#parts = null;
+        session.close();
       },
-    );
-    session.attach(server);
-    return { session, server };
+    });
   }
 }

@@ -1,5 +1,5 @@
 // Questions of a task's tool to its client's user: `tasks/get` shows them, and `tasks/update` brings the answers.
-import { type Fields, fieldsOf, without } from '../fields.ts';
+import { type Fields, fieldsOf, without } from '../../../fields.ts';
 import type { Request } from '../message.ts';
 
 /** Questions of one round of a call. */

@@ -1,8 +1,8 @@
 // A task that this process goes on with: what is known about it, kept on disk before it counts.
 import type { Clock } from '../../../clock.ts';
+import type { Fields } from '../../../fields.ts';
 import type { CallRounds } from '../../../guard/call.ts';
 import { Serial } from '../../../serial.ts';
-import type { Fields } from '../fields.ts';
 import type { TaskFiles } from './files.ts';
 import { isAnswered, type TaskInput, withAnswers } from './input.ts';
 import type { TaskEnd, TaskRecord } from './record.ts';

@@ -1,8 +1,8 @@
 // A call that goes on without its client, as it is kept, and as the client reads it: the tasks extension of revision
 // 2026-07-28 (io.modelcontextprotocol/tasks).
 import { randomBytes } from 'node:crypto';
+import type { Fields } from '../../../fields.ts';
 import type { CallRounds, QuestionDenial } from '../../../guard/call.ts';
-import type { Fields } from '../fields.ts';
 import type { RpcError } from '../message.ts';
 import { isAnswered, pendingRequests, type TaskInput } from './input.ts';
 

@@ -1,6 +1,7 @@
 // Requests about tasks: those of a client, and the one that a task's call is for the server.
+
+import { type Fields, fieldsOf } from '../../../fields.ts';
 import { clientCapabilitiesKey, tasksKey, versionOf } from '../era.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
 import { codes, failureOf, type Message, type Request, type Response } from '../message.ts';
 import type { TaskRecord } from './record.ts';
 import type { TaskRunner } from './task-call.ts';

@@ -3,11 +3,11 @@
 import { isInputRequired } from '../../../adapters/mcp-result.ts';
 import { type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
+import { type Fields, fieldsOf } from '../../../fields.ts';
 import { NotStartedError } from '../../../guard/call.ts';
 import type { Guard } from '../../../guard/guard.ts';
 import { digestOf } from '../../../rounds/round-state.ts';
 import { clientCapabilitiesKey, tasksKey } from '../era.ts';
-import { type Fields, fieldsOf } from '../fields.ts';
 import { codes, failureOf, type Request, type Response } from '../message.ts';
 import { resultOf } from '../translation.ts';
 import type { TaskFiles } from './files.ts';

@@ -16,34 +16,25 @@ const fields: { readonly [name: string]: (value: unknown) => boolean } = {
   instead: isText,
   attached: isText,
   values: areTexts,
+  subcommands: isMapping,
 };
 
 /** The first thing that is wrong in profiles by program, with its place; null if they are sound. */
 export function profilesProblem(value: unknown): string | null {
   if (!isMapping(value)) return 'must be a mapping from programs to profiles';
-  let count = 0;
-  const problemIn = (profile: unknown, at: string, depth: number): string | null => {
+  const pending = Object.entries(value).map(([program, profile]) => ({ at: program, profile, depth: 0 }));
+  for (const { at, profile, depth } of pending) {
     if (!isMapping(profile)) return `${at} must be a profile`;
-    if (++count > maxProfiles) return `must not contain more than ${maxProfiles} profiles and subcommands`;
     if (depth > maxDepth) return `${at} is nested too deep`;
     for (const [name, content] of Object.entries(profile)) {
-      if (name === 'subcommands' && isMapping(content)) continue;
       if (!Object.hasOwn(fields, name)) return `${at}.${name} is no field of a profile`;
       if (!fields[name]?.(content))
         return `${at}.${name} has a wrong value; kinds are ${wordKinds.join(', ')}`;
     }
-    return problemsIn(isMapping(profile.subcommands) ? profile.subcommands : {}, at, depth + 1);
-  };
-  const problemsIn = (
-    mapping: Readonly<Record<string, unknown>>,
-    at: string,
-    depth: number,
-  ): string | null => {
-    for (const [name, profile] of Object.entries(mapping)) {
-      const problem = problemIn(profile, at === '' ? name : `${at}.${name}`, depth);
-      if (problem !== null) return problem;
-    }
-    return null;
-  };
-  return problemsIn(value, '', 0);
+    for (const [name, below] of Object.entries(profile.subcommands ?? {}))
+      pending.push({ at: `${at}.${name}`, profile: below, depth: depth + 1 });
+    if (pending.length > maxProfiles)
+      return `must not contain more than ${maxProfiles} profiles and subcommands`;
+  }
+  return null;
 }

@@ -1,4 +1,4 @@
-// Objects of the protocol, read member by member.
+// Objects from elsewhere, read member by member.
 export type Fields = { readonly [name: string]: unknown };
 
 export const fieldsOf = (value: unknown): Fields =>

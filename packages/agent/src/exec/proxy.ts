@@ -1,0 +1,136 @@
+// The only way to the network for a contained program: a proxy for HTTP and CONNECT outside, behind a socket that the
+// program's folder contains. It connects to allowed names only and resolves them itself.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { compileGlob } from '../rules/evaluate/glob.ts';
+
+/** Connections at once, for each program. */
+const maxConnections = 256;
+/** Milliseconds without a byte after which a connection ends. */
+const idleTimeout = 120_000;
+
+export interface DomainProxy {
+  /** A folder with the socket, for the program to read. */
+  readonly folder: string;
+  readonly socket: string;
+  close(): Promise<void>;
+}
+
+/** Whether a name is among globs, as `allows.domains` of a sandbox compares it. */
+export function domainTest(domains: readonly string[]): (host: string) => boolean {
+  const globs = domains.map((domain) => compileGlob(domain.toLowerCase()));
+  return (host) => {
+    const name = host.toLowerCase().replace(/\.$/, '');
+    return globs.some((matches) => matches(name));
+  };
+}
+
+export async function startProxy(domains: readonly string[]): Promise<DomainProxy> {
+  const isAllowed = domainTest(domains);
+  const folder = await mkdtemp(join(tmpdir(), 'reeve-exec-'));
+  const socket = join(folder, 'proxy');
+  const server = createServer((incoming, response) => forward(incoming, response, isAllowed));
+  server.maxConnections = maxConnections;
+  server.timeout = idleTimeout;
+  server.on('connect', (incoming, client) => tunnel(incoming, client, isAllowed));
+  const clients = new Set<Duplex>();
+  server.on('connection', (client) => {
+    clients.add(client);
+    client.on('close', () => clients.delete(client)).on('error', () => client.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject).listen(socket, resolve);
+  });
+  return {
+    folder,
+    socket,
+    async close() {
+      const closing = new Promise((resolve) => server.close(resolve));
+      for (const client of clients) client.destroy();
+      await closing;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const refusal = (host: string): string => `${host} is not among the domains of this program\n`;
+
+/** A request for `http://…`; the name in its address is the name that the server gets. */
+function forward(incoming: IncomingMessage, response: ServerResponse, isAllowed: (host: string) => boolean) {
+  const address = incoming.url ?? '';
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url?.protocol !== 'http:') {
+    response.writeHead(400).end('this proxy takes CONNECT and http:// addresses\n');
+    return;
+  }
+  if (!isAllowed(url.hostname)) {
+    response.writeHead(403).end(refusal(url.hostname));
+    return;
+  }
+  const { 'proxy-connection': _, 'proxy-authorization': __, ...headers } = incoming.headers;
+  const { method } = incoming;
+  const outgoing = request(url, { method, headers: { ...headers, host: url.host } }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  outgoing.on('error', (failure) => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502).end(`${failure.message}\n`);
+  });
+  response.on('close', () => outgoing.destroy());
+  incoming.pipe(outgoing);
+}
+
+/** A connection for TLS and whatever else a program speaks to an allowed name. */
+function tunnel(incoming: IncomingMessage, client: Duplex, isAllowed: (host: string) => boolean): void {
+  const [, host = '', port] = /^\[?([^\s[\]]+)\]?:(\d{1,5})$/.exec(incoming.url ?? '') ?? [];
+  if (!isAllowed(host) || Number(port) > 65_535) {
+    client.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${refusal(host)}`);
+    return;
+  }
+  const server = connect({ host, port: Number(port), timeout: idleTimeout }, () => {
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    server.pipe(client).pipe(server);
+  });
+  server.on('timeout', () => server.destroy());
+  server.on('error', () => client.destroy()).on('close', () => client.destroy());
+  client.on('error', () => server.destroy()).on('close', () => server.destroy());
+}
+
+/** The port within the isolation, which has a loopback device of its own. */
+const relayPort = 3128;
+const relayAddress = `http://127.0.0.1:${relayPort}`;
+/** Variables in which programs find their proxy. */
+export const proxyVariables = {
+  ...{
+    http_proxy: relayAddress,
+    https_proxy: relayAddress,
+    HTTP_PROXY: relayAddress,
+    HTTPS_PROXY: relayAddress,
+  },
+  NODE_USE_ENV_PROXY: '1',
+};
+/**
+ * A script for Node within the isolation: it passes connections from the loopback device on to the socket, and runs the
+ * program. Arguments: the socket, then the program and its words.
+ */
+export const relayScript = `
+const { connect, createServer } = require('node:net');
+const [socket, program, ...words] = process.argv.slice(1);
+const relay = createServer((inner) => {
+  const outer = connect(socket);
+  inner.pipe(outer).pipe(inner);
+  const end = () => { inner.destroy(); outer.destroy(); };
+  inner.on('error', end).on('close', end);
+  outer.on('error', end).on('close', end);
+});
+relay.listen(${relayPort}, '127.0.0.1', () => {
+  const child = require('node:child_process').spawn(program, words, { stdio: 'inherit' });
+  child.on('error', (failure) => { process.stderr.write(failure.message + '\\n'); process.exit(127); });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + require('node:os').constants.signals[signal]));
+});
+`;
