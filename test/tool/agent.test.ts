@@ -77,7 +77,7 @@ async function proxy(tools: readonly object[], over: Partial<ToolPinOptions> = {
     localPins: [],
     pinFile: join(folder, 'files.json'),
     clock: new ManualClock(),
-    told: (text) => told.push(text),
+    writeLog: (text) => told.push(text),
     onChange: () => session?.session.toolsChanged(),
     ...over,
   });

@@ -14,10 +14,10 @@ interface TaskPlan {
   readonly label: string;
   readonly listen: ListenAddress | null;
   readonly guard: Guard;
-  readonly told: (text: string) => void;
+  readonly writeLog: (text: string) => void;
 }
 
-export function proxyTasks({ plan, label, listen, guard, told }: TaskPlan): ProxyTasks {
+export function proxyTasks({ plan, label, listen, guard, writeLog }: TaskPlan): ProxyTasks {
   const { hub, state } = plan;
   const files = new TaskFiles(join(state, 'tasks', digest(label)), systemClock);
   const scope = digest(JSON.stringify(hub ? [hub.url, hub.agentId] : []));

@@ -42,7 +42,7 @@ export interface ToolPinOptions {
   readonly pinFile: string | null;
   readonly clock: Clock;
   /** For people. */
-  readonly told: (text: string) => void;
+  readonly writeLog: (text: string) => void;
   /** Called when another decision or mode is in force. */
   readonly onChange: () => void;
   /** Called with every listing, for whoever keeps it. */
@@ -138,7 +138,7 @@ export class ToolPins {
       const text = `the tool ${JSON.stringify(name.slice(0, 128))} is not listed: ${problemTexts[problem]}`;
       if (this.#announced.has(text) || this.#announced.size >= 1000) continue;
       this.#announced.add(text);
-      this.#options.told(text);
+      this.#options.writeLog(text);
     }
   }
 
@@ -150,7 +150,7 @@ export class ToolPins {
     } catch (failure) {
       if (signal.aborted) return;
       if (isRouteMissing(failure)) this.#hasRoutes = false;
-      this.#options.told(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`);
+      this.#options.writeLog(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`);
     }
   }
 

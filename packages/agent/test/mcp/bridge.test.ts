@@ -56,7 +56,7 @@ class Bridged {
         introduced: () => {},
         restarted: () => {},
         failed: () => {},
-        told: () => {},
+        writeLog: () => {},
       },
     );
   }

@@ -117,7 +117,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
     async (revision) => {
       const example = await exampleOf(revision);
       const folder = await mkdtemp(join(tmpdir(), 'reeve-mcp-conformance-'));
-      const told = (): void => {};
+      const writeLog = (): void => {};
       const files = new TaskFiles(folder, systemClock);
       const listener = new McpListener(
         {

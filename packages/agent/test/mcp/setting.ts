@@ -91,7 +91,7 @@ export class Setting {
       rounds: memoryRounds(this.clock),
       place: 'test',
       tasks: null,
-      told: (text) => this.told.push(text),
+      writeLog: (text) => this.told.push(text),
       toClient: (message) => this.got.push(JSON.parse(textOf(message))),
     });
     this.server = new McpServer(
@@ -120,7 +120,7 @@ export class Setting {
         message: (message) => this.session.fromServer(message),
         restarted: () => this.session.restarted(),
         failed: (reason) => this.told.push(`failed: ${reason}`),
-        told: (text) => this.told.push(text),
+        writeLog: (text) => this.told.push(text),
       },
     );
     this.session.attach(this.server);

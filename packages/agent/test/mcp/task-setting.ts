@@ -124,7 +124,7 @@ export class TaskProxy {
     const parts = {
       ...plainParts(guard, clock),
       ...{ tasks, rounds, connect: server.connect },
-      told: (text: string) => void proxy.told.push(text),
+      writeLog: (text: string) => void proxy.told.push(text),
     };
     if (way === 'HTTP') {
       const listener = new McpListener(parts, { host: '127.0.0.1', port: 0, token });

@@ -125,7 +125,7 @@ export class EraBridge {
       failed: (reason) => {
         if (server === this.#server) this.#failed(reason);
       },
-      told: (text) => this.#events.told(text),
+      writeLog: (text) => this.#events.writeLog(text),
     });
     return server;
   }

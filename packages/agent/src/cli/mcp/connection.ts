@@ -34,7 +34,7 @@ export interface ServerEvents {
   /** The server ended before it ever answered; it is not started again. */
   failed(reason: string): void;
   /** For people. */
-  told(text: string): void;
+  writeLog(text: string): void;
 }
 
 const firstWait = 100;
@@ -151,7 +151,7 @@ export class McpServer {
     }
     const lasted = this.#clock.monotonic() - this.#startedAt;
     if (lasted >= longEnough) this.#wait = firstWait;
-    this.#events.told(`the MCP server ${reason}; restarting it`);
+    this.#events.writeLog(`the MCP server ${reason}; restarting it`);
     this.#timer = this.#clock.after(this.#wait, () => this.#restart(), true);
     this.#wait = Math.min(longestWait, this.#wait * 2);
   }
@@ -167,7 +167,7 @@ export class McpServer {
 
   #replayed({ error }: Response): void {
     if (error) {
-      this.#events.told(`the restarted MCP server refuses the session: ${error.message}`);
+      this.#events.writeLog(`the restarted MCP server refuses the session: ${error.message}`);
       return;
     }
     this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });

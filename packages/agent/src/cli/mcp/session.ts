@@ -49,7 +49,7 @@ export interface SessionOptions {
   /** Told whenever no request of the client is under way any more. */
   readonly onIdle?: () => void;
   /** For people. */
-  readonly told?: (text: string) => void;
+  readonly writeLog?: (text: string) => void;
 }
 
 /** Requests of a client that are under way. */
@@ -93,9 +93,9 @@ export class McpSession {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#asking = new AskingClient(options.clock, options.toClient);
-    const { clock, pins, told = () => {} } = options;
+    const { clock, pins, writeLog = () => {} } = options;
     this.#tools = new ToolList({
-      ...{ clock, told, send: (request: Request) => this.#listTools(request) },
+      ...{ clock, writeLog, send: (request: Request) => this.#listTools(request) },
       listed: async (tools) => pins?.observe({ tools, instructions: this.#instructions, info: this.#info }),
     });
   }
@@ -256,9 +256,12 @@ export class McpSession {
   }
 
   async #askedTask(request: Request): Promise<void> {
-    const { toClient, tasks, told = () => {} } = this.#options;
+    const { toClient, tasks, writeLog = () => {} } = this.#options;
     const isServed = versionOf(request) !== null && this.#eraOf(request)?.isModern === true;
-    toClient(await answerTaskRequest(isServed ? (tasks?.tasks ?? null) : null, request, told), request.id);
+    toClient(
+      await answerTaskRequest(isServed ? (tasks?.tasks ?? null) : null, request, writeLog),
+      request.id,
+    );
   }
 
   /** Runs a call that goes on without its client. */

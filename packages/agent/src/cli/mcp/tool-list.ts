@@ -18,7 +18,7 @@ export interface ToolListOptions {
   readonly clock: Clock;
   readonly send: (request: Request) => void;
   /** For people. */
-  readonly told: (text: string) => void;
+  readonly writeLog: (text: string) => void;
   /** Takes each whole list before it is used. */
   readonly listed?: (tools: readonly unknown[]) => Promise<void>;
 }
@@ -136,7 +136,7 @@ export class ToolList {
   }
 
   #fail(reason: string): void {
-    this.#options.told(
+    this.#options.writeLog(
       `cannot list the MCP server's tools (${reason}): argument names are compared only with contracts`,
     );
     this.#levels ??= new Map();
