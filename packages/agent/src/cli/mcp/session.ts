@@ -258,10 +258,7 @@ export class McpSession {
   async #askedTask(request: Request): Promise<void> {
     const { toClient, tasks, writeLog = () => {} } = this.#options;
     const isServed = versionOf(request) !== null && this.#eraOf(request)?.isModern === true;
-    toClient(
-      await answerTaskRequest(isServed ? (tasks?.tasks ?? null) : null, request, writeLog),
-      request.id,
-    );
+    toClient(await answerTaskRequest((isServed && tasks?.tasks) || null, request, writeLog), request.id);
   }
 
   /** Runs a call that goes on without its client. */
