@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
+import { approvalFields } from '../src/approval/record.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -16,14 +17,8 @@ const isProduct = (file: string): boolean =>
 const productFiles = tracked.filter(isProduct).map((file) => ({ file, text: read(file) }));
 const codeFiles = productFiles.filter(({ file }) => /\.tsx?$/.test(file));
 
-/** The fields of an approval's record, as its interface declares them. */
-const approvalFields: ReadonlySet<string> = new Set(
-  [...read('src/approval/record.ts').matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(
-    ([, name]) => name ?? '',
-  ),
-);
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const approvalWords = new Set([...approvalFields].flatMap((name) => [name, snakeCase(name)]));
+const approvalWords = new Set(Object.keys(approvalFields).flatMap((name) => [name, snakeCase(name)]));
 
 const participles = new Set('found known asked given wanted told shown made named said seen'.split(' '));
 /** Files in which words of the wire are snake_case: records, files of an API, http, adapters, the rule language. */
@@ -96,7 +91,9 @@ class FileMeasures {
       const fields = new Set(
         keys.filter((key): key is string => key !== undefined && approvalWords.has(key)).map(snakeCase),
       );
-      if (fields.size >= 7) this.approvalLists.push(this.#place(node, [...fields].join(' ')));
+      // A list that shares few of its names with an approval is another noun's, such as an event's.
+      if (fields.size >= 7 && fields.size * 2 >= keys.length)
+        this.approvalLists.push(this.#place(node, [...fields].join(' ')));
       if (isWireFile(this.file)) return;
       for (const key of keys)
         if (key !== undefined && /^[a-z]+(?:_[a-z0-9]+)+$/.test(key))
@@ -126,13 +123,15 @@ class FileMeasures {
   /** Statements of SQL in templates and texts that name at least seven fields. */
   #searchStatements(): void {
     for (const match of this.text.matchAll(/`[^`]*`|'[^'\n]*'/g)) {
-      if (!/\b(?:SELECT|INSERT|UPDATE|CREATE TABLE)\b/.test(match[0]) || !/approvals/.test(match[0]))
-        continue;
-      const fields = new Set(
-        (match[0].match(/\b[a-z_]+\b/g) ?? []).filter((word) => approvalWords.has(word)),
-      );
-      if (fields.size >= 7)
-        this.approvalLists.push(this.#place({ start: match.index, end: match.index }, 'SQL'));
+      for (const statement of match[0].split(';')) {
+        if (!/\b(?:SELECT|INSERT|UPDATE|CREATE TABLE)\b/.test(statement) || !/approvals/.test(statement))
+          continue;
+        const fields = new Set(
+          (statement.match(/\b[a-z_]+\b/g) ?? []).filter((word) => approvalWords.has(word)),
+        );
+        if (fields.size >= 7)
+          this.approvalLists.push(this.#place({ start: match.index, end: match.index }, 'SQL'));
+      }
     }
   }
 }

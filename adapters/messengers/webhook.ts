@@ -1,5 +1,6 @@
 // Generic webhooks: the payloads of both APIs, signed over the exact bytes that are sent.
 import { createHmac } from 'node:crypto';
+import type { Approval } from '../../src/approval/record.ts';
 import type { Sending } from '../../src/notification/port/messengers.ts';
 import type { ConfigOf } from '../../src/notification/record.ts';
 import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
@@ -16,6 +17,14 @@ export interface WebhookParts {
   readonly version: string;
 }
 
+/** The first members of both APIs' requests. */
+const callOf = ({ id, agentId, toolName, toolArgs }: Approval) => ({
+  approval_id: id,
+  agent_id: agentId,
+  tool_name: toolName,
+  tool_args: toolArgs,
+});
+
 /** The console's payloads. Null: this notice is not for webhooks. */
 function consolePayload(notice: Notice): object | null {
   switch (notice.kind) {
@@ -23,10 +32,7 @@ function consolePayload(notice: Notice): object | null {
       const { approval } = notice;
       return {
         event: 'approval_requested',
-        approval_id: approval.id,
-        agent_id: approval.agentId,
-        tool_name: approval.toolName,
-        tool_args: approval.toolArgs,
+        ...callOf(approval),
         message: approval.message,
         env: approval.env,
         timeout_seconds: approval.timeoutSeconds,
@@ -91,10 +97,7 @@ function hostedPayload(notice: Notice, now: number): object | null {
   if (notice.kind !== 'requested') return null;
   const { approval } = notice;
   return {
-    approval_id: approval.id,
-    agent_id: approval.agentId,
-    tool_name: approval.toolName,
-    tool_args: approval.toolArgs,
+    ...callOf(approval),
     decision: 'pending',
     rule_name: approval.contractName ?? approval.toolName,
     reason: approval.message,

@@ -2,7 +2,7 @@
 // happens once.
 import type { Collection } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
-import type { Approval } from '../../src/approval/record.ts';
+import { type Approval, decidedFields } from '../../src/approval/record.ts';
 import { environments } from '../../src/shared/ids.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { approvalAnnouncements } from './approval-announcements.ts';
@@ -53,14 +53,7 @@ export function mongoApprovals(
     },
     get,
     async decide(tenantId, id, decision, now) {
-      const outcome = {
-        status: decision.approved ? ('approved' as const) : ('denied' as const),
-        decidedBy: decision.decidedBy,
-        decidedBySubject: decision.decidedBySubject ?? null,
-        decidedAt: now,
-        decisionReason: decision.reason,
-        decidedVia: decision.decidedVia,
-      };
+      const outcome = decidedFields(decision, now);
       // The rest of it never changes, so it is read beside the write: findOneAndUpdate walks the whole collection on
       // the stand-in server.
       const [written, read] = await Promise.allSettled([

@@ -1,7 +1,7 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
 
 import type { ApprovalPlace, ApprovalStore } from '../../src/approval/port.ts';
-import { type Approval, approvalRecord, maxInlineArgs } from '../../src/approval/record.ts';
+import { type Approval, approvalRecord, decidedFields, maxInlineArgs } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
@@ -50,23 +50,11 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
     count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
     decide(tenantId, id, decision, now) {
+      const change = approvals.change(decidedFields(decision, now));
       const row = db.get(
-        `UPDATE approvals SET status = ?, decided_by = ?, decided_by_subject = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
-             decision_id = ?, unannounced_at = ?
+        `UPDATE approvals SET ${change.assignments}, decision_id = ?, unannounced_at = ?
            WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
-        [
-          decision.approved ? 'approved' : 'denied',
-          decision.decidedBy,
-          decision.decidedBySubject ?? null,
-          now,
-          decision.reason,
-          decision.decidedVia,
-          decision.id,
-          now,
-          tenantId,
-          id,
-          now,
-        ],
+        [...change.values, decision.id, now, tenantId, id, now],
       );
       if (row) {
         noteApprovalLine(db, { tenantId, id }, 'decided');

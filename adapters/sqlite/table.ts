@@ -65,6 +65,8 @@ export interface Table<T> {
   /** The statement that adds a record, without ending; append a conflict clause or RETURNING. */
   readonly insert: string;
   values(record: T): SqlValue[];
+  /** For UPDATE: the assignments of some fields, and their values. */
+  change(fields: Partial<T>): { readonly assignments: string; readonly values: readonly SqlValue[] };
   read(row: Row): T;
   /** `null` for no row. */
   maybe(row: Row | undefined): T | null;
@@ -85,6 +87,13 @@ export function table<T>(name: string, columns: Columns<T>): Table<T> {
     columns: names,
     insert: `INSERT INTO ${name} (${names}) VALUES (${fields.map(() => '?').join(', ')})`,
     values: (record) => fields.map((field) => columns[field].write(record[field])),
+    change(some) {
+      const changes = fields.filter((field) => some[field] !== undefined);
+      return {
+        assignments: changes.map((field) => `${columns[field].name} = ?`).join(', '),
+        values: changes.map((field) => columns[field].write(some[field] as T[typeof field])),
+      };
+    },
     read,
     maybe: (row) => (row ? read(row) : null),
   };

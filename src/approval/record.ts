@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../contract/record.ts';
 import { renderMicros } from '../shared/instant.ts';
 import { computed, field, instant, json, type RecordOf, record } from '../shared/record.ts';
-import { anyObject, env, isoInstant, uuid } from '../shared/schemas.ts';
+import { anyObject, env, identifier, isoInstant, line, text, uuid } from '../shared/schemas.ts';
 import { listed, truncated } from '../shared/truncated.ts';
 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'timeout'] as const;
@@ -24,39 +24,122 @@ const effect = z.enum(['deny', 'allow']);
 const onlyConsole = { hosted: false } as const;
 const block = { deny: 'block' } as const;
 
+/** The effect of a timeout, in the words of either API. */
+export const timeoutWord = z.enum(['block', 'deny', 'allow']);
+
+/** Bytes. Larger arguments are kept apart from their approval: lists and transitions neither read nor move them. */
+export const maxInlineArgs = 4096;
+/** Bytes. Larger arguments count in a quota, and are not kept for ever. */
+export const largeArgs = 65_536;
+/** Characters that are kept of the message of one of several asking contracts. */
+const maxAskMessage = 1_000;
+
+const name = line(255);
+const optionalName = { schema: name.nullish() };
+const orEmpty = <T extends z.ZodType>(schema: T) => z.union([z.literal(''), schema]).nullish();
+const jsonBytes = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
+/** Control characters other than tab and line feed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/;
+
 export const approvalFields = {
   id: field(uuid, { hosted: { schema: z.string() } }),
   tenantId: field(z.string(), { wire: false }),
   status: field(approvalStatus, {
     hosted: { words: { denied: 'rejected', timeout: 'timed_out' } },
   }),
-  agentId: field(z.string()),
-  toolName: field(z.string()),
+  /** The agent that asks. On the console API, the agent-id header wins; on the hosted API, the field. */
+  agentId: field(z.string(), {
+    input: { console: optionalName, hosted: { schema: identifier.nullish() } },
+  }),
+  toolName: field(z.string(), { input: { console: { schema: name }, hosted: { schema: identifier } } }),
   /** Null also if they are stored apart (`argsBytes` > 4,096), or were removed: then replies contain their size. */
-  toolArgs: field(json<JsonObject, typeof anyObject>(anyObject).nullable(), { shorten: 'always' }),
+  toolArgs: field(json<JsonObject, typeof anyObject>(anyObject).nullable(), {
+    shorten: 'always',
+    input: {
+      hosted: {
+        schema: anyObject
+          .refine(
+            (args) => jsonBytes(args) <= largeArgs,
+            `must not be larger than ${largeArgs} bytes of JSON`,
+          )
+          .nullish(),
+      },
+    },
+  }),
   /** Bytes of the arguments as JSON; 0 when there are none. */
   argsBytes: field(z.number(), { wire: false }),
-  message: field(z.string(), { shorten: 'list' }),
-  env: field(env, { hosted: { name: 'environment' } }),
-  timeoutSeconds: field(z.int(), { hosted: { name: 'timeout' } }),
-  timeoutEffect: field(effect, { hosted: { name: 'timeout_action', words: block } }),
-  decisionSource: field(z.string().nullable(), onlyConsole),
-  contractName: field(z.string().nullable(), onlyConsole),
+  message: field(z.string(), {
+    shorten: 'list',
+    input: {
+      console: { schema: text(10_000) },
+      hosted: {
+        schema: text(4096, 1).refine(
+          (value) => !controls.test(value),
+          'must not contain control characters except tab and line feed',
+        ),
+      },
+    },
+  }),
+  /** In a hosted request: for a key without an environment; default production. */
+  env: field(env, { hosted: { name: 'environment' }, input: { schema: env.nullish() } }),
+  timeoutSeconds: field(z.int(), {
+    hosted: { name: 'timeout' },
+    input: { name: 'timeout', schema: z.number().int().min(1).max(86_400).default(300) },
+  }),
+  /** In a request, also in the other API's words; default: deny. */
+  timeoutEffect: field(effect, {
+    hosted: { name: 'timeout_action', words: block },
+    input: {
+      console: {
+        schema: effect.optional(),
+        alias: { name: 'timeout_action', schema: timeoutWord.optional() },
+      },
+      hosted: {
+        schema: timeoutWord.optional(),
+        alias: { name: 'timeout_effect', schema: timeoutWord.optional() },
+      },
+    },
+  }),
+  decisionSource: field(z.string().nullable(), { ...onlyConsole, input: optionalName }),
+  /** In a hosted request, the default is the tool's name. */
+  contractName: field(z.string().nullable(), {
+    ...onlyConsole,
+    input: { console: optionalName, hosted: { name: 'rule_name', schema: line(128).nullish() } },
+  }),
   /** The bundle or ruleset in force: the agent's word, else the one that it follows. Null: unknown. */
-  rulesetName: field(z.string().nullable(), { console: false }),
+  rulesetName: field(z.string().nullable(), { console: false, input: { schema: line(128).nullish() } }),
   /** Every contract that asks, in order; null if the agent did not report them. */
   contracts: field(
     json<readonly AskingContract[], z.ZodArray<typeof askingContract>>(z.array(askingContract)).nullable(),
     {
       ...onlyConsole,
       shorten: 'always',
+      input: {
+        schema: z
+          .array(
+            z.object({
+              name,
+              message: text(10_000).transform((message) =>
+                message.slice(0, maxAskMessage).replace(/\p{Cs}$/u, ''),
+              ),
+            }),
+          )
+          .max(50)
+          .nullish(),
+      },
     },
   ),
   /** On whose behalf the agent calls; of one over 16 KiB only the size is kept. */
   principal: field(json<JsonObject, typeof anyObject>(anyObject).nullable(), { shorten: 'always' }),
-  sessionId: field(z.string().nullable()),
-  /** The call's id in its events. */
-  callId: field(z.string().nullable(), onlyConsole),
+  sessionId: field(z.string().nullable(), {
+    input: { console: optionalName, hosted: { schema: orEmpty(identifier) } },
+  }),
+  /** The call's id in its events: two calls that differ in nothing else are two approvals. */
+  callId: field(z.string().nullable(), {
+    ...onlyConsole,
+    input: { console: optionalName, hosted: { schema: orEmpty(name) } },
+  }),
   /** Display name of the decider. */
   decidedBy: field(z.string().nullable()),
   /** Distinguishes people with the same name; null for decisions from before the hub stored it. */
@@ -98,7 +181,46 @@ export const approvalRecord = record('approvals', approvalFields, {
   },
 });
 
-/** What a pending approval has of a decision. */
+/** A request for an approval. */
+export interface ApprovalRequest
+  extends Pick<
+      Approval,
+      'agentId' | 'toolName' | 'toolArgs' | 'message' | 'timeoutSeconds' | 'contractName' | 'principal'
+    >,
+    Pick<Approval, 'sessionId' | 'callId'>,
+    Partial<typeof noReport> {
+  /** The agent that the request names beside it; the key must speak for both. Absent or null: no other. */
+  readonly namedAgentId?: string | null;
+  /** Null: the request names none, which means deny. */
+  readonly timeoutEffect: TimeoutEffect | null;
+}
+type ApprovalIdentity = Pick<Approval, 'id' | 'tenantId' | 'env' | 'argsBytes' | 'createdAt'>;
+
+/** The fields that requests of one API or the other lack. */
+const noReport: Pick<Approval, 'decisionSource' | 'rulesetName' | 'contracts'> = {
+  decisionSource: null,
+  rulesetName: null,
+  contracts: null,
+};
+
+/** The approval of a request, before anyone decides. Its deadline follows from its timeout. */
+export function pendingApproval(
+  { namedAgentId: _other, ...call }: ApprovalRequest,
+  identity: ApprovalIdentity,
+): Approval {
+  return {
+    ...noReport,
+    ...call,
+    ...identity,
+    ...noDecision,
+    status: 'pending',
+    toolArgs: identity.argsBytes > maxInlineArgs ? null : call.toolArgs,
+    timeoutEffect: call.timeoutEffect ?? 'deny',
+    deadline: identity.createdAt + call.timeoutSeconds * 1000,
+  };
+}
+
+/** The fields of a decision, as a pending approval has them. */
 export const noDecision = {
   decidedBy: null,
   decidedBySubject: null,
@@ -108,10 +230,35 @@ export const noDecision = {
   assignee: null,
 } as const satisfies Partial<Approval>;
 
-/** Bytes. Larger arguments are kept apart from their approval: lists and transitions neither read nor move them. */
-export const maxInlineArgs = 4096;
-/** Bytes. Larger arguments count in a quota, and are not kept for ever. */
-export const largeArgs = 65_536;
+/** The fields of a request, by API and in the order of its document. */
+export const consoleApprovalRequest = approvalRecord.input('console', [
+  'agentId',
+  'toolName',
+  'toolArgs',
+  'message',
+  'timeoutSeconds',
+  'timeoutEffect',
+  'decisionSource',
+  'contractName',
+  'contracts',
+  'principal',
+  'sessionId',
+  'callId',
+]);
+export const hostedApprovalRequest = approvalRecord.input('hosted', [
+  'agentId',
+  'sessionId',
+  'callId',
+  'toolName',
+  'toolArgs',
+  'message',
+  'contractName',
+  'rulesetName',
+  'timeoutSeconds',
+  'timeoutEffect',
+  'env',
+  'principal',
+]);
 
 export interface Decision {
   /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */
@@ -123,6 +270,16 @@ export interface Decision {
   readonly reason: string | null;
   readonly decidedVia: string;
 }
+
+/** The fields that a decision writes. @param at epoch milliseconds */
+export const decidedFields = (decision: Decision, at: number) => ({
+  status: decision.approved ? ('approved' as const) : ('denied' as const),
+  decidedBy: decision.decidedBy,
+  decidedBySubject: decision.decidedBySubject ?? null,
+  decidedAt: at,
+  decisionReason: decision.reason,
+  decidedVia: decision.decidedVia,
+});
 
 /** `decidedVia` of a denial by the agent that asked. */
 export const withdrawnVia = 'withdrawn';

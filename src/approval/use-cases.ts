@@ -12,41 +12,17 @@ import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
 import {
   type Approval,
+  type ApprovalRequest,
   type Decision,
   largeArgs,
   maxInlineArgs,
-  noDecision,
-  type TimeoutEffect,
+  pendingApproval,
   withdrawnVia,
 } from './record.ts';
 import { alreadyEnded, asSeen, isDue } from './rules/state.ts';
 
-/** A request for an approval. */
-export interface NewApproval
-  extends Pick<
-    Approval,
-    | 'toolName'
-    | 'toolArgs'
-    | 'message'
-    | 'timeoutSeconds'
-    | 'decisionSource'
-    | 'contractName'
-    | 'rulesetName'
-    | 'contracts'
-    | 'principal'
-    | 'sessionId'
-    | 'callId'
-  > {
-  /** The agent that asks. */
-  readonly agentId: string;
-  /** The agent that the request names beside it; the key must speak for both. Null: no other. */
-  readonly namedAgentId: string | null;
-  /** Null: not said, which means deny. */
-  readonly timeoutEffect: TimeoutEffect | null;
-}
-
 /** Identity of a request, which makes repeats recognizable. */
-export interface AskedUnder {
+export interface RequestIdentity {
   /** The approval's id. */
   readonly id?: string | null;
   readonly idempotencyKey?: string | null;
@@ -64,12 +40,12 @@ export interface ApprovalPage {
 
 export interface Approvals {
   /**
-   * Makes a pending approval, under the id that is given, if any: a repeat answers the one that was made. So does the
-   * same request with the same idempotency key, and the same one within 10 s that has neither.
+   * Creates a pending approval, under the identity's id if it has one. A repeat returns the existing approval. So does
+   * the same request with the same idempotency key, and the same request within 10 s if it has neither.
    * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
    *   unavailable
    */
-  ask(principal: KeyPrincipal, newApproval: NewApproval, sent: AskedUnder): Promise<Approval>;
+  request(principal: KeyPrincipal, request: ApprovalRequest, identity: RequestIdentity): Promise<Approval>;
   /**
    * As everybody sees it from now on, with its arguments.
    * @throws HubError not_found, also for what a key may not read
@@ -93,6 +69,16 @@ export interface Approvals {
   count(principal: Principal, filter: ApprovalFilter): Promise<number>;
 }
 
+/** The fields that identify a request, beside its agent and its key. Their order belongs to the fingerprint. */
+const fingerprintFields = [
+  'toolName',
+  'toolArgs',
+  'message',
+  'timeoutSeconds',
+  'timeoutEffect',
+  'sessionId',
+  'callId',
+] as const satisfies readonly (keyof ApprovalRequest)[];
 /** Bytes of JSON. */
 const maxArgs = 1_048_576;
 /** How long after a request its answer may still be asked for again (actors/approvals.ts). */
@@ -194,13 +180,11 @@ export function createApprovals({
   /** The fields that identify a request. */
   function fingerprintOf(
     { keyId, env }: KeyPrincipal,
-    newApproval: NewApproval,
+    request: ApprovalRequest,
     idempotencyKey: string | null,
   ): string {
-    const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } =
-      newApproval;
-    const fields = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
-    return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...fields]));
+    const fields = fingerprintFields.map((field) => request[field]);
+    return secrets.sha256(JSON.stringify([keyId, env, request.agentId, idempotencyKey, ...fields]));
   }
 
   /**
@@ -209,7 +193,7 @@ export function createApprovals({
    */
   async function keepArgs(
     { tenantId, env, keyId }: KeyPrincipal,
-    { toolArgs }: NewApproval,
+    { toolArgs }: ApprovalRequest,
     id: string,
     createdAt: number,
   ): Promise<number> {
@@ -250,32 +234,19 @@ export function createApprovals({
   }
 
   return {
-    async ask(principal, newApproval, { id: sentId = null, idempotencyKey = null }) {
+    async request(principal, request, { id: sentId = null, idempotencyKey = null }) {
       const { tenantId, env, keyId } = principal;
-      const { agentId, namedAgentId, timeoutEffect, ...call } = newApproval;
+      const { agentId, namedAgentId = null } = request;
       requireAgent(principal, agentId);
       if (namedAgentId !== null) requireAgent(principal, namedAgentId);
       await requireAgentId(store.agents, tenantId, agentId);
       const now = clock.now();
-      const fingerprint = fingerprintOf(principal, newApproval, idempotencyKey);
+      const fingerprint = fingerprintOf(principal, request, idempotencyKey);
       // The same idempotency key with another body is another request.
       const isKnown = sentId !== null || idempotencyKey !== null;
       const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
-      const argsBytes = await keepArgs(principal, newApproval, id, now);
-      const approval: Approval = {
-        ...call,
-        id,
-        tenantId,
-        status: 'pending',
-        agentId,
-        toolArgs: argsBytes > maxInlineArgs ? null : call.toolArgs,
-        argsBytes,
-        env,
-        timeoutEffect: timeoutEffect ?? 'deny',
-        ...noDecision,
-        createdAt: now,
-        deadline: now + call.timeoutSeconds * 1000,
-      };
+      const argsBytes = await keepArgs(principal, request, id, now);
+      const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
       const stored = await actors
         .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
           approval,
@@ -288,7 +259,7 @@ export function createApprovals({
       });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
-      return { ...stored, toolArgs: call.toolArgs };
+      return { ...stored, toolArgs: request.toolArgs };
     },
 
     async get(principal, id) {

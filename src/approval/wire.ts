@@ -1,10 +1,11 @@
 // What both APIs read alike of a request for an approval, and approvals in the words of the console API.
 
+import type { z } from 'zod';
 import type { JsonObject } from '../contract/record.ts';
 import { iso } from '../http/contract/render.ts';
 import { validationFailed } from '../http/contract/validation.ts';
 import { truncated } from '../shared/truncated.ts';
-import { type Approval, approvalRecord } from './record.ts';
+import { type Approval, approvalRecord, type TimeoutEffect, type timeoutWord } from './record.ts';
 import { assigneeOf } from './rules/state.ts';
 
 /** Bytes of JSON. */
@@ -30,6 +31,11 @@ export function principalShown(principal: JsonObject | null | undefined): JsonOb
   if (!principal) return null;
   const bytes = Buffer.byteLength(JSON.stringify(principal));
   return bytes > maxPrincipal ? { ...truncated(bytes) } : principal;
+}
+
+/** Null: the request names no effect. */
+export function timeoutEffectOf(word: z.output<typeof timeoutWord> | null): TimeoutEffect | null {
+  return word === 'block' ? 'deny' : word;
 }
 
 /** Where an approval stands in the list, as a cursor holds it. */

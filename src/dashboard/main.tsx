@@ -24,6 +24,7 @@ import { queries } from './lib/query.ts';
 import { parseSearch, scopeNames, writeSearch } from './lib/search.ts';
 import { askAhead } from './pages/home/ahead.ts';
 import { adminPages, ownPages, pages, thingPages } from './pages/registry.ts';
+import { Messages } from './ui/messages.tsx';
 
 askWho();
 const link = takeToken('login');
@@ -57,6 +58,7 @@ if (place) {
       <CSPProvider disableStyleElements>
         <QueryClientProvider client={queries}>
           <RouterProvider router={router} />
+          <Messages />
         </QueryClientProvider>
       </CSPProvider>
     </StrictMode>,

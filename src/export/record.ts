@@ -1,6 +1,6 @@
 // Lines of an export: what a tenant's hub stored, in the order in which the store committed it.
 
-import type { Approval } from '../approval/record.ts';
+import { type Approval, noDecision } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import type { EventOutcome, StoredEvent } from '../event/record.ts';
 import { type HubError, refused } from '../shared/error.ts';
@@ -34,13 +34,8 @@ export type ExportLine = ExportRecord & { readonly place: string };
 /** The approval as it was when it was requested. */
 export const asRequested = (approval: Approval): Approval => ({
   ...approval,
+  ...noDecision,
   status: 'pending',
-  decidedBy: null,
-  decidedBySubject: null,
-  decidedAt: null,
-  decisionReason: null,
-  decidedVia: null,
-  assignee: null,
 });
 
 /** The environment of a record; null: an audit entry, which admins alone read. */

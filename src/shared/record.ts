@@ -3,76 +3,29 @@
 // Declarations are compiled when they load.
 import { z } from 'zod';
 import { renderMicros } from './instant.ts';
+import {
+  type Computed,
+  type FieldOptions,
+  type InstantSchema,
+  inner,
+  instant,
+  isJson,
+  isNullable,
+  type JsonValue,
+  type OptionsIn,
+  type RecordField,
+  type RecordFields,
+  type RecordOf,
+  type ReplyApi,
+  type ReplyForm,
+  type Snake,
+  snake,
+} from './record-fields.ts';
+import { inputOf, type RecordInput } from './record-input.ts';
 import { isoInstant } from './schemas.ts';
 import { listed, type truncatedField } from './truncated.ts';
 
-export type ReplyApi = 'console' | 'hosted';
-/** A single record, or one of a list, where large fields give way to their size. */
-export type ReplyForm = 'one' | 'list';
-
-/** Schema of an instant: epoch milliseconds in the domain and in stores, ISO 8601 UTC on the wire. */
-export interface InstantSchema extends z.ZodNumber {
-  readonly isInstant: true;
-}
-export const instant = z.number() as InstantSchema;
-/** Schema of a JSON value of any content: both stores keep it as text. @param reply its schema on the wire */
-export const json = <T, S extends z.ZodType>(reply: S): JsonValue<T, S> =>
-  Object.assign(z.custom<T>(), { reply }) as JsonValue<T, S>;
-export interface JsonValue<T, S extends z.ZodType> extends z.ZodCustom<T, T> {
-  readonly reply: S;
-}
-
-/** How one API shows a field; what is absent follows from the field. */
-export interface ApiOptions {
-  readonly name?: string;
-  /** The API's word for each value of an enumeration that differs. */
-  readonly words?: { readonly [value: string]: string };
-  readonly schema?: z.ZodType;
-}
-
-export interface FieldOptions extends ApiOptions {
-  /** False: no reply contains the field. */
-  readonly wire?: false;
-  /** Gives way to its size: in lists, or wherever stores have kept the size alone. */
-  readonly shorten?: 'list' | 'always';
-  /** False: no reply of this API contains the field. */
-  readonly console?: ApiOptions | false;
-  readonly hosted?: ApiOptions | false;
-}
-
-export interface RecordField<S extends z.ZodType = z.ZodType, O extends FieldOptions = FieldOptions> {
-  readonly schema: S;
-  readonly options: O;
-}
-
-/** Absent options: the wire name and the column are the field's name in snake_case. */
-export const field = <S extends z.ZodType, const O extends FieldOptions = Record<never, never>>(
-  schema: S,
-  options: O = {} as O,
-): RecordField<S, O> => ({ schema, options });
-
-/** A member of replies that follows from the whole record. It replaces the field of the same name. */
-export interface Computed<S extends z.ZodType = z.ZodType, R = never> {
-  readonly schema: S;
-  readonly value: (record: R) => z.input<S>;
-}
-export const computed = <S extends z.ZodType, R>(
-  schema: S,
-  value: (record: R) => z.input<S>,
-): Computed<S, R> => ({ schema, value });
-
-export interface RecordFields {
-  readonly [name: string]: RecordField;
-}
-/** The domain's type of a record. */
-export type RecordOf<F extends RecordFields> = {
-  readonly [N in keyof F]: DeepReadonly<z.output<F[N]['schema']>>;
-};
-type DeepReadonly<T> = T extends readonly (infer E)[]
-  ? readonly DeepReadonly<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T;
+export { computed, field, instant, json, type RecordOf } from './record-fields.ts';
 
 export type RecordStorage = 'text' | 'number' | 'flag' | 'json';
 export interface RecordColumn<N = string> {
@@ -82,12 +35,6 @@ export interface RecordColumn<N = string> {
   readonly storage: RecordStorage;
 }
 
-type Snake<S extends string> = S extends `${infer C}${infer Rest}`
-  ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
-  : S;
-type OptionsIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly [K in A]: infer P }
-  ? P
-  : unknown;
 type WireName<N, O extends FieldOptions, A extends ReplyApi> = O extends { readonly wire: false }
   ? never
   : OptionsIn<O, A> extends false
@@ -154,6 +101,11 @@ export interface RecordForms<F extends RecordFields, C> {
   reply<A extends ReplyApi, M extends ReplyForm>(api: A, form: M): z.ZodObject<Shape<F, C, A, M>>;
   /** The value of a reply. Sizes replace large fields only where stores kept the sizes alone. */
   render<A extends ReplyApi>(api: A, record: RecordOf<F>): z.input<z.ZodObject<Shape<F, C, A, 'one'>>>;
+  /** Fields of a request: their checks, in this order, and their values in the domain's names. */
+  input<A extends ReplyApi, const N extends keyof F & string>(
+    api: A,
+    names: readonly N[],
+  ): RecordInput<F, A, N>;
 }
 
 export type DocumentOf<F extends RecordFields> = {
@@ -163,12 +115,6 @@ export type DocumentOf<F extends RecordFields> = {
     ? string | Extract<z.output<F[N]['schema']>, null>
     : RecordOf<F>[N];
 };
-
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const isNullable = (schema: z.ZodType): boolean => schema instanceof z.ZodNullable;
-const inner = (schema: z.ZodType): z.ZodType =>
-  schema instanceof z.ZodNullable ? (schema.unwrap() as z.ZodType) : schema;
-const isJson = (schema: z.ZodType): schema is JsonValue<unknown, z.ZodType> => 'reply' in schema;
 
 function storageOf(schema: z.ZodType): RecordStorage {
   const stored = inner(schema);
@@ -280,6 +226,7 @@ export function record<const F extends RecordFields, const C extends ComputedMem
         reply[member] = value(source as never);
       return reply;
     },
+    input: (api: ReplyApi, names: readonly string[]) => inputOf(fields, api, names),
   };
   return forms as unknown as RecordForms<F, C>;
 }

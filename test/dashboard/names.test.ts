@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { rowsOfRun } from '../runs.ts';
+import { AgentStreams } from './agent-streams.ts';
 import { ask, noFaults, startedHub, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -90,6 +91,84 @@ describe.each(rowsOfRun([1440, 360, 1024], 2))('at %d px', (width) => {
     await page.getByRole('button', begins('Approve')).waitFor();
     await page.getByRole('button', begins('Deny')).waitFor();
     noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('the parts of pages, for an admin', () => {
+  const button = (page: Page, name: string) => page.getByRole('button', begins(name)).first();
+  const region = (page: Page, name: string) => page.getByRole('region', begins(name)).first();
+
+  it('begin with their names: tabs, grids with rows, regions, comboboxes and buttons', {
+    timeout: 120_000,
+  }, async () => {
+    const agents = new AgentStreams(hub, key);
+    await agents.open('named-agent', '&bundle_name=shop');
+    const event = {
+      ...{ call_id: 'named', agent_id: 'named-agent', tool_name: 'read_file', verdict: 'call_denied' },
+      payload: { tool_args: { path: '/srv/.env' }, decision_name: 'no-secrets' },
+    };
+    expect((await hub.call('POST', '/api/v1/events', { key, body: { events: [event] } })).status).toBe(200);
+    expect((await hub.call('POST', '/api/v1/sample-run', { cookie })).status).toBeLessThan(300);
+    for (const agent of ['named-a', 'named-b']) await ask(hub, key, { tool_name: 'named_group' }, agent);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const open = (path: string) => page.goto(`/dashboard${path}`);
+    const tabs = async (...names: string[]): Promise<void> => {
+      for (const name of names) await page.getByRole('tab', begins(name)).click();
+    };
+    const rowsOf = (grid: string) => page.getByRole('grid', begins(grid)).getByRole('row').nth(1).waitFor();
+
+    await open('/');
+    await region(page, 'Needs attention').waitFor();
+    const environments = page.getByRole('radiogroup', { name: 'Environment' });
+    expect(await environments.getByRole('radio').count()).toBe(4);
+    for (const name of ['Development', 'Staging', 'Production', 'All'])
+      await environments.getByRole('radio', begins(name)).check();
+    await button(page, 'Time range').click();
+    await button(page, 'Last 7 days').click();
+    await button(page, 'Search').click();
+    await page.getByRole('combobox', begins('Command')).press('Escape');
+
+    await open('/inbox');
+    await tabs('Decided', 'Pending');
+    await rowsOf('Approvals');
+    await button(page, 'Take').waitFor();
+    await button(page, 'Snooze').waitFor();
+    await button(page, 'Review').click();
+    await page.getByRole('dialog').getByRole('button', begins('Deny')).click();
+    await button(page, 'Undo').click();
+
+    await open('/explore');
+    await tabs('Tail', 'Search');
+    await rowsOf('Events');
+    const query = page.getByRole('combobox', begins('Query'));
+    await query.fill('verdict:denied');
+    await query.press('Enter');
+    await expect.poll(() => button(page, 'Save view').isEnabled()).toBe(true);
+    await page.getByRole('grid', begins('Events')).getByText('/srv/.env').click();
+    await region(page, 'Explain').waitFor();
+
+    await open('/fleet');
+    await rowsOf('Matrix');
+    await tabs('Assignment', 'Agents');
+    await rowsOf('Agents');
+    await open('/policies');
+    await tabs('Documents', 'Compositions', 'Contracts');
+    await open('/changes/new?bundle=shop&version=1&env=staging');
+    await region(page, 'Impact').waitFor();
+    await region(page, 'Replay').waitFor();
+    await button(page, 'Deploy').waitFor();
+    await open('/runs/sample-agent/sample-session');
+    await region(page, 'Seal').getByRole('button', begins('Verify')).first().waitFor();
+
+    await page.route(/\/api\/v1\/keys\?/, (route) =>
+      route.fulfill({ status: 500, contentType: 'application/json', body: '{"detail":"It broke."}' }),
+    );
+    await open('/admin/keys');
+    await button(page, 'Retry').waitFor();
+    noFaults(seen);
+    agents.close();
     await seen.context.close();
   });
 });

@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { noFaults, type View, view } from './browser.ts';
+import { ask, noFaults, type View, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -77,6 +77,53 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   expect(count()).toBeLessThanOrEqual(8);
   agents.close();
   noFaults({ page, ...seen });
+  await seen.context.close();
+});
+
+it('shows what changed before denials rose in at most 2 presses, with the difference', async () => {
+  await must('POST', '/api/v1/bundles/shop/2/deploy', { env: 'staging' });
+  const runs = '/api/v1/deployments/current?bundle_name=shop&env=staging';
+  expect((await hub.call('DELETE', runs, { cookie })).status).toBeLessThan(300);
+  await must('POST', '/api/v1/bundles/shop/2/deploy', { env: 'production' });
+  const denied = Array.from({ length: 25 }, (_, n) => ({
+    ...{ call_id: `spike-${n}`, agent_id: 'shop-1', tool_name: 'read_file', verdict: 'call_denied' },
+    payload: { decision_name: 'no-secrets', policy_version: secondHash },
+  }));
+  await must('POST', '/api/v1/events', { events: denied }, { key });
+  const { page, press, count, ...seen } = await begin();
+  await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
+  // Deployments of the same minutes are one flag.
+  const flags = page.getByRole('list', { name: 'Deployments in this range' });
+  await press(flags.getByRole('link', { name: /^\d+ changes: .* undeployed shop v2 from staging by admin/ }));
+  await press(page.getByRole('main').getByRole('link', { name: 'shop v2' }).first());
+  const difference = page.getByRole('region', { name: 'Difference' });
+  await difference.getByText('1 line added, 1 line removed').waitFor();
+  await difference.getByText('id_ed25519').waitFor();
+  expect(count()).toBeLessThanOrEqual(2);
+  noFaults({ page, ...seen });
+  // The same flag stands above the chart of Explore.
+  await page.goto('/dashboard/explore?q=verdict:denied');
+  await flags.getByRole('link', { name: /^\d+ changes/ }).waitFor();
+  await seen.context.close();
+});
+
+it('approves a call on a phone in at most 2 taps after its arguments were read, and none before', async () => {
+  const lines = Array.from({ length: 40 }, (_, n) => [`argument_${n}`, `value ${n}`]);
+  const id = await ask(hub, key, { tool_name: 'pay_out', tool_args: Object.fromEntries(lines) });
+  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = seen;
+  await page.goto(`/dashboard/inbox?id=${id}`);
+  const approve = page.getByRole('button', { name: /^Approve/ });
+  await page.getByText('argument_0', { exact: true }).waitFor();
+  expect(await approve.isDisabled()).toBe(true);
+  await page.locator('.read-end').scrollIntoViewIfNeeded();
+  await expect.poll(() => approve.isEnabled()).toBe(true);
+  await approve.tap();
+  await page.getByRole('button', { name: /^Approve .*value 0/ }).tap();
+  await expect
+    .poll(async () => (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status)
+    .toBe('approved');
+  noFaults(seen);
   await seen.context.close();
 });
 

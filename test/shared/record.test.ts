@@ -88,6 +88,36 @@ describe('replies of a record', () => {
   });
 });
 
+describe('requests of a record', () => {
+  const word = z.enum(['quick', 'slow']);
+  const things = record('things', {
+    label: field(z.string(), {
+      hosted: { name: 'name' },
+      input: { console: { schema: z.string().max(3) }, hosted: { schema: z.string().max(5).nullish() } },
+    }),
+    speed: field(z.string(), { input: { schema: word.optional(), alias: { name: 'pace', schema: word } } }),
+    ownerId: field(z.string().nullable()),
+  });
+  const consoleRequest = things.input('console', ['label', 'ownerId', 'speed']);
+  const hostedRequest = things.input('hosted', ['ownerId', 'label']);
+
+  it('have the names, checks and order of their API', () => {
+    expect(Object.keys(consoleRequest.shape)).toEqual(['label', 'owner_id', 'speed', 'pace']);
+    expect(Object.keys(hostedRequest.shape)).toEqual(['owner_id', 'name']);
+    expect(consoleRequest.shape.label.safeParse('abcd').success).toBe(false);
+    expect(hostedRequest.shape.name.safeParse('abcd').success).toBe(true);
+    expect(hostedRequest.shape.owner_id.safeParse(undefined).success).toBe(true);
+  });
+
+  it("become the domain's fields: null for an absent one, an alias where the first name is absent", () => {
+    expect(consoleRequest.read({ label: 'a', pace: 'slow', other: 1 })).toEqual({
+      ...{ label: 'a', speed: 'slow', ownerId: null },
+    });
+    expect(consoleRequest.read({ label: 'a', speed: 'quick', pace: 'slow' }).speed).toBe('quick');
+    expect(hostedRequest.read({ name: 'b', owner_id: 'o' })).toEqual({ label: 'b', ownerId: 'o' });
+  });
+});
+
 describe('documents of approvals', () => {
   it('keep JSON of any names as text, and what they lack is null', () => {
     const approval = anApproval({ toolArgs: { $where: { 'a.b': 1 } }, principal: { '': null } });

@@ -49,9 +49,7 @@ const isName = (text: string | undefined): boolean =>
 
 /** A request in the words of the hub's API. */
 const bodyOf = (agentId: string, request: ApprovalRequest) => ({
-  agent_id: agentId,
-  tool_name: request.tool,
-  tool_args: request.args,
+  ...callOf(agentId, request),
   message: request.message,
   timeout: request.timeout,
   timeout_effect: request.timeoutEffect,
@@ -60,9 +58,16 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   ...(request.contracts === undefined
     ? {}
     : { contracts: request.contracts.map(({ name, message }) => ({ name, message })) }),
-  ...(request.principal == null ? {} : { principal: request.principal }),
-  ...(isName(request.sessionId) ? { session_id: request.sessionId } : {}),
-  ...(request.callId === undefined ? {} : { call_id: request.callId }),
+});
+
+/** The call that a person is asked about. */
+const callOf = (agentId: string, { tool, args, principal, sessionId, callId }: ApprovalRequest) => ({
+  agent_id: agentId,
+  tool_name: tool,
+  tool_args: args,
+  ...(principal == null ? {} : { principal }),
+  ...(isName(sessionId) ? { session_id: sessionId } : {}),
+  ...(callId === undefined ? {} : { call_id: callId }),
 });
 
 /** How an approval ended. */

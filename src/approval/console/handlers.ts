@@ -7,7 +7,16 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { askingAgents, placeOf, principalShown, readPlace, render, renderForPeople } from '../wire.ts';
+import { consoleApprovalRequest } from '../record.ts';
+import {
+  askingAgents,
+  placeOf,
+  principalShown,
+  readPlace,
+  render,
+  renderForPeople,
+  timeoutEffectOf,
+} from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -121,21 +130,12 @@ export async function requestApproval(
   body: ApprovalBody,
   idempotencyKey: string | null = null,
 ) {
-  const { timeout_effect: effect, timeout_action: action } = body;
-  const newApproval = {
-    ...askingAgents(caller, body.agent_id),
-    toolName: body.tool_name,
-    toolArgs: body.tool_args ?? null,
-    message: body.message,
-    timeoutSeconds: body.timeout,
-    timeoutEffect: effect ?? (action && (action === 'allow' ? 'allow' : 'deny')) ?? null,
-    decisionSource: body.decision_source ?? null,
-    contractName: body.contract_name ?? null,
-    rulesetName: null,
-    contracts: body.contracts ?? null,
-    principal: principalShown(body.principal),
-    sessionId: body.session_id ?? null,
-    callId: body.call_id ?? null,
-  } as const;
-  return render(await app.approvals.ask(keyPrincipalOf(caller), newApproval, { idempotencyKey }));
+  const call = consoleApprovalRequest.read(body);
+  const approvalRequest = {
+    ...call,
+    ...askingAgents(caller, call.agentId),
+    timeoutEffect: timeoutEffectOf(call.timeoutEffect),
+    principal: principalShown(call.principal),
+  };
+  return render(await app.approvals.request(keyPrincipalOf(caller), approvalRequest, { idempotencyKey }));
 }

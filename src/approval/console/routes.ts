@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { maxQueryLength } from '../../event/rules/query/parse.ts';
 import {
-  anyObject,
   approvalStatus,
   env,
   instant,
@@ -11,12 +10,11 @@ import {
   line,
   paging,
   text,
-  timeoutWord,
   uuid,
 } from '../../http/contract/fields.ts';
 import { assignee } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord } from '../record.ts';
+import { approvalRecord, consoleApprovalRequest } from '../record.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**
@@ -30,9 +28,6 @@ const listedApproval = approvalRecord
   .reply('console', 'list')
   .extend({ assignee: assignee.nullable().optional() });
 
-/** Characters of what one of several asking contracts says that are kept. */
-const maxAskMessage = 1_000;
-
 const params = z.object({ approval_id: uuid });
 
 export const approvalRoutes = routes({
@@ -45,34 +40,7 @@ export const approvalRoutes = routes({
     tag: 'approvals',
     summary: 'Request an approval for a tool call; at most 10 per agent in 60 seconds',
     exactNumbers: true,
-    body: z.object({
-      /** The agent-id header wins; this is used when the header is absent. */
-      agent_id: line(255).nullish(),
-      tool_name: line(255),
-      tool_args: anyObject.nullish(),
-      message: text(10_000),
-      timeout: z.number().int().min(1).max(86_400).default(300),
-      /** Unless given: deny. */
-      timeout_effect: z.enum(['deny', 'allow']).optional(),
-      /** The same in the words of newer clients; counts when timeout_effect is absent. */
-      timeout_action: timeoutWord.optional(),
-      decision_source: line(255).nullish(),
-      contract_name: line(255).nullish(),
-      contracts: z
-        .array(
-          z.object({
-            name: line(255),
-            message: text(10_000).transform((message) =>
-              message.slice(0, maxAskMessage).replace(/\p{Cs}$/u, ''),
-            ),
-          }),
-        )
-        .max(50)
-        .nullish(),
-      principal: anyObject.nullish(),
-      session_id: line(255).nullish(),
-      call_id: line(255).nullish(),
-    }),
+    body: z.object(consoleApprovalRequest.shape),
     agent: 'header',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,

@@ -9,37 +9,30 @@ import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principa
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
-import { type Approval, type ApprovalStatus, approvalRecord } from '../record.ts';
-import { agentMissing, placeOf, principalShown, readPlace } from '../wire.ts';
+import { type Approval, type ApprovalStatus, approvalRecord, hostedApprovalRequest } from '../record.ts';
+import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../wire.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   async hostedCreateApproval({ app }, { body }, caller, request) {
-    const bodyEnv = body.environment ?? null;
+    const { env: bodyEnv, ...call } = hostedApprovalRequest.read(body);
     if (bodyEnv !== null && caller.env !== null && bodyEnv !== caller.env) {
       throw new HubError(
         'env_mismatch',
         `API key is scoped to '${caller.env}', cannot request approvals in '${bodyEnv}'.`,
       );
     }
-    const newApproval = {
-      agentId: body.agent_id ?? caller.agentId ?? agentMissing(),
-      namedAgentId: null,
-      toolName: body.tool_name,
-      toolArgs: body.tool_args ?? null,
-      message: body.message,
-      timeoutSeconds: body.timeout,
-      timeoutEffect: (body.timeout_action ?? body.timeout_effect) === 'allow' ? 'allow' : 'deny',
-      decisionSource: null,
-      contractName: body.rule_name ?? body.tool_name.slice(0, 128),
-      rulesetName: body.ruleset_name ?? null,
-      contracts: null,
-      principal: principalShown(body.principal),
-      sessionId: body.session_id || null,
-      callId: body.call_id || null,
-    } as const;
+    const approvalRequest = {
+      ...call,
+      agentId: call.agentId ?? caller.agentId ?? agentMissing(),
+      timeoutEffect: timeoutEffectOf(call.timeoutEffect) ?? 'deny',
+      contractName: call.contractName ?? call.toolName.slice(0, 128),
+      principal: principalShown(call.principal),
+      sessionId: call.sessionId || null,
+      callId: call.callId || null,
+    };
     const principal = keyPrincipalOf(caller, bodyEnv ?? usualEnv);
-    return render(await app.approvals.ask(principal, newApproval, { id: request.newId }));
+    return render(await app.approvals.request(principal, approvalRequest, { id: request.newId }));
   },
 
   async hostedListApprovals(hub, { query }, caller) {

@@ -1,7 +1,7 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, line, text, timeoutWord } from '../../http/contract/fields.ts';
+import { line, text } from '../../http/contract/fields.ts';
 import {
   cursorQuery,
   hostedPaging,
@@ -10,14 +10,10 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, largeArgs } from '../record.ts';
+import { approvalRecord, hostedApprovalRequest } from '../record.ts';
 
 export const hostedApproval = approvalRecord.reply('hosted', 'list');
 const hostedStatuses = hostedApproval.shape.status.options;
-
-/** Control characters other than tab and line feed. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
 const params = z.object({ approval_id: identifier });
 
@@ -42,36 +38,7 @@ export const hostedApprovalRoutes = routes({
     summary:
       'Request an approval for a tool call; at most 10 per agent in 60 seconds. A repeat with the same Idempotency-Key returns the same approval',
     exactNumbers: true,
-    body: z.object({
-      /** The agent that asks, whatever the agent-id header says; default: the header's. */
-      agent_id: identifier.nullish(),
-      session_id: z.union([z.literal(''), identifier]).nullish(),
-      /** Of the governed call: two calls that differ in nothing else are two approvals. */
-      call_id: z.union([z.literal(''), line(255)]).nullish(),
-      tool_name: identifier,
-      tool_args: anyObject
-        .refine(
-          (args) => Buffer.byteLength(JSON.stringify(args)) <= largeArgs,
-          `must not be larger than ${largeArgs} bytes of JSON`,
-        )
-        .nullish(),
-      message: text(4096, 1).refine(
-        (value) => !controls.test(value),
-        'must not contain control characters except tab and line feed',
-      ),
-      /** Default: the tool's name. */
-      rule_name: line(128).nullish(),
-      /** Default: the ruleset that the agent follows. */
-      ruleset_name: line(128).nullish(),
-      timeout: z.number().int().min(1).max(86_400).default(300),
-      /** What happens when nobody decides; default block. */
-      timeout_action: timeoutWord.optional(),
-      /** The same in the words of older clients; counts when timeout_action is absent. */
-      timeout_effect: timeoutWord.optional(),
-      /** For a key without an environment; default production. */
-      environment: env.nullish(),
-      principal: anyObject.nullish(),
-    }),
+    body: z.object(hostedApprovalRequest.shape),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     idempotent: 'answer',

@@ -5,7 +5,7 @@ import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { pages } from '../pages/registry.ts';
-import { Dialog } from '../ui/overlay.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 import type { LateProps } from './late.tsx';
 
 const groups: readonly { readonly name: string; readonly keys: readonly (readonly [string, string])[] }[] = [

@@ -17,7 +17,7 @@ import { refreshAll } from '../live/cache.ts';
 import { adminPages, ownPages, pages } from '../pages/registry.ts';
 import { copyText } from '../ui/download.ts';
 import type { IconName } from '../ui/icons.tsx';
-import { say } from '../ui/overlay.tsx';
+import { say } from '../ui/messages.tsx';
 import { useActionBlockReason } from './connection.tsx';
 
 export interface Entry {

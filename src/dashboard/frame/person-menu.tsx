@@ -10,7 +10,7 @@ import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { type AdminEntry, adminPages, ownPages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
-import { say } from '../ui/overlay.tsx';
+import { say } from '../ui/messages.tsx';
 
 const themes: readonly (readonly [Theme, string])[] = [
   ['system', 'System theme'],

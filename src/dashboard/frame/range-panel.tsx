@@ -1,13 +1,14 @@
 // The choice of a range of time, below its button: ranges before now, a typed range, and two instants. On a phone, the
 // environment is here too.
-import { type JSX, useEffect, useRef, useState } from 'react';
+import { Popover } from '@base-ui/react/popover';
+import { type JSX, type RefObject, useState } from 'react';
 import { minuteMs } from '../../shared/duration.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { fixedRange, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
 import { type Search, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
-import { Form } from '../ui/form.tsx';
-import { Button, Field } from '../ui/parts.tsx';
+import { Field, Form } from '../ui/form.tsx';
+import { Button } from '../ui/parts.tsx';
 import { EnvironmentRadios } from './environments.tsx';
 
 export interface RangePanelProps {
@@ -15,6 +16,8 @@ export interface RangePanelProps {
   /** Why the range does not apply; undefined where it does. */
   readonly noRange: string | undefined;
   readonly withEnvironment: boolean;
+  /** The button that opens and closes the panel. */
+  readonly anchor: RefObject<HTMLButtonElement | null>;
   readonly onClose: () => void;
 }
 
@@ -26,51 +29,55 @@ const fieldText = (instant: number, utc: boolean): string => {
 
 const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
 
-export function RangePanel({ span, noRange, withEnvironment, onClose }: RangePanelProps): JSX.Element {
+export function RangePanel({
+  span,
+  noRange,
+  withEnvironment,
+  anchor,
+  onClose,
+}: RangePanelProps): JSX.Element {
   const [, change] = useFilters();
   const { utc } = usePrefs();
-  const panel = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    panel.current?.querySelector<HTMLElement>('button, input')?.focus();
-    const leave = (event: PointerEvent | KeyboardEvent): void => {
-      const isOutside = event.target instanceof Node && !panel.current?.parentElement?.contains(event.target);
-      if (event instanceof KeyboardEvent ? event.key === 'Escape' : isOutside) onClose();
-    };
-    addEventListener('pointerdown', leave);
-    addEventListener('keydown', leave);
-    return () => {
-      removeEventListener('pointerdown', leave);
-      removeEventListener('keydown', leave);
-    };
-  }, [onClose]);
   const choose = (range: Search): void => {
     change(range);
     onClose();
   };
   return (
-    <div ref={panel} role="dialog" aria-label="Time range" className="range-panel dialog-like">
-      {withEnvironment && <EnvironmentRadios />}
-      {noRange === undefined ? (
-        <>
-          <div className="range-choices">
-            {ranges.map(([length, label]) => (
-              <Button
-                key={length}
-                kind="quiet"
-                aria-pressed={span.range === length}
-                onClick={() => choose(rangeBefore(length))}
-              >
-                {label}
-              </Button>
-            ))}
-          </div>
-          <Typed utc={utc} onRange={choose} />
-          <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
-        </>
-      ) : (
-        <p className="muted">{noRange}</p>
-      )}
-    </div>
+    <Popover.Root
+      open
+      onOpenChange={(_, { event }) => {
+        // The button closes the panel by itself.
+        if (!(event.target instanceof Node && anchor.current?.contains(event.target))) onClose();
+      }}
+    >
+      <Popover.Portal>
+        <Popover.Positioner className="menu-place" anchor={anchor} align="end" sideOffset={4}>
+          <Popover.Popup aria-label="Time range" className="range-panel" finalFocus={anchor}>
+            {withEnvironment && <EnvironmentRadios />}
+            {noRange === undefined ? (
+              <>
+                <div className="range-choices">
+                  {ranges.map(([length, label]) => (
+                    <Button
+                      key={length}
+                      kind="quiet"
+                      aria-pressed={span.range === length}
+                      onClick={() => choose(rangeBefore(length))}
+                    >
+                      {label}
+                    </Button>
+                  ))}
+                </div>
+                <Typed utc={utc} onRange={choose} />
+                <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
+              </>
+            ) : (
+              <p className="muted">{noRange}</p>
+            )}
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
   );
 }
 
@@ -81,10 +88,9 @@ interface EntryProps {
 
 function Typed({ utc, onRange }: EntryProps): JSX.Element {
   const [text, setText] = useState('');
-  const [isWrong, setWrong] = useState(false);
+  const rangeOf = (value: string): Search | null => readRange(value, serverNow(), utc);
   const submit = (): void => {
-    const range = readRange(text, serverNow(), utc);
-    setWrong(range === null);
+    const range = rangeOf(text);
     if (range !== null) onRange(range);
   };
   return (
@@ -95,7 +101,11 @@ function Typed({ utc, onRange }: EntryProps): JSX.Element {
         maxLength={60}
         onValue={setText}
         placeholder="2d, or yesterday 14:00-15:00"
-        error={isWrong ? 'Enter a length such as 2d, or a day with times: yesterday 14:00-15:00.' : undefined}
+        validate={(value) =>
+          rangeOf(value) === null
+            ? 'Enter a length such as 2d, or a day with times: yesterday 14:00-15:00.'
+            : null
+        }
       />
       <Button submit>Use range</Button>
     </Form>

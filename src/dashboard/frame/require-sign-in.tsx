@@ -5,14 +5,14 @@ import { translateOld } from '../lib/address.ts';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
-import { Form } from '../ui/form.tsx';
+import { Field, Form } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Messages, say } from '../ui/overlay.tsx';
-import { Button, Empty, Field, Late } from '../ui/parts.tsx';
-import { Failed, FormFailed } from '../ui/query-result.tsx';
+import { say } from '../ui/messages.tsx';
+import { Button, Empty, Late } from '../ui/parts.tsx';
+import { Failed } from '../ui/query-result.tsx';
 import { InviteForm } from './invite.tsx';
 import { Shell } from './shell.tsx';
-import { Mark, SignInForm, useSending } from './sign-in.tsx';
+import { EmailField, Mark, NewPasswordField, SignInForm, useSending } from './sign-in.tsx';
 
 interface Tokens {
   readonly link: string | null;
@@ -84,7 +84,6 @@ function Sheet({
         {summary && <p className="page-says">{summary}</p>}
         {children}
       </div>
-      <Messages />
     </main>
   );
 }
@@ -153,7 +152,7 @@ function SetUp(): JSX.Element {
   const [form, setForm] = useState({ email: '', password: '', token: '' });
   const change = (name: keyof typeof form) => (value: string) =>
     setForm((before) => ({ ...before, [name]: value }));
-  const { error, busy, onSubmit } = useSending(async () => {
+  const { by, onSubmit } = useSending(async () => {
     const { email, password, token } = form;
     try {
       await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
@@ -169,41 +168,18 @@ function SetUp(): JSX.Element {
   });
   return (
     <Sheet title="Set up this hub" summary="This hub has no users yet. Create the first admin.">
-      <Form onSubmit={onSubmit}>
+      <Form onSubmit={onSubmit} by={by} act="Create admin">
+        <EmailField value={form.email} onValue={change('email')} />
+        <NewPasswordField value={form.password} onValue={change('password')} />
         <Field
-          label="E-mail"
-          type="email"
-          autoComplete="username"
-          required
-          value={form.email}
-          onValue={change('email')}
-          error={error?.fields.email}
-        />
-        <Field
-          label="Password"
-          type="password"
-          autoComplete="new-password"
-          required
-          minLength={12}
-          maxLength={1024}
-          value={form.password}
-          onValue={change('password')}
-          help="Use at least 12 characters."
-          error={error?.fields.password}
-        />
-        <Field
+          name="setup_token"
           label="Setup token"
           type="password"
           autoComplete="off"
           value={form.token}
           onValue={change('token')}
           help="Find the token in the startup output, or use your SETUP_TOKEN value. On the hub machine, it is optional unless SETUP_TOKEN is set."
-          error={error?.fields.setup_token}
         />
-        <FormFailed error={error} />
-        <Button kind="primary" submit busy={busy}>
-          Create admin
-        </Button>
       </Form>
     </Sheet>
   );

@@ -1,13 +1,14 @@
 // The range of time in the top bar. All pages share it, and the address contains it.
-import { type ComponentType, type JSX, useEffect, useState } from 'react';
+import { type ComponentType, type JSX, useEffect, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { rangeBefore, ranges, type Span, shifted, spanOf, zoomedOut } from '../lib/range.ts';
 import { useEnv, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { clockTime, dayName } from '../lib/text.ts';
 import { Icon } from '../ui/icons.tsx';
+import { useKeys } from '../ui/keys.ts';
+import { say } from '../ui/messages.tsx';
 import { usePhone } from '../ui/narrow.ts';
-import { say, useKeys } from '../ui/overlay.tsx';
 import { envLabel } from './environments.tsx';
 import type { RangePanelProps } from './range-panel.tsx';
 
@@ -28,6 +29,7 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
   const isPhone = usePhone();
   const [Panel, setPanel] = useState<ComponentType<RangePanelProps> | null>(null);
   const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
   const span = spanOf(search, serverNow());
   const isOff = noRange !== undefined && !isPhone;
   useEffect(() => {
@@ -50,8 +52,9 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
   useKeys(noRange === undefined ? keys : {});
   const words = `${rangeText(span, utc)}${isPhone ? `, environment: ${envLabel(env)}` : ''}`;
   return (
-    <div className="range">
+    <>
       <button
+        ref={button}
         type="button"
         className="button range-button"
         aria-expanded={open}
@@ -67,8 +70,14 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
       </button>
       {isOff && <span className="heard">{noRange}</span>}
       {open && Panel !== null && (
-        <Panel span={span} noRange={noRange} withEnvironment={isPhone} onClose={() => setOpen(false)} />
+        <Panel
+          span={span}
+          noRange={noRange}
+          withEnvironment={isPhone}
+          anchor={button}
+          onClose={() => setOpen(false)}
+        />
       )}
-    </div>
+    </>
   );
 }

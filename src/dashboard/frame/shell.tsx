@@ -13,15 +13,15 @@ import {
 import { tinykeys } from 'tinykeys';
 import { keepScope } from '../lib/arrival.ts';
 import { useCommand } from '../lib/commands.ts';
-import { signedOut, useSignedIn } from '../lib/me.ts';
+import { signedOut } from '../lib/me.ts';
 import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
 import { scopeNames, useEnv, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
+import { isTyping, useKeys } from '../ui/keys.ts';
 import { usePhone } from '../ui/narrow.ts';
-import { Dialog, isTyping, Messages, useKeys } from '../ui/overlay.tsx';
 import { peekHost } from '../ui/peek.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
@@ -29,20 +29,20 @@ import { EnvironmentRadios } from './environments.tsx';
 import { Late } from './late.tsx';
 import { Person } from './person.tsx';
 import { RangeButton } from './scope.tsx';
-import { Mark, SignInForm } from './sign-in.tsx';
+import { Mark } from './sign-in.tsx';
 
 /** Time limit for a page's letter after `g`, in milliseconds. */
 const leaderMs = 1_500;
 const barPages = ['/', '/inbox', '/explore', '/fleet'];
 
 export function Shell({ children }: { readonly children: ReactNode }): JSX.Element {
-  const me = useSignedIn();
   const isOut = useStore(signedOut);
   const { railClosed } = usePrefs();
   const [help, setHelp] = useState(false);
   const [more, setMore] = useState(false);
   const [palette, setPalette] = useState(false);
   const closePalette = useCallback(() => setPalette(false), []);
+  const closeMore = useCallback(() => setMore(false), []);
   const closeHelp = useCallback(() => setHelp(false), []);
   usePaletteKey(useCallback(() => setPalette(true), []));
   const env = useEnv();
@@ -74,26 +74,19 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
           <span>More</span>
         </button>
       </nav>
-      <Dialog title="All pages" open={more} onClose={() => setMore(false)}>
-        <nav aria-label="All pages">
-          {workspaces.map((workspace) => (
-            <WorkspaceLinks key={workspace} workspace={workspace} onGo={() => setMore(false)} />
-          ))}
-        </nav>
-      </Dialog>
+      <Late name="list of pages" load={loadPages} open={more} onClose={closeMore} />
       <Late name="palette" load={loadPalette} open={palette} onClose={closePalette} />
       <Late name="keyboard shortcuts" load={loadKeys} open={help} onClose={closeHelp} />
-      <Dialog title="Sign in again" open={isOut} held onClose={() => undefined}>
-        <p className="page-says">Your session ended. Your unsaved text is still here. Sign in to continue.</p>
-        <SignInForm email={me.email} />
-      </Dialog>
+      <Late name="sign-in" load={loadSignIn} open={isOut} onClose={stayOpen} />
       <Alerts />
-      <Messages />
     </div>
   );
 }
 
 const loadPalette = () => import('./palette.tsx');
+const loadPages = () => import('./all-pages.tsx');
+const loadSignIn = () => import('./sign-in-again.tsx');
+const stayOpen = (): void => undefined;
 const loadKeys = () => import('./keys-help.tsx');
 
 /** Ctrl-K or Cmd-K, wherever the focus is. */
@@ -176,7 +169,7 @@ function Rail(): JSX.Element {
   );
 }
 
-function WorkspaceLinks({
+export function WorkspaceLinks({
   workspace,
   onGo,
 }: {

@@ -3,9 +3,7 @@ import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
-import { Form } from '../ui/form.tsx';
-import { Button, Field } from '../ui/parts.tsx';
-import { FormFailed } from '../ui/query-result.tsx';
+import { Field, type FieldProps, Form } from '../ui/form.tsx';
 
 export const Mark = (): JSX.Element => (
   <span className="mark" aria-hidden="true">
@@ -19,23 +17,43 @@ export const Mark = (): JSX.Element => (
 /** Submits a form once at a time, and returns the error of the latest submission. */
 export function useSending(send: () => Promise<void>) {
   const [error, setError] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [isPending, setPending] = useState(false);
   const run = async (): Promise<void> => {
-    setBusy(true);
+    setPending(true);
     setError(null);
     try {
       await send();
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : null);
     } finally {
-      setBusy(false);
+      setPending(false);
     }
   };
   const onSubmit = (): void => {
     void run();
   };
-  return { error, busy, onSubmit };
+  return { by: { error, isPending }, onSubmit };
 }
+
+type EntryProps = Pick<FieldProps, 'value' | 'onValue'>;
+
+export const EmailField = (props: EntryProps): JSX.Element => (
+  <Field {...props} name="email" label="E-mail" type="email" autoComplete="username" required />
+);
+
+export const NewPasswordField = (props: EntryProps): JSX.Element => (
+  <Field
+    {...props}
+    name="password"
+    label="Password"
+    type="password"
+    autoComplete="new-password"
+    required
+    minLength={12}
+    maxLength={1024}
+    help="Use at least 12 characters."
+  />
+);
 
 /** The way through the identity provider, back to this page; nothing without one. */
 export function ProviderLink(): JSX.Element | null {
@@ -70,7 +88,7 @@ export function SignInForm({ email }: { readonly email?: string }): JSX.Element 
 function PasswordForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState('');
-  const { error, busy, onSubmit } = useSending(async () => {
+  const { by, onSubmit } = useSending(async () => {
     try {
       await signIn(email, password);
     } catch (failure) {
@@ -79,29 +97,17 @@ function PasswordForm({ email: known = '' }: { readonly email?: string }): JSX.E
     }
   });
   return (
-    <Form onSubmit={onSubmit}>
+    <Form onSubmit={onSubmit} by={by} act="Sign in">
+      <EmailField value={email} onValue={setEmail} />
       <Field
-        label="E-mail"
-        type="email"
-        autoComplete="username"
-        required
-        value={email}
-        onValue={setEmail}
-        error={error?.fields.email}
-      />
-      <Field
+        name="password"
         label="Password"
         type="password"
         autoComplete="current-password"
         required
         value={password}
         onValue={setPassword}
-        error={error?.fields.password}
       />
-      <FormFailed error={error} />
-      <Button kind="primary" submit busy={busy}>
-        Sign in
-      </Button>
     </Form>
   );
 }

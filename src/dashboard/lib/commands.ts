@@ -3,7 +3,7 @@
 
 import { useEffect, useRef } from 'react';
 import type { IconName } from '../ui/icons.tsx';
-import { useKeys } from '../ui/overlay.tsx';
+import { useKeys } from '../ui/keys.ts';
 import type { Operation } from './api.ts';
 import { after, type Timer } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';

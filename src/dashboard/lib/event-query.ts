@@ -4,6 +4,7 @@ import { eventGrammar } from '../../event/rules/query/fields.ts';
 import { queryOfFilters } from '../../event/rules/query/filters.ts';
 import { queryTest } from '../../event/rules/query/match.ts';
 import { parseQuery, type QueryTerm } from '../../event/rules/query/parse.ts';
+import { printQuery } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, toggledTerm, usePageQuery } from './page-query.ts';
 
 type Filter = { readonly [parameter: string]: string | undefined };
@@ -46,4 +47,12 @@ export function hasFilter(page: EventQuery, filter: Filter): boolean {
 export function toggled(page: EventQuery, filter: Filter): string {
   const term = termOf(filter);
   return term === undefined ? page.text : toggledTerm(page, term, eventGrammar);
+}
+
+/** The text with the filter's term beside its own terms: a group of its calls. */
+export function narrowed(page: EventQuery, filter: Filter): string {
+  const term = termOf(filter);
+  const terms = page.query?.terms ?? [];
+  if (term === undefined || hasTerm(page, term, eventGrammar)) return page.text;
+  return printQuery({ terms: [...terms, term] }, eventGrammar);
 }

@@ -15,3 +15,14 @@ export interface ActButtonProps extends Omit<ButtonProps, 'cannot'> {
 export function ActButton({ operation, envs, ...rest }: ActButtonProps): JSX.Element {
   return <Button {...rest} cannot={useRefusal(operation, envs)} />;
 }
+
+/** A button of an operation, or of none. */
+export const RoleButton = ({
+  operation,
+  envs = [],
+  ...button
+}: ButtonProps & {
+  readonly operation: Operation | HostedOperation | undefined;
+  readonly envs?: readonly Env[] | undefined;
+}): JSX.Element =>
+  operation ? <ActButton {...button} operation={operation} envs={envs} /> : <Button {...button} />;

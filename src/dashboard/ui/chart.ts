@@ -23,8 +23,9 @@ export interface Slot {
 /** `stack` draws stacked bars; `lanes` draws the bars of each track in a lane with its own scale. */
 export type Shape = 'stack' | 'lanes';
 
-/** Width of the labels beside lanes, and of the space at the right of every chart, in pixels. */
+/** Width of the labels beside lanes and beside a stack, and of the space at the right of every chart, in pixels. */
 export const laneLabelWidth = 76;
+export const stackLabelWidth = 44;
 export const chartEnd = 22;
 
 export interface Drawing {

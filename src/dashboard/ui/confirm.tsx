@@ -1,7 +1,7 @@
 // The confirmation of a destructive action: its consequences in numbers, a button that performs it, and a way out.
 import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
-import { Dialog } from './overlay.tsx';
+import { Dialog } from './dialog.tsx';
 import { Button } from './parts.tsx';
 import { Failed } from './query-result.tsx';
 

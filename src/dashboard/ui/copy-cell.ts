@@ -3,7 +3,8 @@
 import type { RowData } from '@tanstack/react-table';
 import { type RefObject, useEffect, useRef } from 'react';
 import { middleCut, visible } from '../lib/text.ts';
-import { isTyping, say } from './overlay.tsx';
+import { isTyping } from './keys.ts';
+import { say } from './messages.tsx';
 import { type Column, textOf } from './table-model.ts';
 
 const cellOf = (target: EventTarget | null): Element | null =>

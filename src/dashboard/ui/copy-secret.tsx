@@ -1,7 +1,7 @@
 // A text that the hub shows once, with a button that copies it.
 import type { JSX } from 'react';
 import { copyText } from './download.ts';
-import { say } from './overlay.tsx';
+import { say } from './messages.tsx';
 import { Button, Data } from './parts.tsx';
 
 export function CopySecret({

@@ -1,24 +1,169 @@
-// A form whose submission stays in the page: the browser's own submission would load another page.
-import type { JSX, ReactNode } from 'react';
+// A form and its fields: labels, help, mistakes that the browser finds before the form is sent, and the hub's refusals
+// at the fields that they name. Submission stays in the page: the browser's own would load another one.
+import { Field as Base } from '@base-ui/react/field';
+import { Form as BaseForm } from '@base-ui/react/form';
+import { type ComponentProps, type JSX, type ReactElement, type ReactNode, useRef } from 'react';
+import type { Env } from '../../shared/ids.ts';
+import type { ApiError, Operation } from '../lib/api.ts';
+import type { HostedOperation } from '../lib/hosted.ts';
+import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { middleCut, visible } from '../lib/text.ts';
+import { RoleButton } from './act-button.tsx';
+import { Failed } from './query-result.tsx';
 
 export interface FormProps {
   readonly onSubmit: () => void;
   readonly className?: string;
   readonly label?: string;
+  /** The mutation that the form sends. */
+  readonly by?: { readonly isPending: boolean; readonly error: ApiError | null };
+  /** The refusals by field. Default: those in the mutation's error. */
+  readonly errors?: { readonly [name: string]: string };
+  /** Label of the button that submits the form. Absent: the form has a button of its own. */
+  readonly act?: ReactNode;
+  readonly isOff?: boolean;
+  /** The button is off for people without the role of the operation in these environments. */
+  readonly operation?: Operation | HostedOperation;
+  readonly envs?: readonly Env[];
+  /** Beside the button. */
+  readonly buttons?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Form({ onSubmit, className = 'form', label, children }: FormProps): JSX.Element {
+const noErrors = {};
+
+/** A failure is at the end of the form, unless it consists of refusals that fields of the form show. */
+export function Form(props: FormProps): JSX.Element {
+  const { onSubmit, className = 'form', label, by, act, isOff, operation, envs, buttons, children } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const error = by?.error ?? null;
+  const errors = props.errors ?? error?.fields ?? noErrors;
+  const names = Object.keys(errors);
+  const isAtFields = names.length > 0 && names.every((name) => form.current?.elements.namedItem(name));
   return (
-    <form
+    <BaseForm
+      ref={form}
       className={className}
       aria-label={label}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
+      errors={errors}
+      onFormSubmit={() => onSubmit()}
     >
       {children}
-    </form>
+      {error && !isAtFields && <Failed error={error} />}
+      {act !== undefined && (
+        <div className="decide-buttons">
+          <RoleButton
+            operation={operation}
+            envs={envs}
+            kind="primary"
+            submit
+            busy={by?.isPending}
+            disabled={isOff}
+          >
+            {act}
+          </RoleButton>
+          {buttons}
+        </div>
+      )}
+    </BaseForm>
+  );
+}
+
+interface LabelProps {
+  readonly label: string;
+  /** Only screen readers get the label. */
+  readonly compact?: boolean;
+}
+
+export interface FieldProps extends Omit<ComponentProps<'input'>, 'value' | 'onChange'>, LabelProps {
+  /** Name of the field in the hub's refusals. */
+  readonly name?: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly help?: ReactNode;
+  /** A mistake in the present value. The form cannot be sent with it. */
+  readonly error?: string | undefined;
+  /** Finds a mistake when the form is sent. */
+  readonly validate?: (value: string) => string | null;
+  /** The control, if it is not an `input` of one line. */
+  readonly control?: ReactElement<Record<string, unknown>>;
+}
+
+export function Field(props: FieldProps): JSX.Element {
+  const { label, compact, name, onValue, help, error, validate, control, ...rest } = props;
+  return (
+    <Base.Root
+      className="field"
+      name={name}
+      invalid={error !== undefined}
+      validate={(value) => validate?.(String(value)) ?? null}
+    >
+      <Base.Label className={compact ? 'heard' : undefined}>{label}</Base.Label>
+      <Base.Control {...rest} render={control} onValueChange={onValue} />
+      {error === undefined ? (
+        <Base.Error className="field-error" />
+      ) : (
+        <Base.Error match className="field-error">
+          {error}
+        </Base.Error>
+      )}
+      {help && <Base.Description className="field-help">{help}</Base.Description>}
+    </Base.Root>
+  );
+}
+
+export interface SelectProps extends LabelProps {
+  readonly name?: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, label: string])[];
+  readonly onValue: (value: string) => void;
+  readonly className?: string;
+}
+
+/** A choice. The browser's own control: phones and assistive technology have their own ways to choose. */
+export const Select = ({
+  label,
+  compact,
+  name,
+  value,
+  options,
+  onValue,
+  className = '',
+}: SelectProps): JSX.Element => (
+  <Base.Root name={name} className={`field ${compact ? 'field-compact' : ''} ${className}`}>
+    <Base.Label className={compact ? 'heard' : undefined}>{label}</Base.Label>
+    <Base.Control
+      value={value}
+      onValueChange={onValue}
+      render={
+        <select>
+          {options.map(([key, text]) => (
+            <option key={key} value={key}>
+              {middleCut(visible(text), 120)}
+            </option>
+          ))}
+        </select>
+      }
+    />
+    <Base.Error className="field-error" />
+  </Base.Root>
+);
+
+const zones = [
+  ['local', 'Local time'],
+  ['utc', 'UTC'],
+] as const;
+
+/** The time zone of all times in the console, stored for this person. */
+export function ZoneSelect(): JSX.Element {
+  const { utc } = usePrefs();
+  return (
+    <Select
+      compact
+      label="Time zone"
+      value={utc ? 'utc' : 'local'}
+      options={zones}
+      onValue={(zone) => changePrefs({ utc: zone === 'utc' })}
+    />
   );
 }

@@ -7,6 +7,7 @@ import type { ThingLink } from '../lib/address.ts';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { useFilters } from '../lib/search.ts';
+import { Field } from './form.tsx';
 import { usePhone } from './narrow.ts';
 import { Peek } from './peek.tsx';
 import { QueryResult } from './query-result.tsx';
@@ -80,16 +81,15 @@ export function SearchInput({ items }: { readonly items: string }): JSX.Element 
     return () => timer.cancel();
   });
   return (
-    <label className="field">
-      <span className="heard">Search in {items}</span>
-      <input
-        type="search"
-        value={text}
-        maxLength={255}
-        placeholder={`Search in ${items}`}
-        onChange={(event) => setText(event.target.value)}
-      />
-    </label>
+    <Field
+      compact
+      label={`Search in ${items}`}
+      type="search"
+      value={text}
+      maxLength={255}
+      placeholder={`Search in ${items}`}
+      onValue={setText}
+    />
   );
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { after } from '../lib/browser.ts';
-import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { usePrefs } from '../lib/prefs.ts';
 import { absolute, middleCut, preciseTime, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -73,72 +73,6 @@ export function Button({
   );
 }
 
-export interface FieldProps extends Omit<ComponentProps<'input'>, 'value' | 'onChange'> {
-  readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly help?: ReactNode;
-  readonly error?: string | undefined;
-}
-
-export function Field({ label, value, onValue, help, error, ...rest }: FieldProps): JSX.Element {
-  const id = useId();
-  const note = error ?? help;
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        {...rest}
-        id={id}
-        value={value}
-        onChange={(event) => onValue(event.target.value)}
-        aria-invalid={error ? true : undefined}
-        aria-describedby={note ? `${id}-note` : undefined}
-      />
-      {note && (
-        <p id={`${id}-note`} className={error ? 'field-error' : 'field-help'}>
-          {note}
-        </p>
-      )}
-    </div>
-  );
-}
-
-export interface SelectProps {
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly onValue: (value: string) => void;
-  /** Only screen readers get the label. */
-  readonly compact?: boolean;
-  readonly className?: string;
-}
-
-export function Select({
-  label,
-  value,
-  options,
-  onValue,
-  compact,
-  className = '',
-}: SelectProps): JSX.Element {
-  const id = useId();
-  return (
-    <div className={`field ${compact ? 'field-compact' : ''} ${className}`}>
-      <label htmlFor={id} className={compact ? 'heard' : undefined}>
-        {label}
-      </label>
-      <select id={id} value={value} onChange={(event) => onValue(event.target.value)}>
-        {options.map(([key, text]) => (
-          <option key={key} value={key}>
-            {middleCut(visible(text), 120)}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
 /** A relative time. The absolute time is in the tooltip. */
 export function Time({
   at,
@@ -167,25 +101,6 @@ export function PreciseTime({ at }: { readonly at: string }): JSX.Element {
     <time dateTime={at} title={`${relative(instant, now)} (${absolute(instant, utc)})`}>
       {preciseTime(instant, utc)}
     </time>
-  );
-}
-
-const zones = [
-  ['local', 'Local time'],
-  ['utc', 'UTC'],
-] as const;
-
-/** The time zone of all times in the console, stored for this person. */
-export function ZoneSelect(): JSX.Element {
-  const { utc } = usePrefs();
-  return (
-    <Select
-      compact
-      label="Time zone"
-      value={utc ? 'utc' : 'local'}
-      options={zones}
-      onValue={(zone) => changePrefs({ utc: zone === 'utc' })}
-    />
   );
 }
 

@@ -6,7 +6,7 @@ import { createPortal } from 'react-dom';
 import type { ThingLink } from '../lib/address.ts';
 import { middleCut, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
-import { useKeys } from './overlay.tsx';
+import { useKeys } from './keys.ts';
 import { Button } from './parts.tsx';
 
 /** Id of the element beside the page, in which the frame leaves room. */

@@ -1,6 +1,6 @@
 // The selection of a period that ends now: `24h`, `7d`.
 import type { JSX } from 'react';
-import { Select } from './parts.tsx';
+import { Select } from './form.tsx';
 
 export type Period = '1h' | '24h' | '7d' | '30d' | '90d';
 

@@ -2,8 +2,8 @@
 import { type JSX, useEffect, useState } from 'react';
 import { isKey, keyIdOf, pinKeys, pinnedKeys } from '../lib/evidence.ts';
 import { counted } from '../lib/text.ts';
-import { Form } from './form.tsx';
-import { Button, Data, Field } from './parts.tsx';
+import { Field, Form } from './form.tsx';
+import { Button, Data } from './parts.tsx';
 
 export function usePinnedKeys(): readonly [readonly string[], (keys: readonly string[]) => void] {
   const [keys, setKeys] = useState(pinnedKeys);

@@ -6,7 +6,7 @@ import { type JSX, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { clockTime, dayName } from '../lib/text.ts';
-import { chartEnd, type Drawing, laneLabelWidth, type SlotRange } from './chart.ts';
+import { chartEnd, type Drawing, laneLabelWidth, type SlotRange, stackLabelWidth } from './chart.ts';
 
 /** Minimum height of a value above zero, in pixels: one denial among many calls stays visible. */
 const leastTall = 1.5;
@@ -122,7 +122,7 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
         ? lanesOf(latest, axis)
         : {
             ...axis,
-            size: 44,
+            size: stackLabelWidth,
             space: 28,
             incrs: [1, 2, 5]
               .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))

@@ -1,12 +1,13 @@
 // The query bar: the text that filters a page, completions for its fields and values, and its first mistake. A text
 // with a mistake is not sent.
-import { type JSX, type KeyboardEvent, useId, useRef, useState } from 'react';
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import { type ComponentProps, type JSX, useId, useRef, useState } from 'react';
 import type { QueryGrammar } from '../../event/rules/query/fields.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
 import { visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
-import { useKeys } from './overlay.tsx';
+import { useKeys } from './keys.ts';
 import { Button, Data } from './parts.tsx';
 import './query-bar.css';
 
@@ -88,96 +89,86 @@ function Bar({ language, query, placeholder, values = noValues }: QueryBarProps)
   const { text: applied, change } = query;
   const [text, setText] = useState(applied);
   const [open, setOpen] = useState(false);
-  const [at, setAt] = useState(0);
+  const highlighted = useRef<Completion | undefined>(undefined);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useKeys({ '/': () => field.current?.focus() });
   const read = readText(text, language);
   const problem = 'problem' in read ? read.problem : null;
   const choices = open ? completionsOf(text, language.grammar, values).slice(0, maxChoices) : [];
-  const take = (choice: Completion): void => {
-    setText(text.slice(0, text.length - lastWord(text).length) + choice.text);
-    setAt(0);
-    field.current?.focus();
-  };
-  const run = (): void => {
-    setOpen(false);
-    if (problem === null && text.trim() !== applied) change(text.trim());
-  };
-  const press = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const choice = choices[at];
-    if (step !== 0 && choices.length > 0) setAt((at + step + choices.length) % choices.length);
-    else if (event.key === 'Tab' && choice && !event.shiftKey) take(choice);
-    else if (event.key === 'Enter') run();
-    else if (event.key === 'Escape' && choices.length > 0) setOpen(false);
-    else return;
+  const completed = (choice: Completion): string =>
+    text.slice(0, text.length - lastWord(text).length) + choice.text;
+  const press: ComponentProps<typeof Autocomplete.Input>['onKeyDown'] = (event) => {
+    const [first] = choices;
+    if (event.key === 'Tab' && first && !event.shiftKey) setText(completed(highlighted.current ?? first));
+    else if (event.key === 'Escape') {
+      // The library would empty the field.
+      event.preventBaseUIHandler();
+      if (!first) return;
+      setOpen(false);
+    } else if (event.key === 'Enter' && highlighted.current === undefined) {
+      setOpen(false);
+      if (problem === null && text.trim() !== applied) change(text.trim());
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
     <search className="query-bar">
-      <div className="search-field">
-        <Icon name="search" />
-        <input
-          ref={field}
-          role="combobox"
-          aria-label="Query"
-          aria-expanded={choices.length > 0}
-          aria-controls={`${id}-list`}
-          aria-activedescendant={choices[at] ? `${id}-${at}` : undefined}
-          aria-invalid={problem !== null || undefined}
-          aria-describedby={problem ? `${id}-problem` : undefined}
-          placeholder={placeholder}
-          value={text}
-          maxLength={1_000}
-          spellCheck={false}
-          autoComplete="off"
-          onChange={(event) => {
-            setText(event.target.value);
-            setOpen(true);
-            setAt(0);
-          }}
-          onKeyDown={press}
-          onBlur={() => setOpen(false)}
-        />
-        {text !== '' && (
-          <Button
-            kind="quiet"
-            aria-label="Clear query"
-            onClick={() => {
-              setText('');
-              change('');
-            }}
-          >
-            <Icon name="x" />
-          </Button>
-        )}
-      </div>
-      <div
-        id={`${id}-list`}
-        role="listbox"
-        aria-label="Completions"
-        className="query-choices"
-        hidden={choices.length === 0}
+      <Autocomplete.Root
+        inline
+        open={choices.length > 0}
+        onOpenChange={setOpen}
+        mode="none"
+        items={choices}
+        itemToStringValue={completed}
+        value={text}
+        onValueChange={(next) => {
+          setText(next);
+          setOpen(true);
+        }}
+        highlightItemOnHover={false}
+        onItemHighlighted={(choice) => {
+          highlighted.current = choice;
+        }}
       >
-        {choices.map((choice, index) => (
-          <div
-            key={choice.text}
-            id={`${id}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            className="query-choice"
-            onMouseDown={(event) => {
-              event.preventDefault();
-              take(choice);
-            }}
-          >
-            {visible(choice.label)}
-          </div>
-        ))}
-      </div>
+        <div className="search-field">
+          <Icon name="search" />
+          <Autocomplete.Input
+            ref={field}
+            aria-label="Query"
+            aria-expanded={choices.length > 0}
+            aria-invalid={problem !== null || undefined}
+            aria-describedby={problem ? `${id}-problem` : undefined}
+            placeholder={placeholder}
+            maxLength={1_000}
+            spellCheck={false}
+            onKeyDown={press}
+            onBlur={() => setOpen(false)}
+          />
+          {text !== '' && (
+            <Button
+              kind="quiet"
+              aria-label="Clear query"
+              onClick={() => {
+                setText('');
+                change('');
+              }}
+            >
+              <Icon name="x" />
+            </Button>
+          )}
+        </div>
+        {choices.length > 0 && (
+          <Autocomplete.List aria-label="Completions" className="query-choices">
+            {(choice: Completion) => (
+              <Autocomplete.Item key={choice.text} value={choice} className="query-choice">
+                {visible(choice.label)}
+              </Autocomplete.Item>
+            )}
+          </Autocomplete.List>
+        )}
+      </Autocomplete.Root>
       {problem && text.trim() !== '' && (
         <p id={`${id}-problem`} className="field-error" role="alert">
           <span className="query-wrong">

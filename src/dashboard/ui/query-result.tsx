@@ -10,10 +10,6 @@ import { useNow } from '../lib/ticker.ts';
 import { Icon } from './icons.tsx';
 import { Button, Data, Late, Skeleton } from './parts.tsx';
 
-/** At the end of a form: an error that no field shows. */
-export const FormFailed = ({ error }: { readonly error: ApiError | null }): JSX.Element | null =>
-  error && Object.keys(error.fields).length === 0 ? <Failed error={error} /> : null;
-
 /** Whole seconds until then, counted down: a number that stood still would be a lie a second later. */
 function useSecondsTo(at: number): number {
   useNow(1_000);

@@ -1,5 +1,4 @@
-// A table of the calls with another decision in a replay: the earlier decision, the new one, and the reason if it is
-// uncertain.
+// The calls of a replay whose decision differs or is uncertain, as a table.
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';
@@ -86,13 +85,7 @@ const columns: readonly Column<ReplayedCall>[] = [
   },
   verdictColumn('before', 'Before', (one) => one.before, 1.3),
   verdictColumn('after', 'After', (one) => one.after, 1.3),
-  {
-    key: 'contract',
-    label: 'Contract',
-    width: 1.4,
-    sort: (one) => one.contract ?? '',
-    cell: (one) => <Name text={one.contract ?? '–'} />,
-  },
+  nameColumn('contract', 'Contract', (one) => one.contract ?? '', 1.4),
   {
     key: 'message',
     label: 'Message',

@@ -8,13 +8,13 @@ import type { ApiError, Input, Operation } from '../lib/api.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
 import { useAction } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
-import { ActButton } from './act-button.tsx';
+import { RoleButton } from './act-button.tsx';
 import { Confirm } from './confirm.tsx';
-import { Form } from './form.tsx';
+import { Field, type FieldProps, Form, Select } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
-import { Button, type ButtonProps, Empty, Field, type FieldProps, Select } from './parts.tsx';
-import { FormFailed, QueryResult, type QueryState } from './query-result.tsx';
+import { Empty } from './parts.tsx';
+import { QueryResult, type QueryState } from './query-result.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
 /** A button in each row. */
@@ -148,17 +148,6 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
   );
 }
 
-/** A button of an operation, or of none. */
-const RoleButton = ({
-  operation,
-  envs = [],
-  ...button
-}: ButtonProps & {
-  readonly operation: Operation | HostedOperation | undefined;
-  readonly envs?: readonly Env[] | undefined;
-}): JSX.Element =>
-  operation ? <ActButton {...button} operation={operation} envs={envs} /> : <Button {...button} />;
-
 export interface Removal<R, N extends Operation> extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'> {
   readonly operation: N;
   readonly refreshes: readonly Operation[];
@@ -235,31 +224,26 @@ export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Ele
   const { initial, by, act, isOff = false, operation, envs, onSubmit, children } = props;
   const [values, setValues] = useState(initial);
   const fields = props.fields(values);
-  const refused = by.error?.fields ?? {};
   const hasProblem = fields.some(({ problem }) => problem !== undefined && problem !== null);
   return (
-    <Form onSubmit={() => onSubmit(values)}>
+    <Form
+      onSubmit={() => onSubmit(values)}
+      by={by}
+      act={act}
+      isOff={isOff || hasProblem}
+      envs={envs?.(values) ?? []}
+      {...(operation ? { operation } : {})}
+    >
       {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
         const onValue = (value: string): void => setValues((before) => ({ ...before, [name]: value }));
-        const shared = { key: name, label, value: values[name] ?? '', onValue };
+        const shared = { name: sent, label, value: values[name] ?? '', onValue };
         return options ? (
           <Select {...shared} key={name} options={options} />
         ) : (
-          <Field {...rest} {...shared} key={name} error={problem ?? refused[sent]} />
+          <Field {...rest} {...shared} key={name} error={problem ?? undefined} />
         );
       })}
       {children?.(values)}
-      <FormFailed error={by.error} />
-      <RoleButton
-        operation={operation}
-        envs={envs?.(values)}
-        kind="primary"
-        submit
-        busy={by.isPending}
-        disabled={isOff || hasProblem}
-      >
-        {act}
-      </RoleButton>
     </Form>
   );
 }

@@ -2,7 +2,7 @@
 // labels.
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type RefObject, useLayoutEffect, useState } from 'react';
-import { Select } from './parts.tsx';
+import { Select } from './form.tsx';
 import type { Column, Model } from './table-model.ts';
 
 /** Pixels. In more width than this, a table scrolls sideways instead. */

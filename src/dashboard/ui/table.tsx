@@ -9,7 +9,7 @@ import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
 import { useCopyCell } from './copy-cell.ts';
 import { Icon } from './icons.tsx';
-import { useStepKeys } from './overlay.tsx';
+import { useStepKeys } from './keys.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
 import { TableMenu } from './table-menu.tsx';
 import { type Column, type Model, type ModelProps, textOf, useModel } from './table-model.ts';

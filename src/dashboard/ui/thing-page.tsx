@@ -1,6 +1,6 @@
 // The page of one thing: its kind and name as the heading, and the way back to its list.
 import { Link, useParams } from '@tanstack/react-router';
-import type { JSX, ReactNode } from 'react';
+import type { ComponentType, JSX, ReactNode } from 'react';
 import { idOf } from '../lib/address.ts';
 import { middleCut, visible } from '../lib/text.ts';
 import { PageHead } from './parts.tsx';
@@ -33,4 +33,20 @@ export function ThingPage({ kind, name, back, actions, children }: ThingPageProp
       {children}
     </section>
   );
+}
+
+/** The page of a thing with one id, which `Content` shows. */
+export function thingPage(
+  kind: string,
+  back: ThingPageProps['back'],
+  Content: ComponentType<{ readonly id: string }>,
+): () => JSX.Element {
+  return () => {
+    const { id } = useIds('id');
+    return (
+      <ThingPage kind={kind} name={id} back={back}>
+        <Content key={id} id={id} />
+      </ThingPage>
+    );
+  };
 }

@@ -15,7 +15,7 @@ import { whenAnswered } from '../lib/query.ts';
 import { type Drawing, type Shape, type Slot, type SlotRange, spanName, type Track } from './chart.ts';
 import './chart.css';
 import { Icon } from './icons.tsx';
-import { useKeys } from './overlay.tsx';
+import { useKeys } from './keys.ts';
 import { Button } from './parts.tsx';
 
 // The drawing loads after the hub's answers, because the figures do not need it.

@@ -1,7 +1,8 @@
 // A dialog whose action needs a typed word.
 import { type JSX, type ReactNode, useState } from 'react';
-import { Dialog } from './overlay.tsx';
-import { Button, Field } from './parts.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field } from './form.tsx';
+import { Button } from './parts.tsx';
 
 export function TypedConfirm(props: {
   readonly title: string;

@@ -12,6 +12,8 @@ export interface VerdictChartProps {
   readonly from: number;
   readonly until: number;
   readonly bucketMs: number;
+  /** Vertical lines, in epoch milliseconds. */
+  readonly marks?: readonly number[];
   readonly onRange?: (from: number, until: number) => void;
 }
 

@@ -176,16 +176,18 @@ const ofApproval = (record: ExportRecord, { status, timeoutEffect }: Approval): 
 };
 
 function approvalEvent(approval: Approval, record: ExportRecord, context: Context) {
-  const { agentId, toolName, callId, id, sessionId, contractName, createdAt, decidedAt } = approval;
-  const loggedAt = record.type === 'approval_requested' ? createdAt : (decidedAt ?? timeOf(record));
+  const { agentId, contractName } = approval;
+  const loggedAt =
+    record.type === 'approval_requested' ? approval.createdAt : (approval.decidedAt ?? timeOf(record));
+  const callId = approval.callId ?? approval.id;
   return {
-    ...headOf(record, context, loggedAt, callId ?? id),
+    ...headOf(record, context, loggedAt, callId),
     ...ofApproval(record, approval),
     status_detail: record.type,
     message: approval.message,
     ...(contractName ? { policy: { name: contractName } } : {}),
-    ...callerOf(agentId, sessionId),
-    ...apiActivity(toolName, callId ?? id, agentId),
+    ...callerOf(agentId, approval.sessionId),
+    ...apiActivity(approval.toolName, callId, agentId),
     unmapped: unmapped(record, context),
   };
 }

@@ -1,30 +1,13 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
 import { contractTypes, modes } from '../../contract/record.ts';
-import { bundleNamePattern, contractIdPattern, hasControl, isWellFormed } from '../../shared/ids.ts';
-import { parseInstant } from '../../shared/instant.ts';
-import { isoInstant } from '../../shared/schemas.ts';
+import { bundleNamePattern, contractIdPattern } from '../../shared/ids.ts';
+import { isoInstant, line, text } from '../../shared/schemas.ts';
 
 export { approvalStatus } from '../../approval/record.ts';
 /** The body reader bounds depth and size of objects. */
-export { anyObject, env, uuid } from '../../shared/schemas.ts';
+export { anyObject, env, instantInput, line, text, uuid } from '../../shared/schemas.ts';
 
-const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
-
-/** Free text: at most `max` characters, no NUL, no lone surrogate. */
-export const text = (max: number, min = 0) =>
-  z.string().min(min).max(max).refine(wellFormed, 'must be valid Unicode text without NUL');
-
-/** A one-line name or id: 1 to `max` characters, no control characters. */
-export const line = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((value) => isWellFormed(value) && !hasControl(value), 'must not contain control characters');
-
-/** What happens to a call that nobody decided, in the words of either API. */
-export const timeoutWord = z.enum(['block', 'deny', 'allow']);
 /** ISO 8601, UTC, milliseconds. */
 export const instant = isoInstant;
 export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
@@ -59,19 +42,6 @@ export const paging = (max: number, usual = max) => ({
   limit: intQuery(1, max).default(usual),
   offset: intQuery(0, 1_000_000).default(0),
 });
-
-/**
- * An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a
- * fraction.
- */
-export const instantInput = z
-  .string()
-  .max(40)
-  .transform((value, context) => {
-    const ms = parseInstant(value);
-    if (ms === null) context.addIssue({ code: 'custom', message: 'must be an ISO 8601 time' });
-    return ms ?? 0;
-  });
 
 /** An agent's tags: at most 64 pairs of texts. */
 export const tagMap = z

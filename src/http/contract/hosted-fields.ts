@@ -2,11 +2,7 @@
 import { z } from 'zod';
 import { intQuery, text } from './fields.ts';
 
-/** Agent ids, session ids, names of rulesets and environments, ids of approvals. */
-export const identifier = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/, {
-  error:
-    'must have 1 to 128 letters, digits, dots, underscores and hyphens, and begin with a letter or digit',
-});
+export { identifier } from '../../shared/schemas.ts';
 
 /** The offset that a list goes to at most. */
 export const maxOffset = 10_000;

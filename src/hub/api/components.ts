@@ -5,7 +5,7 @@ import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
 import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { approval } from '../../approval/console/routes.ts';
-import { askingContract } from '../../approval/record.ts';
+import { askingContract, timeoutWord } from '../../approval/record.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
 import { version as bundleVersion, deployment } from '../../bundle/console/routes.ts';
 import { lintFinding, runningVersion } from '../../bundle/wire.ts';
@@ -34,7 +34,6 @@ import {
   mode,
   tagMap,
   tags,
-  timeoutWord,
   uuid,
   yamlDocument,
 } from '../../http/contract/fields.ts';

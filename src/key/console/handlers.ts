@@ -4,17 +4,13 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { isoOrNull } from '../../http/contract/render.ts';
-import { type ApiKey, keyRecord } from '../record.ts';
+import { type ApiKey, consoleKeyRequest, keyRecord } from '../record.ts';
 import type { keyRoutes } from './routes.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
   async createKey(hub, { body }, caller) {
-    const { record, key } = await hub.app.keys.create(principalOf(caller), {
-      env: body.env,
-      label: body.label,
-      agentPattern: body.agent_pattern ?? null,
-      expiresAt: body.expires_at ?? null,
-    });
+    const request = consoleKeyRequest.read(body);
+    const { record, key } = await hub.app.keys.create(principalOf(caller), request);
     return { ...render(record), key };
   },
 

@@ -1,15 +1,8 @@
 // Routes of API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { instant, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { keyRecord } from '../record.ts';
-
-const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
-
-const label = text(255)
-  .refine((value) => !markup.test(value), 'must not contain HTML or script')
-  .nullable()
-  .default(null);
+import { consoleKeyRequest, keyRecord } from '../record.ts';
 
 const key = keyRecord.reply('console', 'one');
 
@@ -22,13 +15,7 @@ export const keyRoutes = routes({
     envs: 'none',
     tag: 'keys',
     summary: 'Create an API key for one environment; only this answer contains the full key',
-    body: z.object({
-      env,
-      label,
-      /** Requests of other agents are refused with 403, their events are listed in `rejected`. */
-      agent_pattern: line(255).nullish(),
-      expires_at: instantInput.nullish(),
-    }),
+    body: z.object(consoleKeyRequest.shape),
     status: 201,
     reply: key.extend({ key: z.string() }),
     audit: ['key.created'],

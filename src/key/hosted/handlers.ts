@@ -5,7 +5,7 @@ import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { microsOrNull } from '../../http/contract/hosted-time.ts';
 import { HubError, refused } from '../../shared/error.ts';
-import { type ApiKey, keyRecord } from '../record.ts';
+import { type ApiKey, hostedKeyRequest, keyRecord } from '../record.ts';
 import type { hostedKeyRoutes } from './routes.ts';
 
 /** Keys that a workspace has at once. */
@@ -30,10 +30,7 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
     }
     const making = hub.app.keys.create(principal, {
       id: request.newId,
-      env: body.env ?? null,
-      label: body.name,
-      agentPattern: body.agent_pattern ?? null,
-      expiresAt: body.expires_at ?? null,
+      ...hostedKeyRequest.read(body),
     });
     const { record, key } = await making.catch((error: unknown) => {
       // Made by the first request of the Idempotency-Key, whose answer was lost with its node.

@@ -1,9 +1,9 @@
 // Routes of a workspace's API keys.
 import { z } from 'zod';
-import { env, instant, instantInput, line, text } from '../../http/contract/fields.ts';
+import { instant } from '../../http/contract/fields.ts';
 import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { keyRecord } from '../record.ts';
+import { hostedKeyRequest, keyRecord } from '../record.ts';
 
 const hostedKey = keyRecord.reply('hosted', 'one');
 
@@ -32,16 +32,7 @@ export const hostedKeyRoutes = routes({
     envs: 'none',
     tag: 'hosted-keys',
     summary: 'Create an API key; only this answer contains the full key',
-    body: z.object({
-      name: text(400)
-        .transform((value) => value.trim())
-        .pipe(line(100)),
-      /** Binds the key to one environment. */
-      env: env.nullish(),
-      /** Requests of other agents are refused with 403. */
-      agent_pattern: line(255).nullish(),
-      expires_at: instantInput.nullish(),
-    }),
+    body: z.object(hostedKeyRequest.shape),
     idempotent: 'once',
     status: 201,
     reply: hostedKey.extend({ key: z.string() }),

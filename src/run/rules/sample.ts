@@ -5,10 +5,18 @@ import type { JsonObject } from '../../contract/record.ts';
 export const sample = {
   agentId: 'sample-agent',
   sessionId: 'sample-session',
-  ruleset: 'sample-guardrails',
+  rulesetName: 'sample-guardrails',
   env: 'development',
   /** Seconds that its approval waits. */
   timeoutSeconds: 86_400,
+} as const;
+
+/** The fields of its approval's request that do not follow from its call. */
+export const sampleRequest = {
+  ...sample,
+  timeoutEffect: null,
+  decisionSource: 'yaml_precondition',
+  principal: null,
 } as const;
 
 /** Its ruleset. @param names the apiVersion and kind that the hub writes */
@@ -21,7 +29,7 @@ export const sampleRuleset = ({
 }): string => `apiVersion: ${apiVersion}
 kind: ${kind}
 metadata:
-  name: ${sample.ruleset}
+  name: ${sample.rulesetName}
   description: Contracts of the sample run. Change them as you like.
 defaults:
   mode: enforce

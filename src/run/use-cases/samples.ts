@@ -3,7 +3,7 @@
 // once write the same.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
-import { type Approval, noDecision } from '../../approval/record.ts';
+import { pendingApproval } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
 import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
@@ -12,7 +12,14 @@ import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { EnvFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../rules/sample.ts';
+import {
+  type SampleCall,
+  sample,
+  sampleCalls,
+  sampleRequest,
+  sampleRuleset,
+  sampleWorkflow,
+} from '../rules/sample.ts';
 
 export interface SampleRun {
   readonly agentId: string;
@@ -63,7 +70,7 @@ export function createSampleRuns({
     agentId,
     sessionId,
     runId: secrets.namedUuid(tenantId, 'sample-run'),
-    rulesetName: sample.ruleset,
+    rulesetName: sample.rulesetName,
     approvalId: idOf(tenantId, 'approval'),
   });
 
@@ -91,35 +98,29 @@ export function createSampleRuns({
     const call = sampleCalls.at(-1);
     if (!call || !asking) throw new Error('The sample ruleset does not ask.');
     const now = clock.now();
-    const approval: Approval = {
-      id: run.approvalId,
-      tenantId,
-      status: 'pending',
-      agentId,
-      toolName: call.tool,
-      toolArgs: call.args,
-      argsBytes: Buffer.byteLength(JSON.stringify(call.args)),
-      message: asking.message ?? '',
-      env,
-      timeoutSeconds: sample.timeoutSeconds,
-      timeoutEffect: 'deny',
-      decisionSource: 'yaml_precondition',
-      contractName: asking.id,
-      rulesetName: sample.ruleset,
-      contracts: null,
-      principal: null,
-      sessionId,
-      callId: call.id,
-      ...noDecision,
-      createdAt: now,
-      deadline: now + sample.timeoutSeconds * 1000,
-    };
+    const approval = pendingApproval(
+      {
+        ...sampleRequest,
+        toolName: call.tool,
+        toolArgs: call.args,
+        message: asking.message ?? '',
+        contractName: asking.id,
+        callId: call.id,
+      },
+      {
+        id: run.approvalId,
+        tenantId,
+        env,
+        argsBytes: Buffer.byteLength(JSON.stringify(call.args)),
+        createdAt: now,
+      },
+    );
     // A workspace that shows its own ruleset under this name keeps it.
     if (
-      (await store.bundles.versions(tenantId, sample.ruleset, { limit: 1, offset: 0 })).items.length === 0
+      (await store.bundles.versions(tenantId, sample.rulesetName, { limit: 1, offset: 0 })).items.length === 0
     ) {
       await rulesets.put(systemPrincipal(tenantId, 'sample-run'), {
-        name: sample.ruleset,
+        name: sample.rulesetName,
         yaml: new TextEncoder().encode(text),
         env,
         force: false,
@@ -144,13 +145,13 @@ export function createSampleRuns({
   async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
     await count(limits.sampleRuns);
     const { approvalId, runId } = runOf(tenantId);
-    const [found, approval] = await Promise.all([
+    const [run, approval] = await Promise.all([
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
       store.approvals.get(tenantId, approvalId),
     ]);
     // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
-    if (found?.facts && approval) return { created: false, runId: found.facts.runId ?? runId };
-    if (found?.facts) await store.events.removeSample(tenantId);
+    if (run?.facts && approval) return { created: false, runId: run.facts.runId ?? runId };
+    if (run?.facts) await store.events.removeSample(tenantId);
     await make(tenantId);
     return { created: true, runId };
   }
@@ -178,8 +179,8 @@ export function createSampleRuns({
       await store.approvals.remove(tenantId, runOf(tenantId).approvalId);
     },
 
-    async pending(tenantId, seen) {
-      if (seen !== null && seen !== env) return 0;
+    async pending(tenantId, envFilter) {
+      if (envFilter !== null && envFilter !== env) return 0;
       const approval = await store.approvals.get(tenantId, runOf(tenantId).approvalId);
       return approval?.status === 'pending' && approval.deadline > clock.now() ? 1 : 0;
     },
@@ -218,7 +219,7 @@ function sampleEvents(
         more: { workflow },
       });
     }
-    const said =
+    const verdictAction =
       verdict === 'deny'
         ? 'call_blocked'
         : verdict === 'approve'
@@ -226,9 +227,13 @@ function sampleEvents(
           : fired
             ? 'call_would_block'
             : 'call_allowed';
-    const snapshot = said === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
-    reports.push({ call, verdict: said, more: { ...why, ...snapshot, session_attempt_count: i + 1 } });
-    if (call.executed && said !== 'call_blocked') {
+    const snapshot = verdictAction === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
+    reports.push({
+      call,
+      verdict: verdictAction,
+      more: { ...why, ...snapshot, session_attempt_count: i + 1 },
+    });
+    if (call.executed && verdictAction !== 'call_blocked') {
       reports.push({ call, verdict: 'call_executed', more: { tool_success: true } });
     }
   }

@@ -2,7 +2,7 @@
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { type SavedView, viewRecord } from '../record.ts';
+import { type SavedView, viewRecord, viewRequest } from '../record.ts';
 import type { viewRoutes } from './routes.ts';
 
 const render = (view: SavedView, callerId: string) => ({
@@ -15,8 +15,8 @@ export const views: Handlers<typeof viewRoutes> = {
     (await app.views.list(principalOf(caller))).map((view) => render(view, caller.userId)),
 
   async createView({ app }, { body }, caller) {
-    const { shared: isShared, ...view } = body;
-    return render(await app.views.create(principalOf(caller), { ...view, isShared }), caller.userId);
+    const view = await app.views.create(principalOf(caller), viewRequest.read(body));
+    return render(view, caller.userId);
   },
 
   async updateView({ app }, { params, body }, caller) {

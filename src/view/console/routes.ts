@@ -1,17 +1,15 @@
 // Routes of saved views.
 import { z } from 'zod';
-import { line, text, uuid } from '../../http/contract/fields.ts';
+import { uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { viewRecord } from '../record.ts';
+import { viewRecord, viewRequest } from '../record.ts';
 
 export const savedView = viewRecord.reply('console', 'one').extend({
   /** It is the caller's own. */
   own: z.boolean(),
 });
 
-/** The page of the console, such as `explore`. */
-const page = z.string().regex(/^[a-z][a-z-]{0,39}$/, 'must be the name of a page, such as explore');
-const fields = { page, name: line(80), query: text(1_000), shared: z.boolean() };
+const fields = viewRequest.shape;
 const params = z.object({ view_id: uuid });
 const writeErrors = ['validation_failed', 'disk_full', 'overloaded', 'unavailable'] as const;
 

@@ -2,14 +2,21 @@
 import type { Reply } from '../../lib/api.ts';
 import { counted } from '../../lib/text.ts';
 import { callsColumn } from '../../ui/calls-cell.tsx';
-import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Env, Name, Time } from '../../ui/parts.tsx';
+import {
+  envColumn,
+  nameColumn,
+  timeColumn,
+  verdictColumn,
+  versionColumn,
+  wordColumn,
+} from '../../ui/columns.tsx';
+import { Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 
 export type Agent = Reply<'listAgents'>[number];
 
-const versionText = (version: number | null): string => (version === null ? '–' : `v${version}`);
+const _versionText = (version: number | null): string => (version === null ? '–' : `v${version}`);
 
 const tagsText = ({ tags }: Agent): string =>
   '_truncated' in tags
@@ -29,37 +36,10 @@ export const agentColumns: readonly Column<Agent>[] = [
     text: (row) => String(row.connected),
     cell: (row) => (row.connected ? counted(row.streams, 'stream') : <span className="muted">no</span>),
   },
-  {
-    key: 'env',
-    inCard: 'plain',
-    label: 'Environment',
-    width: 1.3,
-    sort: (row) => row.env ?? '',
-    cell: (row) => (row.env ? <Env name={row.env} /> : <span className="muted">–</span>),
-  },
-  {
-    key: 'bundle',
-    label: 'Bundle',
-    width: 1.4,
-    sort: (row) => row.resolved_bundle ?? row.followed_bundle ?? '',
-    cell: (row) => <Name text={row.resolved_bundle ?? row.followed_bundle ?? '–'} />,
-  },
-  {
-    key: 'wanted',
-    label: 'Wanted',
-    width: 0.9,
-    number: true,
-    sort: (row) => row.wanted_version ?? -1,
-    cell: (row) => versionText(row.wanted_version),
-  },
-  {
-    key: 'version',
-    label: 'Runs',
-    width: 0.8,
-    number: true,
-    sort: (row) => row.version ?? -1,
-    cell: (row) => versionText(row.version),
-  },
+  envColumn('env', 'Environment', (row) => row.env, 1.3),
+  nameColumn('bundle', 'Bundle', (row) => row.resolved_bundle ?? row.followed_bundle ?? '', 1.4),
+  versionColumn('wanted', 'Wanted', (row) => row.wanted_version, 0.9),
+  versionColumn('version', 'Runs', (row) => row.version, 0.8),
   {
     key: 'since',
     label: 'Out of date since',
@@ -79,26 +59,7 @@ export const agentColumns: readonly Column<Agent>[] = [
     text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
     cell: (row) => <CoverageBar coverage={row.coverage ?? undefined} />,
   },
-  {
-    key: 'source',
-    label: 'Assigned by',
-    width: 1.2,
-    sort: (row) => row.assignment_source,
-    cell: (row) => row.assignment_source.replace('_', ' '),
-  },
-  {
-    key: 'tags',
-    label: 'Tags',
-    width: 1.6,
-    sort: tagsText,
-    cell: (row) => <Name text={tagsText(row) || '–'} />,
-  },
-  {
-    key: 'seen',
-    label: 'Last seen',
-    width: 1.1,
-    sort: (row) => Date.parse(row.last_seen_at ?? '') || 0,
-    text: (row) => row.last_seen_at ?? '',
-    cell: (row) => <Time at={row.last_seen_at} />,
-  },
+  wordColumn('source', 'Assigned by', (row) => row.assignment_source.replace('_', ' '), 1.2),
+  nameColumn('tags', 'Tags', tagsText, 1.6),
+  timeColumn('seen', 'Last seen', (row) => row.last_seen_at, 1.1),
 ];

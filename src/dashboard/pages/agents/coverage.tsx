@@ -4,7 +4,7 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted, milliseconds } from '../../lib/text.ts';
 import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Data, Name } from '../../ui/parts.tsx';
+import { Data } from '../../ui/parts.tsx';
 import { PeriodSelect } from '../../ui/period.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -98,13 +98,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                     (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
                     1.7,
                   ),
-                  {
-                    key: 'contract',
-                    label: 'Contract',
-                    width: 1.4,
-                    sort: (tool) => tool.contract_name ?? '',
-                    cell: (tool) => <Name text={tool.contract_name ?? '–'} />,
-                  },
+                  nameColumn('contract', 'Contract', (tool) => tool.contract_name ?? '', 1.4),
                   countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
                   countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
                   {

@@ -5,12 +5,11 @@ import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { ActButton } from '../../ui/act-button.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { Form } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Data, Env, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
-import { FormFailed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { Field, Form, Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
@@ -162,41 +161,37 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     ]),
   ];
   return (
-    <Form onSubmit={submit}>
+    <Form
+      onSubmit={submit}
+      by={save}
+      act="Save agent"
+      operation="updateRegistration"
+      isOff={tagsProblem(form.tags) !== null}
+    >
       <h2>Edit agent</h2>
       <Field
+        name="display_name"
         label="Display name"
         value={form.name}
         maxLength={255}
         onValue={(name) => setForm({ ...form, name })}
-        error={save.error?.fields.display_name}
       />
       <Field
+        name="tags"
         label="Tags"
         value={form.tags}
         onValue={(tags) => setForm({ ...form, tags })}
         help="Enter name=value pairs, separated by commas."
-        error={tagsProblem(form.tags) ?? save.error?.fields.tags}
+        error={tagsProblem(form.tags) ?? undefined}
       />
       <Select
+        name="bundle_name"
         label="Assigned bundle"
         value={form.bundle}
         options={[['', 'Use assignment rules'], ...options.map((one) => [one, one] as const)]}
         onValue={(bundle) => setForm({ ...form, bundle })}
       />
       <QueryProblem query={bundles} />
-      <FormFailed error={save.error} />
-      <div>
-        <ActButton
-          operation="updateRegistration"
-          kind="primary"
-          submit
-          busy={save.isPending}
-          disabled={tagsProblem(form.tags) !== null}
-        >
-          Save agent
-        </ActButton>
-      </div>
     </Form>
   );
 }

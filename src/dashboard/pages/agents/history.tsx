@@ -6,8 +6,16 @@ import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted, duration, visible } from '../../lib/text.ts';
-import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Button, Env, Name } from '../../ui/parts.tsx';
+import {
+  countColumn,
+  envColumn,
+  nameColumn,
+  proseColumn,
+  timeColumn,
+  verdictColumn,
+  wordColumn,
+} from '../../ui/columns.tsx';
+import { Button, Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
@@ -26,34 +34,10 @@ const bundleOf = ({ bundle_name: name, bundle_version: version }: Change): strin
   name === null ? '' : `${name}${version === null ? '' : ` v${version}`}`;
 
 const changeColumns: readonly Column<Change>[] = [
-  {
-    key: 'what',
-    label: 'Change',
-    width: 1.8,
-    sort: (event) => words[event.type],
-    cell: (event) => words[event.type],
-  },
-  {
-    key: 'bundle',
-    label: 'Bundle',
-    width: 1.5,
-    sort: bundleOf,
-    cell: (event) => <Name text={bundleOf(event) || '–'} />,
-  },
-  {
-    key: 'env',
-    label: 'Environment',
-    width: 1.5,
-    sort: (event) => event.environment ?? '',
-    cell: (event) => (event.environment ? <Env name={event.environment} /> : '–'),
-  },
-  {
-    key: 'by',
-    label: 'Deployed by',
-    width: 1.5,
-    sort: (event) => event.deployed_by ?? '',
-    cell: (event) => <Name mono={false} text={event.deployed_by ?? '–'} />,
-  },
+  wordColumn('what', 'Change', (event) => words[event.type], 1.8),
+  nameColumn('bundle', 'Bundle', bundleOf, 1.5),
+  envColumn('env', 'Environment', (event) => event.environment, 1.5),
+  proseColumn('by', 'Deployed by', (event) => event.deployed_by, 1.5),
   {
     key: 'drift',
     label: 'Out of date for',

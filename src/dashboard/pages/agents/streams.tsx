@@ -4,7 +4,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { envColumn, timeColumn } from '../../ui/columns.tsx';
+import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -41,20 +41,8 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
       timeColumn('since', 'Since', (stream) => stream.connected_at, 1),
       { key: 'over', label: 'Transport', width: 1.9, sort: cameBy, cell: cameBy },
       envColumn('env', 'Environment', (stream) => stream.env, 1.4),
-      {
-        key: 'follows',
-        label: 'Follows',
-        width: 1.4,
-        sort: followsOf,
-        cell: (stream) => <Name text={followsOf(stream)} />,
-      },
-      {
-        key: 'key',
-        label: 'Key',
-        width: 1,
-        sort: keyOf,
-        cell: (stream) => <Name mono={false} text={keyOf(stream)} />,
-      },
+      nameColumn('follows', 'Follows', followsOf, 1.4),
+      proseColumn('key', 'Key', keyOf),
       ...(me.is_admin
         ? [
             {

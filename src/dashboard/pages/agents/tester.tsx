@@ -4,9 +4,9 @@ import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { Form } from '../../ui/form.tsx';
+import { Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Env, Field } from '../../ui/parts.tsx';
+import { Button, Data, Env } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Because } from './because.tsx';
 import { missingTag } from './tags.ts';

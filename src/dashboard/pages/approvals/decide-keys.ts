@@ -2,7 +2,7 @@
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { useCommand } from '../../lib/commands.ts';
 import { useStore } from '../../lib/store.ts';
-import { useKeys } from '../../ui/overlay.tsx';
+import { useKeys } from '../../ui/keys.ts';
 import { type Approval, readApprovals, unreadReason } from './model.ts';
 
 /**

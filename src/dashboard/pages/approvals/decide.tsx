@@ -7,6 +7,7 @@ import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { unansweredMs } from '../../lib/unanswered.ts';
+import { Field } from '../../ui/form.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -61,22 +62,19 @@ export function Decide({ approval, isArriving = false, reason, onReason }: Decid
         If nobody decides, the call is{' '}
         <strong>{approval.timeout_effect === 'allow' ? 'allowed' : 'denied'}</strong>.
       </p>
-      <div className="field">
-        <label htmlFor={id}>Reason</label>
-        <input
-          id={id}
-          className="reason"
-          value={reason}
-          maxLength={2000}
-          placeholder="Optional. Sent to the agent and recorded in the audit log"
-          aria-describedby={`${id}-keys`}
-          onChange={(event) => onReason(event.target.value)}
-          onKeyDown={leaveOrSend}
-        />
-        <p id={`${id}-keys`} className="field-help wide-only">
-          Press Ctrl Enter to approve, Ctrl Shift Enter to deny, or Esc to leave the field.
-        </p>
-      </div>
+      <Field
+        label="Reason"
+        value={reason}
+        maxLength={2000}
+        placeholder="Optional. Sent to the agent and recorded in the audit log"
+        onValue={onReason}
+        onKeyDown={leaveOrSend}
+        help={
+          <span className="wide-only">
+            Press Ctrl Enter to approve, Ctrl Shift Enter to deny, or Esc to leave the field.
+          </span>
+        }
+      />
       <div className="decide-buttons">
         {canDeny && !isRead && (
           <p id={`${id}-unread`} className="decide-unread">

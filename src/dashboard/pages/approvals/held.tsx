@@ -11,7 +11,8 @@ import { useStore } from '../../lib/store.ts';
 import { counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { liveStatus } from '../../live/live.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { type Approval, deadlineOf, decideAll } from './model.ts';
 

@@ -9,8 +9,8 @@ import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page
 import { readOn, useFirstRow, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Data, Empty, Name, Skeleton, Time } from '../../ui/parts.tsx';
+import { envColumn, nameColumn, timeColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
+import { Data, Empty, Name, Skeleton } from '../../ui/parts.tsx';
 import { StateTerms } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -39,13 +39,7 @@ const columns: readonly Column<Decided>[] = [
     cell: (one) =>
       one.decided_by ? <Name mono={false} text={one.decided_by} /> : <span className="muted">nobody</span>,
   },
-  {
-    key: 'through',
-    label: 'Channel',
-    width: 1.1,
-    sort: (one) => one.decided_via ?? '',
-    cell: (one) => (one.decided_via ? channelWord(one.decided_via) : none),
-  },
+  wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
   {
     key: 'reason',
     label: 'Reason',
@@ -53,14 +47,7 @@ const columns: readonly Column<Decided>[] = [
     sort: reasonOf,
     cell: (one) => (reasonOf(one) === '' ? none : <Data text={reasonOf(one)} max={80} mono={false} />),
   },
-  {
-    key: 'when',
-    label: 'Time',
-    width: 1.2,
-    sort: (one) => Date.parse(decidedAt(one)),
-    text: decidedAt,
-    cell: (one) => <Time at={decidedAt(one)} />,
-  },
+  timeColumn('when', 'Time', decidedAt, 1.2),
 ];
 
 export const inboxLanguage: QueryLanguage = {

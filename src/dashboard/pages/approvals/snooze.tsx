@@ -7,7 +7,7 @@ import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { type Approval, deadlineOf } from './model.ts';
 

@@ -12,9 +12,10 @@ import { readOn, useFirstRow } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
-import { proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { Select } from '../../ui/form.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
-import { Button, Data, Empty, PageHead, Select, Skeleton, Time } from '../../ui/parts.tsx';
+import { Button, Data, Empty, PageHead, Skeleton, Time } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -41,13 +42,7 @@ const summaryText = ({ action_type: action, actor, subject, summary }: Entry): s
 const columns: readonly Column<Entry>[] = [
   timeColumn('when', 'Time', (entry) => entry.occurred_at, 1.1),
   proseColumn('who', 'Actor', (entry) => entry.actor.display, 1.6),
-  {
-    key: 'as',
-    label: 'Actor type',
-    width: 1.1,
-    sort: actorType,
-    cell: actorType,
-  },
+  wordColumn('as', 'Actor type', actorType, 1.1),
   proseColumn('action', 'Action', (entry) => auditActionText(entry.action_type), 1.6),
   proseColumn('summary', 'Summary', summaryText, 3.4),
 ];

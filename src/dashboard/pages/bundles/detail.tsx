@@ -9,20 +9,22 @@ import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { timeColumn } from '../../ui/columns.tsx';
+import { proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { PlainChangeButton } from '../changes/change-button.tsx';
 import { RolloutLine } from '../changes/rollout.tsx';
 import { ReplayPanel } from './replay.tsx';
 import { SameVersions } from './same-versions.tsx';
 
-export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
+function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
   const history = useCall('listDeployments', { query: { bundle_name: name, limit: 200 } });
   const navigate = useNavigate();
@@ -192,13 +194,7 @@ const versionColumns = (versions: readonly Version[], name: string): readonly Co
     cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
   },
   timeColumn('made', 'Uploaded', (one) => one.created_at, 1.1),
-  {
-    key: 'by',
-    label: 'Uploaded by',
-    width: 1.6,
-    sort: (one) => one.uploaded_by,
-    cell: (one) => <Name mono={false} text={one.uploaded_by} />,
-  },
+  proseColumn('by', 'Uploaded by', (one) => one.uploaded_by, 1.6),
 ];
 
 function Compare({
@@ -262,3 +258,9 @@ function ActLink({
   const why = useRefusal(operation, env ? [env] : []);
   return <PlainChangeButton {...rest} why={why} />;
 }
+
+export default thingPage(
+  'Bundle',
+  { to: '/policies', view: 'documents', label: 'View all documents' },
+  BundleDetail,
+);

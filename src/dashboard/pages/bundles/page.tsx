@@ -11,10 +11,11 @@ import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { countColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Env, TabHead, Time } from '../../ui/parts.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Env, TabHead } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -26,20 +27,8 @@ type Row = Reply<'listBundles'>[number];
 
 const columns: readonly Column<Row>[] = [
   nameColumn('name', 'Bundle', (row) => row.name, 2),
-  {
-    key: 'latest',
-    label: 'Latest',
-    number: true,
-    sort: (row) => row.latest_version,
-    cell: (row) => `v${row.latest_version}`,
-  },
-  {
-    key: 'contracts',
-    label: 'Contracts',
-    number: true,
-    sort: (row) => row.contract_count ?? -1,
-    cell: (row) => row.contract_count ?? '–',
-  },
+  versionColumn('latest', 'Latest', (row) => row.latest_version),
+  countColumn('contracts', 'Contracts', (row) => row.contract_count),
   {
     key: 'envs',
     label: 'Deployed to',
@@ -52,14 +41,7 @@ const columns: readonly Column<Row>[] = [
         row.deployed_envs.map((env) => <Env key={env} name={env} />)
       ),
   },
-  {
-    key: 'deployed',
-    label: 'Last deployed',
-    width: 1.2,
-    sort: (row) => Date.parse(row.last_deployed_at ?? '') || 0,
-    text: (row) => row.last_deployed_at ?? '',
-    cell: (row) => <Time at={row.last_deployed_at} />,
-  },
+  timeColumn('deployed', 'Last deployed', (row) => row.last_deployed_at, 1.2),
   timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
 

@@ -8,6 +8,7 @@ import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted, middleCut, visible } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
+import { Diff } from '../../ui/diff.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Data, PageHead, Time } from '../../ui/parts.tsx';
@@ -100,6 +101,7 @@ function One({
         <h2>Progress</h2>
         <RolloutProgress id={id} version={version} />
       </section>
+      {earlier !== undefined && <Difference name={name} from={earlier} to={version} />}
       {isCurrent && (
         <div className="decide-buttons">
           {earlier !== undefined && (
@@ -118,5 +120,30 @@ function One({
         </div>
       )}
     </>
+  );
+}
+
+/** Lines of a difference until a person expands the rest. */
+const maxLines = 200;
+
+/** What the deployment changed. */
+function Difference({
+  name,
+  from,
+  to,
+}: {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}): JSX.Element {
+  const before = useCall('getBundleYaml', { params: { name, version: from } });
+  const after = useCall('getBundleYaml', { params: { name, version: to } });
+  return (
+    <section className="form" aria-label="Difference">
+      <h2>Changes from v{from}</h2>
+      <QueryResult query={before.data === undefined ? before : after} rows={4}>
+        {(text) => before.data !== undefined && <Diff before={before.data} after={text} max={maxLines} />}
+      </QueryResult>
+    </section>
   );
 }

@@ -9,12 +9,13 @@ import { useRefused } from '../../lib/refused.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
-import { Button, Data, Field, Name } from '../../ui/parts.tsx';
+import { Button, Data, Name } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { ReplayPanel } from '../bundles/replay.tsx';
 import { type Deployed, touched } from './rollout.tsx';
 import { UnchangedGuard } from './unchanged.tsx';
 import '../bundles/bundles.css';
+import { Field } from '../../ui/form.tsx';
 
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';

@@ -5,7 +5,7 @@ import { useActionBlockReason } from '../../frame/connection.tsx';
 import { linkTo } from '../../lib/address.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';

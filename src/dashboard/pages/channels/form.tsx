@@ -3,9 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
-import { Form } from '../../ui/form.tsx';
-import { Button, Field, Select } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
+import { Field, Form, Select } from '../../ui/form.tsx';
 import {
   type Channel,
   type ChannelType,
@@ -32,8 +30,10 @@ export function ChannelForm({
   const before = channel ? textOf(channel.channel_type, channel.config) : {};
   const [config, setConfig] = useState<ConfigText>(before);
   const [filters, setFilters] = useState(filterTextOf(channel?.filters ?? null));
-  const error = channel ? update.error : make.error;
-  const refused = /^config\.(\w+)/.exec(error?.message ?? '')?.[1];
+  const by = channel ? update : make;
+  // A refusal of the channel's own settings begins with the field's name.
+  const refused = /^config\.\w+/.exec(by.error?.message ?? '')?.[0];
+  const errors = refused && by.error ? { [refused]: by.error.message } : by.error?.fields;
   const submit = (): void => {
     const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
     if (channel) {
@@ -44,15 +44,13 @@ export function ChannelForm({
       make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
   };
   return (
-    <Form onSubmit={submit}>
-      <Field
-        label="Name"
-        required
-        maxLength={255}
-        value={name}
-        onValue={setName}
-        error={error?.fields.name}
-      />
+    <Form
+      onSubmit={submit}
+      by={by}
+      act={channel ? 'Save channel' : 'Add channel'}
+      {...(errors ? { errors } : {})}
+    >
+      <Field name="name" label="Name" required maxLength={255} value={name} onValue={setName} />
       {!channel && (
         <Select
           label="Type"
@@ -65,6 +63,7 @@ export function ChannelForm({
       {kinds[type].fields.map((field) => (
         <Field
           key={field.key}
+          name={`config.${field.key}`}
           label={field.label}
           value={config[field.key] ?? ''}
           required={!field.optional}
@@ -77,7 +76,6 @@ export function ChannelForm({
               ? 'The stored value is hidden. Leave it unchanged to keep it.'
               : field.help
           }
-          error={refused === field.key ? error?.message : undefined}
         />
       ))}
       <fieldset className="form">
@@ -110,23 +108,17 @@ export function ChannelForm({
         ).map(([key, label]) => (
           <Field
             key={key}
+            name={`filters.${key}`}
             label={label}
             value={filters[key]}
             placeholder="all"
             onValue={(value) => setFilters({ ...filters, [key]: value })}
-            error={error?.fields[`filters.${key}`]}
           />
         ))}
         <p className="muted">
           Enter patterns, such as shop-*, separated by commas. Leave a field empty to match all.
         </p>
       </fieldset>
-      {error && refused === undefined && Object.keys(error.fields).length === 0 && <Failed error={error} />}
-      <div>
-        <Button kind="primary" submit busy={make.isPending || update.isPending}>
-          {channel ? 'Save channel' : 'Add channel'}
-        </Button>
-      </div>
     </Form>
   );
 }

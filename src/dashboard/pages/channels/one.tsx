@@ -5,7 +5,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';

@@ -6,8 +6,8 @@ import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { proseColumn } from '../../ui/columns.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { proseColumn, wordColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { PageHead, Time, Verdict } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -16,13 +16,7 @@ import { type Channel, filterWords, kinds } from './kinds.ts';
 
 const columns: readonly Column<Channel>[] = [
   proseColumn('name', 'Name', (channel) => channel.name, 2),
-  {
-    key: 'type',
-    label: 'Type',
-    width: 1.4,
-    sort: (channel) => kinds[channel.channel_type].label,
-    cell: (channel) => kinds[channel.channel_type].label,
-  },
+  wordColumn('type', 'Type', (channel) => kinds[channel.channel_type].label, 1.4),
   {
     key: 'enabled',
     label: 'On',

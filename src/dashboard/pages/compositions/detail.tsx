@@ -13,17 +13,19 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
+import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
 import { Items } from './items.tsx';
 
 type Whole = Reply<'getComposition'>;
 
-export function CompositionDetail({ name }: { readonly name: string }): JSX.Element {
+function CompositionDetail({ id: name }: { readonly id: string }): JSX.Element {
   const compositionQuery = useCall('getComposition', { params: { name } });
   return (
     <QueryResult query={compositionQuery} rows={8}>
@@ -259,3 +261,9 @@ function Delete({
     </Confirm>
   );
 }
+
+export default thingPage(
+  'Composition',
+  { to: '/policies', view: 'compositions', label: 'View all compositions' },
+  CompositionDetail,
+);

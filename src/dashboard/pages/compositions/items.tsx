@@ -4,8 +4,9 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data, Select } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import type { Item } from './draft.ts';
 
 type Pinned = Reply<'getComposition'>['contracts'][number];

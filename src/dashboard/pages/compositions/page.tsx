@@ -8,9 +8,10 @@ import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Name, TabHead } from '../../ui/parts.tsx';
+import { countColumn, nameColumn, proseColumn, tagColumn, timeColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { say } from '../../ui/messages.tsx';
+import { TabHead } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CompositionPeek } from './detail.tsx';
@@ -19,26 +20,14 @@ type Row = Reply<'listCompositions'>[number];
 
 const columns: readonly Column<Row>[] = [
   nameColumn('name', 'Composition', (row) => row.name, 2),
-  {
-    key: 'description',
-    label: 'Description',
-    width: 2.4,
-    sort: (row) => (typeof row.description === 'string' ? row.description : ''),
-    cell: (row) => <Name mono={false} text={typeof row.description === 'string' ? row.description : '–'} />,
-  },
-  {
-    key: 'contracts',
-    label: 'Contracts',
-    number: true,
-    sort: (row) => row.contract_count,
-    cell: (row) => row.contract_count,
-  },
-  {
-    key: 'mode',
-    label: 'Mode',
-    sort: (row) => row.defaults_mode,
-    cell: (row) => <span className="tag">{row.defaults_mode}</span>,
-  },
+  proseColumn(
+    'description',
+    'Description',
+    (row) => (typeof row.description === 'string' ? row.description : ''),
+    2.4,
+  ),
+  countColumn('contracts', 'Contracts', (row) => row.contract_count),
+  tagColumn('mode', 'Mode', (row) => row.defaults_mode),
   proseColumn('by', 'Created by', (row) => row.created_by, 1.6),
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];

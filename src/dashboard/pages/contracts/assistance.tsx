@@ -15,8 +15,9 @@ import {
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
+import { Field } from '../../ui/form.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Button, Data, Field } from '../../ui/parts.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 
 export interface AssistanceProps {

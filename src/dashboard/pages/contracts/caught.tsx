@@ -8,7 +8,7 @@ import { useAction } from '../../lib/query.ts';
 import { type Env, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { Select } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';

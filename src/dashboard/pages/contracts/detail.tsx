@@ -12,10 +12,12 @@ import { timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { ContractForm } from './form.tsx';
 
 export function ContractDetail({
@@ -277,3 +279,5 @@ function Delete({
     </Confirm>
   );
 }
+
+export default thingPage('Contract', { to: '/policies', label: 'View all contracts' }, ContractDetail);

@@ -6,9 +6,8 @@ import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Findings } from '../../ui/findings.tsx';
-import { Form } from '../../ui/form.tsx';
-import { Button, Field, Select } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
+import { Field, Form, Select } from '../../ui/form.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
 import { Caught } from './caught.tsx';
 import { type Starter, starters } from './starters.ts';
@@ -59,8 +58,6 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
   );
   const definition = useMemo(() => definitionOf(form.text), [form.text]);
   const broken = definition === null || problems.some(({ severity }) => severity === 'error');
-  const error = create.error ?? update.error;
-  const fields = error?.fields ?? {};
   const submit = (): void => {
     if (!definition) return;
     const tags = form.tags
@@ -78,7 +75,13 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       update.mutate({ params: { contract_id: form.id }, body: shared } as Input<'updateContract'>, success);
   };
   return (
-    <Form onSubmit={submit}>
+    <Form
+      onSubmit={submit}
+      by={isNew ? create : update}
+      act={isNew ? 'Add contract' : 'Save as new version'}
+      isOff={broken}
+      buttons={broken && <span className="field-error">Fix the problems before you save.</span>}
+    >
       {isNew && !begun && (
         <div className="decide-buttons starters">
           <span className="muted">Start from</span>
@@ -96,13 +99,13 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
         {isNew && (
           <>
             <Field
+              name="contract_id"
               label="ID"
               required
               value={form.id}
               maxLength={128}
               onValue={change('id')}
               help="Use lowercase letters, digits, - and _."
-              error={fields.contract_id}
             />
             <Select
               label="Type"
@@ -112,20 +115,20 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
             />
           </>
         )}
-        <Field label="Name" value={form.name} maxLength={255} onValue={change('name')} error={fields.name} />
+        <Field name="name" label="Name" value={form.name} maxLength={255} onValue={change('name')} />
         <Field
+          name="tags"
           label="Tags"
           value={form.tags}
           onValue={change('tags')}
           help="Separate tags with commas."
-          error={fields.tags}
         />
       </div>
       <Field
+        name="description"
         label="Description"
         value={form.description}
         onValue={change('description')}
-        error={fields.description}
       />
       <Assistance
         name={form.name || form.id}
@@ -143,13 +146,6 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       />
       <Problems problems={problems} />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
-      {error && <Failed error={error} />}
-      <div className="decide-buttons">
-        <Button kind="primary" submit busy={create.isPending || update.isPending} disabled={broken}>
-          {isNew ? 'Add contract' : 'Save as new version'}
-        </Button>
-        {broken && <span className="field-error">Fix the problems before you save.</span>}
-      </div>
     </Form>
   );
 }

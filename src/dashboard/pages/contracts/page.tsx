@@ -11,10 +11,18 @@ import { useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import {
+  countColumn,
+  nameColumn,
+  proseColumn,
+  tagColumn,
+  timeColumn,
+  versionColumn,
+} from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Select } from '../../ui/form.tsx';
 import { PeekList, SearchInput } from '../../ui/list.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
-import { Empty, Name, Select, TabHead } from '../../ui/parts.tsx';
+import { Empty, Name, TabHead } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -30,19 +38,8 @@ const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags
 
 const columns: readonly Column<Row>[] = [
   nameColumn('id', 'Contract', (row) => row.contract_id, 2),
-  {
-    key: 'name',
-    label: 'Name',
-    width: 2,
-    sort: (row) => row.name,
-    cell: (row) => <Name mono={false} text={row.name} />,
-  },
-  {
-    key: 'type',
-    label: 'Type',
-    sort: (row) => row.type,
-    cell: (row) => <span className="tag">{row.type}</span>,
-  },
+  proseColumn('name', 'Name', (row) => row.name, 2),
+  tagColumn('type', 'Type', (row) => row.type),
   {
     key: 'tags',
     label: 'Tags',
@@ -50,22 +47,8 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => tagsOf(row).join(' '),
     cell: (row) => <Name text={tagsOf(row).join(', ') || '–'} />,
   },
-  {
-    key: 'version',
-    label: 'Version',
-    width: 0.9,
-    number: true,
-    sort: (row) => row.version,
-    cell: (row) => `v${row.version}`,
-  },
-  {
-    key: 'used',
-    label: 'Used in',
-    width: 0.9,
-    number: true,
-    sort: (row) => row.usage_count,
-    cell: (row) => row.usage_count,
-  },
+  versionColumn('version', 'Version', (row) => row.version, 0.9),
+  countColumn('used', 'Used in', (row) => row.usage_count, 0.9),
   callsColumn('contract', (row) => row.contract_id),
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];

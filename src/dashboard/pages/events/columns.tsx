@@ -4,8 +4,7 @@ import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
-import { envColumn, instantColumn, nameColumn } from '../../ui/columns.tsx';
-import { Name } from '../../ui/parts.tsx';
+import { envColumn, instantColumn, nameColumn, proseColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
@@ -31,28 +30,10 @@ export const columns: readonly Column<EventRow>[] = [
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
     inCard: 'beside',
   },
-  {
-    key: 'then',
-    label: 'Then',
-    width: 0.9,
-    sort: afterCall,
-    cell: (row) => <Name mono={false} text={afterCall(row) || '–'} />,
-  },
+  proseColumn('then', 'Then', afterCall, 0.9),
   nameColumn('arguments', 'Arguments', argumentsOf, 1.6),
   nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
-  {
-    key: 'contract',
-    label: 'Contract',
-    width: 1.3,
-    sort: (row) => payloadText(row, 'decision_name'),
-    cell: (row) => <Name text={payloadText(row, 'decision_name') || '–'} />,
-  },
-  {
-    key: 'reason',
-    label: 'Reason',
-    width: 1.1,
-    sort: (row) => payloadText(row, 'reason'),
-    cell: (row) => <Name mono={false} text={payloadText(row, 'reason') || '–'} />,
-  },
+  nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
+  proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason'), 1.1),
   envColumn('env', 'Environment', (row) => row.env, 1.4),
 ];

@@ -1,4 +1,5 @@
 // One event: the call, its decision and contracts, its run, and the event as JSON.
+import './events.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -8,9 +9,10 @@ import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { copyText } from '../../ui/download.ts';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { type Condition, ConditionRow, Explain } from './explain.tsx';
 import { MakeContract } from './make.tsx';
 
@@ -344,3 +346,5 @@ function Raw({ event }: { readonly event: Whole }): JSX.Element {
     </section>
   );
 }
+
+export default thingPage('Event', { to: '/explore', label: 'View all events' }, EventDetail);

@@ -4,13 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Data, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { rangeOf } from '../home/ahead.ts';
 import { contractLines } from './contract-lines.ts';
 
 type Explanation = Reply<'explainEvent'>;

@@ -16,3 +16,15 @@ export const facetLabels: { readonly [N in FacetName]: string } = {
 export const filterBy = (name: FacetName, value: string): { readonly [parameter: string]: string } => ({
   [name === 'first_verdict' ? 'verdict' : name]: value,
 });
+
+/** Fields that calls can be grouped by, and their word in the address. */
+export const groupFields = {
+  tool: 'tool_name',
+  agent: 'agent_id',
+  contract: 'decision_name',
+  env: 'env',
+} as const satisfies { readonly [word: string]: FacetName };
+export type GroupField = keyof typeof groupFields;
+
+export const isGroupField = (word: string | undefined): word is GroupField =>
+  word !== undefined && Object.hasOwn(groupFields, word);

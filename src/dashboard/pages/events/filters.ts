@@ -6,20 +6,20 @@ import type { Span } from '../../lib/range.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';
 
-type Filters = NonNullable<Input<'eventFacets'>['query']>;
+export type EventFilters = NonNullable<Input<'eventFacets'>['query']>;
 
 /** @param q the text of a query without a mistake */
-export function filterOf({ env }: Search, q: string, span: Span): Filters {
+export function filterOf({ env }: Search, q: string, span: Span): EventFilters {
   const filters: { [name: string]: string } = { since: new Date(span.from).toISOString() };
   if (!span.open) filters.until = new Date(span.until).toISOString();
   if (q !== '') filters.q = q;
   const one = envs.find((name) => name === env);
   if (one) filters.env = one;
-  return filters as Filters;
+  return filters as EventFilters;
 }
 
 /** Identifies a filter, whatever the current time. */
-export function questionOf(filter: Filters, { range }: Span): string {
+export function questionOf(filter: EventFilters, { range }: Span): string {
   const { since, ...still } = filter;
   return JSON.stringify([range, range === null ? filter : still]);
 }

@@ -3,7 +3,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { type JSX, lazy, Suspense, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Button, Skeleton } from '../../ui/parts.tsx';
 
 const DraftForm = lazy(() => import('./draft.tsx'));

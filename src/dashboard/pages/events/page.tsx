@@ -8,27 +8,30 @@ import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
-import { pagesKey, queries, readOn, useCall, useIsOld, usePages } from '../../lib/query.ts';
-import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
+import { pagesKey, queries, readOn, useCall, usePages } from '../../lib/query.ts';
+import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
+import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
-import { Button, Empty, PageHead, PreciseTime, TabHead, ZoneSelect } from '../../ui/parts.tsx';
+import { Button, Empty, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
-import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { columns, type EventRow } from './columns.tsx';
 import { EventDetail } from './detail.tsx';
 import type { FacetName } from './facet-names.ts';
+import { facetLabels, groupFields, isGroupField } from './facet-names.ts';
 import { Facets } from './facets.tsx';
-import { bucketMsOf, filterOf, questionOf } from './filters.ts';
-import { bucketsOfRows, visibleEvents } from './sample-events.ts';
+import { type EventFilters, filterOf, questionOf } from './filters.ts';
+import { Grouped } from './grouped.tsx';
+import { Histogram } from './histogram.tsx';
+import { visibleEvents } from './sample-events.ts';
 import { SavedViews } from './saved-views.tsx';
 import { useSearchFurther } from './search-further.ts';
 import { TailView } from './tail.tsx';
@@ -77,8 +80,16 @@ export default function Explore(): JSX.Element {
   );
 }
 
+const groupings: readonly (readonly [string, string])[] = [
+  ['', 'No grouping'],
+  ...Object.entries(groupFields).map(
+    ([word, name]) => [word, `By ${facetLabels[name].toLowerCase()}`] as const,
+  ),
+];
+
 function Searched(): JSX.Element {
-  const [search] = useFilters();
+  const [search, change] = useFilters();
+  const group = isGroupField(search.group) ? search.group : undefined;
   const span = spanOf(search, useNow(minuteMs));
   const eventQuery = useEventQuery();
   const isWrong = eventQuery.problem !== null;
@@ -96,6 +107,13 @@ function Searched(): JSX.Element {
   return (
     <>
       <TabHead>
+        <Select
+          compact
+          label="Group by"
+          value={group ?? ''}
+          options={groupings}
+          onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
+        />
         <SavedViews text={eventQuery.text} isWrong={isWrong} onQuery={eventQuery.change} />
         <Button
           icon={follow ? 'pause' : 'play'}
@@ -119,13 +137,23 @@ function Searched(): JSX.Element {
           isSample={list.isSample}
           isMore={list.eventsQuery.hasNextPage}
         />
-        <List list={list} span={span} follow={follow && span.open} />
+        {group ? (
+          <Grouped
+            key={group}
+            by={group}
+            filter={filter}
+            span={span}
+            enabled={hasCounts}
+            rows={sampleRows}
+            isMore={list.eventsQuery.hasNextPage}
+          />
+        ) : (
+          <List list={list} span={span} follow={follow && span.open} />
+        )}
       </div>
     </>
   );
 }
-
-type Filter = ReturnType<typeof filterOf>;
 
 function Export({
   command,
@@ -134,7 +162,7 @@ function Export({
 }: {
   readonly command: 'exportNdjson' | 'exportCsv';
   readonly format: 'ndjson' | 'csv';
-  readonly filter: Filter;
+  readonly filter: EventFilters;
 }): JSX.Element {
   const link = useRef<HTMLAnchorElement>(null);
   useCommand(command, () => link.current?.click());
@@ -172,58 +200,6 @@ function SearchBar(): JSX.Element {
   );
 }
 
-function Histogram({
-  filter,
-  span,
-  enabled,
-  sampleRows,
-}: {
-  readonly filter: Filter;
-  readonly span: Span;
-  readonly enabled: boolean;
-  /** The rows to count here; null: the hub counts. */
-  readonly sampleRows: readonly EventRow[] | null;
-}): JSX.Element {
-  const [, change] = useFilters();
-  const bucketMs = bucketMsOf(span);
-  const from = Math.floor(span.from / bucketMs) * bucketMs;
-  const until = Math.ceil(span.until / bucketMs) * bucketMs;
-  const eventHistogramQuery = useCall(
-    'eventHistogram',
-    {
-      query: {
-        ...filter,
-        ...instantsOf({ from, until }),
-        bucket_seconds: bucketMs / 1000,
-      },
-    },
-    { enabled: enabled && sampleRows === null, keep: true, moves: true },
-  );
-  const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
-  const chart = { title: 'Calls over time', from, until, bucketMs };
-  return (
-    <section className="card" aria-label={chart.title}>
-      <QueryResult
-        query={sampleRows ? { ...eventHistogramQuery, data: [], error: null } : eventHistogramQuery}
-        placeholder={<VerdictChart {...chart} buckets={null} />}
-        isOld={isOld && sampleRows === null}
-      >
-        {(buckets) => (
-          <VerdictChart
-            {...chart}
-            buckets={
-              sampleRows
-                ? bucketsOfRows(sampleRows, from, bucketMs)
-                : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
-            }
-            onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
-          />
-        )}
-      </QueryResult>
-    </section>
-  );
-}
-
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
@@ -251,10 +227,10 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
 }
 
 /** The list for these filters. It keeps its place in the cache while its start moves with the time. */
-function useList(filter: Filter, span: Span, enabled: boolean) {
+function useList(filter: EventFilters, span: Span, enabled: boolean) {
   const key = questionOf(filter, span);
   const [input, options] = useMemo(() => {
-    const [name, query] = JSON.parse(key) as [string | null, Filter];
+    const [name, query] = JSON.parse(key) as [string | null, EventFilters];
     const moving = name === null ? null : { name, query: () => ({ since: startOf(name) }) };
     const budgets = query.q ? { budget_ms: firstBudgetMs } : {};
     return [

@@ -33,7 +33,8 @@ export function bucketsOfRows(
   return [...buckets.values()].sort((a, b) => a.at - b.at);
 }
 
-function facetValue(row: EventRow, name: FacetName): string | null {
+/** The value of a row that a facet counts it under; null: none. */
+export function facetValue(row: EventRow, name: FacetName): string | null {
   const payload = row.payload as { readonly decision_name?: unknown } | null;
   if (name === 'first_verdict') return verdictWordOf(row.verdict, row.mode);
   const value = name === 'decision_name' ? payload?.decision_name : row[name];

@@ -6,11 +6,12 @@ import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
-import { Form } from '../../ui/form.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Field } from '../../ui/parts.tsx';
-import { FormFailed } from '../../ui/query-result.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 
 type View = Reply<'listViews'>[number];
 
@@ -76,6 +77,9 @@ function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: 
   const cannotShare = missingRole(useSignedIn().roles, 'operator');
   return (
     <Form
+      by={create}
+      act="Save view"
+      isOff={name.trim() === ''}
       onSubmit={() =>
         create.mutate(
           { body: { page, name, query, shared: isShared } },
@@ -88,7 +92,7 @@ function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: 
         )
       }
     >
-      <Field label="Name" value={name} onValue={setName} required maxLength={80} />
+      <Field name="name" label="Name" value={name} onValue={setName} required maxLength={80} />
       <label className="checks">
         <input
           type="checkbox"
@@ -99,10 +103,6 @@ function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: 
         />
         Shared with everybody
       </label>
-      <FormFailed error={create.error} />
-      <Button submit kind="primary" busy={create.isPending} disabled={name.trim() === ''}>
-        Save view
-      </Button>
     </Form>
   );
 }
@@ -127,7 +127,7 @@ function OwnViews({ views }: { readonly views: readonly View[] }): JSX.Element |
           </li>
         ))}
       </ul>
-      <FormFailed error={remove.error} />
+      {remove.error && <Failed error={remove.error} />}
     </section>
   );
 }

@@ -1,16 +1,9 @@
 // The overview's first requests, sent while its scripts load. The file is in the first load, so it imports no part of
 // the page.
 import type { Input } from '../../lib/api.ts';
-import { ask, type Moving } from '../../lib/query.ts';
-import { instantsOf, spanOf } from '../../lib/range.ts';
-import { parseSearch, type Search } from '../../lib/search.ts';
-import { serverNow } from '../../lib/server-time.ts';
-
-/** The range in the address, evaluated for each request. */
-export const rangeOf = (search: Search): Moving => ({
-  name: `${search.from ?? ''} ${search.to ?? ''}`,
-  query: () => instantsOf(spanOf(search, serverNow())),
-});
+import { rangeOf } from '../../lib/moving-range.ts';
+import { ask } from '../../lib/query.ts';
+import { parseSearch } from '../../lib/search.ts';
 
 const inEnv = (env: string | undefined): object => (env ? { env } : {});
 

@@ -3,13 +3,14 @@
 import './home.css';
 import type { JSX } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { rangeOf, statsInput } from './ahead.ts';
+import { statsInput } from './ahead.ts';
 import { NeedsAttention } from './attention.tsx';
 import { Changes } from './changes.tsx';
 import { Figures } from './figures.tsx';
@@ -39,7 +40,7 @@ export default function Overview(): JSX.Element {
       </QueryResult>
       <section className="card" aria-label="Calls over time">
         <QueryResult query={series} rows={6} isOld={isOld}>
-          {(data) => <Lanes series={data} span={span} />}
+          {(data) => <Lanes series={data} />}
         </QueryResult>
       </section>
       <div className="home-columns">

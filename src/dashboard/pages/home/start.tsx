@@ -12,9 +12,10 @@ import { refreshAll } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { copyText } from '../../ui/download.ts';
+import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Select, Time } from '../../ui/parts.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { snippets } from './snippets.ts';
@@ -52,7 +53,7 @@ export function Start(): JSX.Element | null {
   const firstAgent = useHeard();
   const done = [
     (keys.data?.length ?? 0) > 0,
-    deployments.data?.some((one) => one.bundle_name !== sample.ruleset) ?? false,
+    deployments.data?.some((one) => one.bundle_name !== sample.rulesetName) ?? false,
     firstAgent !== undefined && firstAgent !== null,
   ];
   if (hidden || !keys.data || firstAgent === undefined || !deployments.data) return null;

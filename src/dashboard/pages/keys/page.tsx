@@ -9,9 +9,9 @@ import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { timeColumn } from '../../ui/columns.tsx';
+import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-secret.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Button, Data, Env, Name, PageHead, Time } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -19,28 +19,9 @@ import type { Column } from '../../ui/table.tsx';
 type Key = Reply<'listKeys'>[number];
 
 const columns: readonly Column<Key>[] = [
-  {
-    key: 'label',
-    label: 'Label',
-    width: 2,
-    sort: (key) => key.label ?? '',
-    cell: (key) => <Name mono={false} text={key.label ?? '(none)'} />,
-  },
-  {
-    key: 'prefix',
-    label: 'Prefix',
-    width: 1.4,
-    sort: (key) => key.prefix,
-    cell: (key) => <Name text={`${key.prefix}…`} />,
-  },
-  {
-    key: 'env',
-    inCard: 'plain',
-    label: 'Environment',
-    width: 1.3,
-    sort: (key) => key.env ?? '',
-    cell: (key) => <Env name={key.env ?? 'all environments'} />,
-  },
+  proseColumn('label', 'Label', (key) => key.label ?? '(none)', 2),
+  nameColumn('prefix', 'Prefix', (key) => `${key.prefix}…`, 1.4),
+  envColumn('env', 'Environment', (key) => key.env ?? 'all environments', 1.3),
   {
     key: 'pattern',
     label: 'Agents',
@@ -62,22 +43,8 @@ const columns: readonly Column<Key>[] = [
         <span className="numbers">{count(key.streams)}</span>
       ),
   },
-  {
-    key: 'used',
-    label: 'Last used',
-    width: 1.1,
-    sort: (key) => Date.parse(key.last_used_at ?? '') || 0,
-    text: (key) => key.last_used_at ?? '',
-    cell: (key) => <Time at={key.last_used_at} />,
-  },
-  {
-    key: 'expires',
-    label: 'Expires',
-    width: 1.1,
-    sort: (key) => Date.parse(key.expires_at ?? '') || 0,
-    text: (key) => key.expires_at ?? '',
-    cell: (key) => (key.expires_at ? <Time at={key.expires_at} /> : <span className="muted">never</span>),
-  },
+  timeColumn('used', 'Last used', (key) => key.last_used_at, 1.1),
+  timeColumn('expires', 'Expires', (key) => key.expires_at, 1.1),
   timeColumn('made', 'Created', (key) => key.created_at, 1.1),
 ];
 

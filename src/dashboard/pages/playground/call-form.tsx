@@ -1,7 +1,7 @@
 // The form of the playground's call: fields of every call, and fields that only some contracts use.
-import { type JSX, useId } from 'react';
+import type { JSX } from 'react';
 import { envs } from '../../lib/search.ts';
-import { Field, Select } from '../../ui/parts.tsx';
+import { Field, Select } from '../../ui/form.tsx';
 import type { Call, Parsed } from './call.ts';
 
 interface Props {
@@ -115,25 +115,15 @@ function Json({
   readonly error: string | undefined;
   readonly onValue: (value: string) => void;
 }): JSX.Element {
-  const id = useId();
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <textarea
-        id={id}
-        className="mono"
-        rows={rows}
-        value={value}
-        aria-invalid={error ? true : undefined}
-        aria-describedby={error ? `${id}-note` : undefined}
-        spellCheck={false}
-        onChange={(event) => onValue(event.target.value)}
-      />
-      {error && (
-        <p id={`${id}-note`} className="field-error">
-          {error}
-        </p>
-      )}
-    </div>
+    <Field
+      label={label}
+      value={value}
+      error={error}
+      className="mono"
+      spellCheck={false}
+      onValue={onValue}
+      control={<textarea rows={rows} />}
+    />
   );
 }

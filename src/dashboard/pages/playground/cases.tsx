@@ -8,9 +8,10 @@ import { counted } from '../../lib/text.ts';
 import { nameColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
+import { Field } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Field } from '../../ui/parts.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import {
   type Call,

@@ -6,7 +6,8 @@ import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { relative } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { Button, Select } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { type Call, firstCall, jsonText } from './call.ts';
 

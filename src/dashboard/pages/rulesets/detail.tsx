@@ -8,12 +8,14 @@ import { useRefusal } from '../../lib/may.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { countColumn, timeColumn } from '../../ui/columns.tsx';
+import { countColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Diff } from '../../ui/diff.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Data, Env, Name, Select, Time } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
+import { Button, Data, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { thingPage } from '../../ui/thing-page.tsx';
 import { SameVersions } from '../bundles/same-versions.tsx';
 import { PlainChangeButton } from '../changes/change-button.tsx';
 import { RulesetForm } from './form.tsx';
@@ -23,7 +25,7 @@ type Version = HostedReply<'hostedRulesetVersions'>['versions'][number];
 
 const newest = 200;
 
-export function RulesetDetail({ name }: { readonly name: string }): JSX.Element {
+function RulesetDetail({ id: name }: { readonly id: string }): JSX.Element {
   const rulesetVersionsQuery = useHosted('hostedRulesetVersions', {
     params: { name },
     query: { limit: newest },
@@ -128,13 +130,7 @@ const versionColumns = (
     cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
   },
   timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
-  {
-    key: 'by',
-    label: 'Saved by',
-    width: 1.5,
-    sort: (one) => one.uploaded_by,
-    cell: (one) => <Name mono={false} text={one.uploaded_by} />,
-  },
+  proseColumn('by', 'Saved by', (one) => one.uploaded_by, 1.5),
   countColumn('bytes', 'Bytes', (one) => one.size_bytes),
 ];
 
@@ -245,3 +241,9 @@ function Compared(props: {
     </QueryResult>
   );
 }
+
+export default thingPage(
+  'Ruleset',
+  { to: '/policies', view: 'documents', label: 'View all documents' },
+  RulesetDetail,
+);

@@ -1,7 +1,8 @@
 // The override after a refusal: an admin deploys despite the linter's errors, and states the reason.
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
-import { Button, Field } from '../../ui/parts.tsx';
+import { Field } from '../../ui/form.tsx';
+import { Button } from '../../ui/parts.tsx';
 
 /** A notice for people who are not admins. */
 export function ForceForm({

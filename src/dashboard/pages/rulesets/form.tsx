@@ -10,10 +10,10 @@ import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
 import { Editor } from '../../ui/editor.tsx';
-import { Form } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Select } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Form, Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { ForceForm } from './force.tsx';
 import { starterRuleset } from './starter.ts';
@@ -90,6 +90,10 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
     );
   return (
     <Form
+      by={save}
+      act={target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
+      isOff={called === ''}
+      buttons={draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
       onSubmit={() => {
         submit(null);
       }}
@@ -112,13 +116,6 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         options={[['', 'Save without deploying'], ...envs.map((env) => [env, env] as const)]}
         onValue={setTarget}
       />
-      {save.error && <Failed error={save.error} />}
-      <div className="decide-buttons">
-        <Button kind="primary" submit busy={save.isPending} disabled={called === ''}>
-          {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
-        </Button>
-        {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
-      </div>
       {isRefused && <ForceForm action="Save despite errors" busy={save.isPending} onForce={submit} />}
     </Form>
   );

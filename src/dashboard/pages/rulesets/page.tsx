@@ -9,9 +9,9 @@ import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { counted } from '../../lib/text.ts';
+import { countColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Env, TabHead, Time } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -24,22 +24,8 @@ const runsText = ({ deployed }: Ruleset): string =>
 
 const columns: readonly Column<Ruleset>[] = [
   nameColumn('name', 'Ruleset', (one) => one.name, 2),
-  {
-    key: 'latest',
-    label: 'Latest',
-    width: 0.9,
-    number: true,
-    sort: (one) => one.latest_version,
-    cell: (one) => `v${one.latest_version}`,
-  },
-  {
-    key: 'rules',
-    label: 'Rules',
-    width: 0.8,
-    number: true,
-    sort: (one) => one.rule_count ?? -1,
-    cell: (one) => (one.rule_count === null ? '–' : count(one.rule_count)),
-  },
+  versionColumn('latest', 'Latest', (one) => one.latest_version, 0.9),
+  countColumn('rules', 'Rules', (one) => one.rule_count, 0.8),
   {
     key: 'runs',
     label: 'Runs in',

@@ -11,7 +11,7 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { usePeek } from '../../ui/list.tsx';
-import { say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Empty, Name, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
@@ -27,13 +27,7 @@ const columns: readonly Column<Run>[] = [
   nameColumn('session', 'Session', (run) => run.session_id, 1.8),
   nameColumn('agent', 'Agent', (run) => run.agent_id, 1.6),
   verdictColumn('status', 'Status', (run) => run.status, 1.5),
-  {
-    key: 'stage',
-    label: 'Stage',
-    width: 1.3,
-    sort: stageOf,
-    cell: (run) => <Name text={stageOf(run) || '–'} />,
-  },
+  nameColumn('stage', 'Stage', stageOf, 1.3),
   envColumn('env', 'Environment', (run) => run.environment, 1.3),
   {
     key: 'ruleset',

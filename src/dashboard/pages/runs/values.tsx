@@ -3,8 +3,8 @@ import { type JSX, useMemo, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { sessionKeys } from '../../lib/session-keys.ts';
-import { Form } from '../../ui/form.tsx';
-import { Button, Data, Field } from '../../ui/parts.tsx';
+import { Field, Form } from '../../ui/form.tsx';
+import { Button, Data } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 
 export function SessionValues({

@@ -3,10 +3,10 @@ import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Form } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Field, Select, Time } from '../../ui/parts.tsx';
-import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
+import { Field, Form, Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Data, Time } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;
@@ -65,9 +65,22 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
     url: settings.base_url ?? '',
   });
   const [forgetting, setForgetting] = useState(false);
-  const fields = save.error?.fields ?? {};
   return (
     <Form
+      by={save}
+      act="Save assistant"
+      buttons={
+        settings.configured && (
+          <>
+            <Button busy={test.isPending} onClick={() => test.mutate({})}>
+              Test assistant
+            </Button>
+            <Button kind="danger" onClick={() => setForgetting(true)}>
+              Remove assistant
+            </Button>
+          </>
+        )
+      }
       onSubmit={() => {
         const body = {
           provider: form.provider,
@@ -86,19 +99,21 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
     >
       <div className="columns-two">
         <Select
+          name="provider"
           label="Provider"
           value={form.provider}
           options={providers}
           onValue={(provider) => setForm({ ...form, provider: provider as typeof form.provider })}
         />
         <Field
+          name="model"
           label="Model"
           value={form.model}
           onValue={(model) => setForm({ ...form, model })}
           help="Leave empty to use the default model."
-          error={fields.model}
         />
         <Field
+          name="api_key"
           label="Provider API key"
           type="password"
           autoComplete="off"
@@ -106,17 +121,15 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
           onValue={(key) => setForm({ ...form, key })}
           placeholder={settings.api_key_masked ?? ''}
           help={settings.api_key_masked ? 'Leave empty to keep the stored key.' : undefined}
-          error={fields.api_key}
         />
         <Field
+          name="base_url"
           label="Base URL"
           value={form.url}
           onValue={(url) => setForm({ ...form, url })}
           help="Needed only for a router or a local model."
-          error={fields.base_url}
         />
       </div>
-      <FormFailed error={save.error} />
       {test.error && <Failed error={test.error} />}
       {test.data && (
         <div className={`notice notice-${test.data.ok ? 'allow' : 'deny'}`} role="status">
@@ -135,21 +148,6 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
           </div>
         </div>
       )}
-      <div className="decide-buttons starters">
-        <Button kind="primary" submit busy={save.isPending}>
-          Save assistant
-        </Button>
-        {settings.configured && (
-          <>
-            <Button busy={test.isPending} onClick={() => test.mutate({})}>
-              Test assistant
-            </Button>
-            <Button kind="danger" onClick={() => setForgetting(true)}>
-              Remove assistant
-            </Button>
-          </>
-        )}
-      </div>
       <Forget open={forgetting} onClose={() => setForgetting(false)} />
     </Form>
   );

@@ -2,7 +2,7 @@
 import type { JSX } from 'react';
 import { useAction } from '../../lib/query.ts';
 import { CopySecret } from '../../ui/copy-secret.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 

@@ -4,7 +4,8 @@ import { useSignedIn } from '../../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
 import { rolesText } from '../../lib/roles.ts';
 import { useStore } from '../../lib/store.ts';
-import { Data, PageHead, Select } from '../../ui/parts.tsx';
+import { Select } from '../../ui/form.tsx';
+import { Data, PageHead } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 
 export default function ProfilePage(): JSX.Element {

@@ -3,10 +3,11 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Form } from '../../ui/form.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Field, Time } from '../../ui/parts.tsx';
-import { Failed, FormFailed, QueryResult } from '../../ui/query-result.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Form } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button, Time } from '../../ui/parts.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 
 const kinds = [
   ['events', 'Events', 'event', 'events'],
@@ -67,11 +68,17 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
       },
     );
   return (
-    <Form onSubmit={() => count.mutate({ body }, { onSuccess: setPreview })}>
+    <Form
+      onSubmit={() => count.mutate({ body }, { onSuccess: setPreview })}
+      by={count}
+      act="Preview retention"
+      isOff={!isChanged}
+    >
       <div className="columns-two">
         {kinds.map(([kind, label]) => (
           <Field
             key={kind}
+            name={`${kind}_days`}
             label={`${label} (days)`}
             type="number"
             required
@@ -79,7 +86,6 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
             max={36_500}
             value={days[kind]}
             onValue={(value) => setDays({ ...days, [kind]: value })}
-            error={count.error?.fields[`${kind}_days`]}
           />
         ))}
       </div>
@@ -92,12 +98,6 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
           </>
         )}
       </p>
-      <FormFailed error={count.error} />
-      <div>
-        <Button kind="primary" submit busy={count.isPending} disabled={!isChanged}>
-          Preview retention
-        </Button>
-      </div>
       <Dialog title="Save retention" open={preview !== null} onClose={() => setPreview(null)}>
         {preview && <Removal preview={preview} />}
         {put.error && <Failed error={put.error} />}

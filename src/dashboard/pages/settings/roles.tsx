@@ -3,10 +3,9 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { type Role, roleNames } from '../../lib/roles.ts';
-import { Form } from '../../ui/form.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Select } from '../../ui/parts.tsx';
-import { FormFailed } from '../../ui/query-result.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Form, Select } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
 
 const places = [
   ['*', 'Every environment'],
@@ -62,6 +61,9 @@ export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
   return (
     <Dialog title={`Roles of ${user.email}`} open onClose={onClose}>
       <Form
+        by={update}
+        act="Save roles"
+        isOff={roles.length === 0}
         onSubmit={() =>
           update.mutate(
             { params: { user_id: user.user_id }, body: { roles: [...roles] } },
@@ -75,10 +77,6 @@ export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
         }
       >
         <RoleEditor roles={roles} onRoles={setRoles} />
-        <FormFailed error={update.error} />
-        <Button kind="primary" submit busy={update.isPending} disabled={roles.length === 0}>
-          Save roles
-        </Button>
       </Form>
     </Dialog>
   );

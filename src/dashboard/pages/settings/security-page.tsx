@@ -3,10 +3,9 @@ import { type JSX, useRef, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction } from '../../lib/query.ts';
-import { Form } from '../../ui/form.tsx';
-import { say } from '../../ui/overlay.tsx';
-import { Button, Field, PageHead } from '../../ui/parts.tsx';
-import { FormFailed } from '../../ui/query-result.tsx';
+import { Field, Form } from '../../ui/form.tsx';
+import { say } from '../../ui/messages.tsx';
+import { PageHead } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { OwnSessions } from './sessions.tsx';
 
@@ -23,18 +22,23 @@ export default function SecurityPage(): JSX.Element {
 function Password(): JSX.Element {
   const change = useAction('changePassword');
   const [form, setForm] = useState({ old: '', next: '' });
+  // Each change begins with empty fields that nobody has filled in.
+  const [changes, setChanges] = useState(0);
   const first = useRef<HTMLInputElement>(null);
   useCommand('changePassword', () => first.current?.focus());
-  const fields = change.error?.fields ?? {};
   return (
     <TitledCard title="Your password">
       <Form
+        key={changes}
+        by={change}
+        act="Change password"
         onSubmit={() => {
           change.mutate(
             { body: { old_password: form.old, new_password: form.next } } as Input<'changePassword'>,
             {
               onSuccess: () => {
                 setForm({ old: '', next: '' });
+                setChanges(changes + 1);
                 say('Password changed. Your other sessions are signed out.', 'allow');
               },
             },
@@ -43,15 +47,16 @@ function Password(): JSX.Element {
       >
         <Field
           ref={first}
+          name="old_password"
           label="Current password"
           type="password"
           required
           autoComplete="current-password"
           value={form.old}
           onValue={(old) => setForm({ ...form, old })}
-          error={fields.old_password}
         />
         <Field
+          name="new_password"
           label="New password"
           type="password"
           required
@@ -61,14 +66,7 @@ function Password(): JSX.Element {
           value={form.next}
           onValue={(next) => setForm({ ...form, next })}
           help="Use at least 12 characters. The change signs out your other sessions."
-          error={fields.new_password}
         />
-        <FormFailed error={change.error} />
-        <div>
-          <Button kind="primary" submit busy={change.isPending}>
-            Change password
-          </Button>
-        </div>
       </Form>
     </TitledCard>
   );

@@ -4,8 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Role, rolesText } from '../../lib/roles.ts';
 import { visible } from '../../lib/text.ts';
-import { proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import { RoleEditor } from './roles.tsx';
@@ -23,13 +24,7 @@ const accountsOf: Resource<Account> = {
   keyOf: (account) => account.id,
   columns: [
     proseColumn('name', 'Name', (account) => account.name, 2),
-    {
-      key: 'roles',
-      label: 'Roles',
-      width: 2,
-      sort: (account) => rolesText(account.roles),
-      cell: (account) => rolesText(account.roles),
-    },
+    wordColumn('roles', 'Roles', (account) => rolesText(account.roles), 2),
     {
       key: 'expiry',
       label: 'Next expiry',

@@ -4,9 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { now } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
-import { proseColumn } from '../../ui/columns.tsx';
+import { proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-secret.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
@@ -43,14 +43,7 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
       text: (token) => token.expires_at,
       cell: (token) => <Expiry at={token.expires_at} />,
     },
-    {
-      key: 'used',
-      label: 'Last used',
-      sort: (token) => Date.parse(token.last_used_at ?? '1970-01-01'),
-      text: (token) => token.last_used_at ?? '',
-      cell: (token) =>
-        token.last_used_at ? <Time at={token.last_used_at} className="muted" /> : <span>never</span>,
-    },
+    timeColumn('used', 'Last used', (token) => token.last_used_at),
   ],
   acts: [{ label: 'Revoke', name: ({ label }) => `Revoke ${visible(label)}`, press: revoke }],
 });

@@ -2,8 +2,8 @@
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Dialog } from '../../ui/overlay.tsx';
+import { nameColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
@@ -36,12 +36,7 @@ const sessionsOf = (name: string, onEnd?: (session: Session) => void): Resource<
       ),
     },
     nameColumn('network', 'Network', (session) => session.network ?? 'unknown', 1.4),
-    {
-      key: 'method',
-      label: 'Signed in by',
-      sort: (session) => session.method ?? '',
-      cell: (session) => (session.method ? methods[session.method] : 'unknown'),
-    },
+    wordColumn('method', 'Signed in by', (session) => (session.method ? methods[session.method] : 'unknown')),
     timeColumn('seen', 'Last seen', (session) => session.last_seen_at),
   ],
   acts: onEnd

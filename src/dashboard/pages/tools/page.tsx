@@ -7,11 +7,12 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Button, Empty, Env, Name, PageHead, Select } from '../../ui/parts.tsx';
+import { Button, Empty, Env, Name, PageHead } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type Mode, modes, problemWords, statusWord, type ToolPin, type ToolServer } from './model.ts';
 import './tools.css';
+import { Select } from '../../ui/form.tsx';
 
 const maxTools = 1000;
 

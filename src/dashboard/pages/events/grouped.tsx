@@ -1,0 +1,251 @@
+// Matching calls by tool, agent, contract or environment in place of the list: the values with most calls, each with
+// its verdicts and its calls over time.
+import { useQueries } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type JSX, useMemo } from 'react';
+import { createSemaphore } from '../../../shared/concurrency/semaphore.ts';
+import { minuteMs } from '../../../shared/duration.ts';
+import { call, type Input, type Reply } from '../../lib/api.ts';
+import { narrowed, useEventQuery } from '../../lib/event-query.ts';
+import { useCall, useIsOld } from '../../lib/query.ts';
+import { instantsOf, type Span } from '../../lib/range.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Empty, Name } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import type { VerdictCounts } from '../../ui/verdict-counts.ts';
+import type { EventRow } from './columns.tsx';
+import { facetLabels, filterBy, type GroupField, groupFields } from './facet-names.ts';
+import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
+import { bucketsOfRows, facetsOfRows, facetValue } from './sample-events.ts';
+
+/** Values in the table. */
+const maxGroups = 20;
+/** Points of a sparkline, at most. */
+const points = 48;
+
+interface Group {
+  readonly value: string;
+  readonly calls: number;
+  /** In chronological order, without empty ones; undefined while they load. */
+  readonly buckets: readonly VerdictCounts[] | undefined;
+}
+
+export interface GroupedProps {
+  readonly by: GroupField;
+  readonly filter: EventFilters;
+  readonly span: Span;
+  readonly enabled: boolean;
+  /** The rows to count here; null: the hub counts. */
+  readonly rows: readonly EventRow[] | null;
+  /** There are more rows than the counted ones. */
+  readonly isMore: boolean;
+}
+
+export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProps): JSX.Element {
+  const name = groupFields[by];
+  const eventFacetsQuery = useCall(
+    'eventFacets',
+    { query: filter },
+    { enabled: enabled && rows === null, keep: true, moves: true },
+  );
+  const isOld = useIsOld(eventFacetsQuery, questionOf(filter, span));
+  const least = rows !== null && isMore ? '≥ ' : '';
+  return (
+    <div className="events-list">
+      <QueryResult
+        query={rows ? { ...eventFacetsQuery, data: facetsOfRows(rows), error: null } : eventFacetsQuery}
+        rows={10}
+        isOld={isOld && rows === null}
+      >
+        {({ total, facets }) => {
+          const { top, rest } = facets[name];
+          const named = top.reduce((sum, one) => sum + one.count, rest.count);
+          return total === 0 ? (
+            <Empty title="No events match these filters">
+              <p>Choose a longer time range or remove a term.</p>
+            </Empty>
+          ) : (
+            <Groups
+              by={by}
+              top={top.slice(0, maxGroups)}
+              note={`${least}${count(named)} of ${least}${counted(total, 'event')} in ${counted(top.length + rest.values, 'group')}${top.length > maxGroups ? `; the ${maxGroups} largest are in the table` : ''}`}
+              least={least}
+              filter={filter}
+              span={span}
+              rows={rows}
+            />
+          );
+        }}
+      </QueryResult>
+    </div>
+  );
+}
+
+type FacetTop = Reply<'eventFacets'>['facets']['env']['top'];
+
+interface GroupsProps extends Pick<GroupedProps, 'by' | 'filter' | 'span' | 'rows'> {
+  readonly top: FacetTop;
+  readonly note: string;
+  readonly least: string;
+}
+
+function Groups({ by, top, note, least, filter, span, rows }: GroupsProps): JSX.Element {
+  const groups = useGroups({ by, top, filter, span, rows });
+  const columns = useColumns(by, groups, span, least);
+  return (
+    <Table
+      name={`calls-by-${by}`}
+      grid={`Calls by ${by}`}
+      dense
+      rows={groups}
+      columns={columns}
+      keyOf={({ value }) => value}
+      bar={<span className="muted numbers">{note}</span>}
+    />
+  );
+}
+
+/** Twice the buckets of the chart above, so that both begin at the same times. */
+const groupBucketMs = (span: Span): number => bucketMsOf(span) * 2;
+
+/** One request for a group at a time: each costs the hub as much as a chart. */
+const oneAtATime = createSemaphore({
+  max: 1,
+  maxWaiting: 1_000,
+  refusal: () => new Error('Too many groups wait for their calls.'),
+});
+
+function useGroups({
+  by,
+  top,
+  filter,
+  span,
+  rows,
+}: Pick<GroupsProps, 'by' | 'top' | 'filter' | 'span' | 'rows'>) {
+  const eventQuery = useEventQuery();
+  const bucketMs = groupBucketMs(span);
+  const question = questionOf(filter, span);
+  const requests = useQueries({
+    queries: top.map(({ value }) => ({
+      queryKey: ['groupHistogram', question, by, value],
+      enabled: rows === null,
+      refetchInterval: span.open ? minuteMs : (false as const),
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        oneAtATime(() => {
+          const query = {
+            ...filter,
+            ...instantsOf(span),
+            q: narrowed(eventQuery, filterBy(groupFields[by], value)),
+            bucket_seconds: bucketMs / 1000,
+          };
+          return call('eventHistogram', { query } as Input<'eventHistogram'>, signal);
+        }),
+    })),
+  });
+  return top.map(({ value, count: calls }, at): Group => {
+    if (rows !== null) {
+      const own = rows.filter((row) => facetValue(row, groupFields[by]) === value);
+      return { value, calls, buckets: bucketsOfRows(own, firstBucket(span), bucketMs) };
+    }
+    const buckets = requests[at]?.data?.map(({ bucket_start, ...counts }) => ({
+      at: Date.parse(bucket_start),
+      ...counts,
+    }));
+    return { value, calls, buckets };
+  });
+}
+
+const firstBucket = (span: Span): number => {
+  const bucketMs = groupBucketMs(span);
+  return Math.floor(span.from / bucketMs) * bucketMs;
+};
+
+const callsOf = (buckets: readonly VerdictCounts[]) => {
+  const sum = (of: (one: VerdictCounts) => number): number =>
+    buckets.reduce((total, one) => total + of(one), 0);
+  return {
+    allowed: sum((one) => one.allowed),
+    denied: sum((one) => one.denied),
+    would_deny: sum((one) => one.observed),
+    asked: sum((one) => one.pending),
+  };
+};
+
+/** The calls of each bucket of the range, and the denied ones. */
+function barsOf(buckets: readonly VerdictCounts[], span: Span) {
+  const [from, bucketMs] = [firstBucket(span), groupBucketMs(span)];
+  const size = Math.min(points + 2, Math.max(1, Math.ceil((span.until - from) / bucketMs)));
+  const totals = Array.from({ length: size }, () => 0);
+  const denied = [...totals];
+  for (const one of buckets) {
+    const slot = Math.floor((one.at - from) / bucketMs);
+    if (slot < 0 || slot >= size) continue;
+    totals[slot] = one.allowed + one.denied + one.observed + one.pending;
+    denied[slot] = one.denied;
+  }
+  return { totals, denied };
+}
+
+function useColumns(
+  by: GroupField,
+  groups: readonly Group[],
+  span: Span,
+  least: string,
+): readonly Column<Group>[] {
+  const eventQuery = useEventQuery();
+  const max = useMemo(
+    () => Math.max(1, ...groups.flatMap(({ buckets }) => barsOf(buckets ?? [], span).totals)),
+    [groups, span],
+  );
+  return [
+    {
+      key: by,
+      label: facetLabels[groupFields[by]],
+      width: 2,
+      sort: ({ value }) => value,
+      cell: ({ value }) => (
+        <Link
+          to="/explore"
+          search={
+            ((before: object) => ({
+              ...before,
+              q: narrowed(eventQuery, filterBy(groupFields[by], value)),
+              group: undefined,
+              sort: undefined,
+            })) as never
+          }
+        >
+          <Name text={value} />
+        </Link>
+      ),
+    },
+    {
+      key: 'calls',
+      label: 'Calls',
+      number: true,
+      sort: ({ calls }) => calls,
+      cell: ({ calls }) => `${least}${count(calls)}`,
+      inCard: 'beside',
+    },
+    {
+      key: 'denied',
+      label: 'Denied',
+      number: true,
+      sort: ({ buckets }) => callsOf(buckets ?? []).denied,
+      cell: ({ buckets }) => (buckets ? `${least}${count(callsOf(buckets).denied)}` : '…'),
+    },
+    {
+      key: 'verdicts',
+      label: 'Verdicts',
+      cell: ({ buckets }) => buckets && sumOf(callsOf(buckets)) > 0 && <Ribbon calls={callsOf(buckets)} />,
+    },
+    {
+      key: 'time',
+      label: 'Over time',
+      width: 1.4,
+      cell: ({ buckets }) => buckets && <Sparkline {...barsOf(buckets, span)} max={max} />,
+    },
+  ];
+}

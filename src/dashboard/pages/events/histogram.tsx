@@ -1,0 +1,67 @@
+// The chart of Explore: matching calls over time by verdict, below the deployments.
+import type { JSX } from 'react';
+import { useCall, useIsOld } from '../../lib/query.ts';
+import { fixedRange, instantsOf, type Span } from '../../lib/range.ts';
+import { useFilters } from '../../lib/search.ts';
+import { stackLabelWidth } from '../../ui/chart.ts';
+import { DeploymentMarkers, useDeploymentMarkers } from '../../ui/deployment-markers.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { VerdictChart } from '../../ui/verdict-charts.tsx';
+import type { EventRow } from './columns.tsx';
+import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
+import { bucketsOfRows } from './sample-events.ts';
+
+export function Histogram({
+  filter,
+  span,
+  enabled,
+  sampleRows,
+}: {
+  readonly filter: EventFilters;
+  readonly span: Span;
+  readonly enabled: boolean;
+  /** The rows to count here; null: the hub counts. */
+  readonly sampleRows: readonly EventRow[] | null;
+}): JSX.Element {
+  const [, change] = useFilters();
+  const bucketMs = bucketMsOf(span);
+  const from = Math.floor(span.from / bucketMs) * bucketMs;
+  const until = Math.ceil(span.until / bucketMs) * bucketMs;
+  const eventHistogramQuery = useCall(
+    'eventHistogram',
+    {
+      query: {
+        ...filter,
+        // The chart begins with a whole bucket. Its calls are those of the range, as in the filters' counts.
+        ...instantsOf({ from: span.from, until }),
+        bucket_seconds: bucketMs / 1000,
+      },
+    },
+    { enabled: enabled && sampleRows === null, keep: true, moves: true },
+  );
+  const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
+  const { markers, marks } = useDeploymentMarkers(from, until);
+  const chart = { title: 'Calls over time', from, until, bucketMs, marks };
+  return (
+    <section className="card" aria-label={chart.title}>
+      <DeploymentMarkers markers={markers} from={from} until={until} labelWidth={stackLabelWidth} />
+      <QueryResult
+        query={sampleRows ? { ...eventHistogramQuery, data: [], error: null } : eventHistogramQuery}
+        placeholder={<VerdictChart {...chart} buckets={null} />}
+        isOld={isOld && sampleRows === null}
+      >
+        {(buckets) => (
+          <VerdictChart
+            {...chart}
+            buckets={
+              sampleRows
+                ? bucketsOfRows(sampleRows, from, bucketMs)
+                : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
+            }
+            onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
+          />
+        )}
+      </QueryResult>
+    </section>
+  );
+}

@@ -1,0 +1,57 @@
+// Layers above a page: dialogs, and the detail panel at the right.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type JSX, type ReactNode, useRef } from 'react';
+import { middleCut, visible } from '../lib/text.ts';
+import { Icon } from './icons.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** `panel` is at the right edge, and the page behind it stays usable. */
+  readonly shape?: 'box' | 'panel' | 'wide' | 'palette';
+  /** A person cannot close the dialog without an answer. */
+  readonly held?: boolean;
+}
+
+/** First field of a dialog. It gets the focus, except after a touch: the keyboard would cover half of the screen. */
+const firstField = (popup: HTMLElement | null): HTMLElement | null =>
+  popup?.querySelector<HTMLElement>(
+    '.dialog-body :is(input:not([type=checkbox], [type=radio], [type=file]), select, textarea):not(:disabled)',
+  ) ?? null;
+
+export function Dialog({ title, open, onClose, children, shape = 'box', held }: DialogProps): JSX.Element {
+  const popup = useRef<HTMLDivElement>(null);
+  return (
+    <Base.Root
+      open={open}
+      modal={shape !== 'panel'}
+      disablePointerDismissal={held || shape === 'panel'}
+      onOpenChange={(next) => {
+        if (!next && !held) onClose();
+      }}
+    >
+      <Base.Portal>
+        {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
+        <Base.Popup
+          ref={popup}
+          className={`dialog dialog-${shape}`}
+          initialFocus={(by) =>
+            by === 'touch' || shape === 'panel' ? true : (firstField(popup.current) ?? true)
+          }
+        >
+          <div className={shape === 'palette' ? 'heard' : 'dialog-head'}>
+            <Base.Title className="dialog-title">{middleCut(visible(title), 200)}</Base.Title>
+            {!held && shape !== 'palette' && (
+              <Base.Close className="button button-quiet" aria-label="Close">
+                <Icon name="x" />
+              </Base.Close>
+            )}
+          </div>
+          <div className="dialog-body">{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
