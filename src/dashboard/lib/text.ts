@@ -1,5 +1,8 @@
 // Numbers and texts for people: counts, durations, relative and absolute times, and untrusted texts.
 
+import { dayMs } from '../../shared/duration.ts';
+import { serverNow } from './server-time.ts';
+
 export { visible } from '../../shared/visible-text.ts';
 
 const numbers = new Intl.NumberFormat('en');
@@ -61,24 +64,26 @@ export const absolute = formatter({
   timeZoneName: 'short',
 });
 
-/** Day, time and milliseconds, for lists of events: `23 Nov 04:51:02.123`. */
-const instantParts = formatter({
-  month: 'short',
-  day: '2-digit',
+const clockWithMilliseconds = formatter({
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   fractionalSecondDigits: 3,
   hourCycle: 'h23',
 });
-export const preciseTime = (instant: number, utc: boolean): string =>
-  instantParts(instant, utc).replace(',', '');
 
 /** Hours and minutes, for charts and for `stale since`. */
 export const clockTime = formatter({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** Day and month, for charts of several days. */
 export const dayName = formatter({ day: '2-digit', month: 'short' });
+
+/** Time and milliseconds, for lists of events: `04:51:02.123`, or `23 Nov 04:51:02.123` if it is not today. */
+export function preciseTime(instant: number, utc: boolean): string {
+  const [day, now] = [dayName(instant, utc), serverNow()];
+  const isToday = Math.abs(now - instant) < dayMs && dayName(now, utc) === day;
+  return `${isToday ? '' : `${day} `}${clockWithMilliseconds(instant, utc)}`;
+}
 
 /** Shortens a long text to its start and its end. */
 export const middleCut = (text: string, max: number): string =>
