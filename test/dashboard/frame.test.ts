@@ -23,12 +23,20 @@ describe('the web console', () => {
     await hub.start();
     const seen = await view(hub.url);
     const { page } = seen;
-    let bytes = 0;
+    const sentAt = new Map<string, number>();
+    const loads: { at: number; bytes: number }[] = [];
     const session = await seen.context.newCDPSession(page);
     await session.send('Network.enable');
-    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
-      bytes += encodedDataLength;
+    session.on('Network.requestWillBeSent', ({ requestId, wallTime }) =>
+      sentAt.set(requestId, wallTime * 1000),
+    );
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength: bytes }) => {
+      loads.push({ at: sentAt.get(requestId) ?? 0, bytes });
     });
+    // Code that loads after the page is complete does not count, however late this test looks.
+    await page.addInitScript(`new MutationObserver(() => {
+      if (document.body?.textContent.includes('Pending approvals')) window.usableAt ??= Date.now();
+    }).observe(document, { childList: true, subtree: true })`);
     await page.goto('/');
     expect(page.url()).toBe(`${hub.url}/dashboard/`);
     await page.getByLabel('E-mail').fill(email);
@@ -43,7 +51,10 @@ describe('the web console', () => {
       .filter({ hasText: /^Live$/ })
       .waitFor();
     await page.getByText('Pending approvals', { exact: true }).waitFor();
-    expect(bytes).toBeLessThan(200 * 1024);
+    const usableAt = Number(await page.evaluate('window.usableAt'));
+    const first = loads.filter(({ at }) => at <= usableAt);
+    expect(first.length).toBeGreaterThan(10);
+    expect(first.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(200 * 1024);
     noFaults(seen);
     await seen.context.close();
   });

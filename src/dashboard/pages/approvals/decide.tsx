@@ -64,6 +64,7 @@ export function Decide({ approval, isArriving = false, reason, onReason }: Decid
       </p>
       <Field
         label="Reason"
+        className="reason"
         value={reason}
         maxLength={2000}
         placeholder="Optional. Sent to the agent and recorded in the audit log"

@@ -61,8 +61,8 @@ export function readCommand(text: string): readonly ShellWord[] | null {
 }
 
 function wordOf(marked: string): ShellWord {
-  // A `[` that nothing closes is itself.
-  const glob = /\ue002..*\]/s.test(marked) ? marked : marked.replaceAll(wildcards['['], '[');
+  // A `[` that nothing closes is itself, but shells disagree about it beside other wildcards.
+  const glob = /\ue002..*\]|[\ue000\ue001]/s.test(marked) ? marked : marked.replaceAll(wildcards['['], '[');
   const text = glob.replace(/[\ue000-\ue002]/g, (mark) => '*?['[mark.charCodeAt(0) - 0xe000] ?? mark);
   return { text, glob: text === glob ? null : glob };
 }

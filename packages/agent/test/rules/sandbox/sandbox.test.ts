@@ -324,6 +324,7 @@ describe('sandboxes', () => {
     expect(judged({ command: 'cat a/same' })).toBe(false);
     expect(judged({ command: 'cat link/../a' })).toBe(true);
     expect(judged({ command: 'cat l*' })).toBe(true);
+    expect(judged({ command: 'cat l[*' })).toBe(true);
     expect(judged({ command: 'cat a/*' })).toBe(false);
     expect(judged({ command: 'cat */passwd' })).toBe(false);
     expect(judged({ command: 'cat [l]ink' })).toBe(true);

@@ -45,8 +45,8 @@ export const network = [
       word: '-l -c -m -o',
     },
     values: { '-o': sshSettings },
+    // Its own options may follow the host.
     operands: ['host', 'word'],
-    stops: true,
   }),
   ...named('scp', {
     options: { flag: flags('346BCpqrTv'), number: '-P -l', path: '-i', word: '-o' },
