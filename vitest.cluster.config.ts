@@ -11,7 +11,10 @@ const shared = {
   isolate: false,
 };
 
-/** Suites of one adapter each, on databases and prefixes, or on servers, of their own: two files at a time. */
+/**
+ * Suites of one adapter each, and of nodes that promise no times, on databases and prefixes, or on servers, of their
+ * own: two files at a time.
+ */
 const adapters = [
   'mongo-contract-*',
   'mongo-{audit,commands,exports,earlier-events,library,outage}',
@@ -20,6 +23,11 @@ const adapters = [
   'jobs',
   'jobs-outage',
   'message-bus',
+  'cluster-format',
+  'connect-failure',
+  '{move,move-kill}',
+  '{alerts,prometheus}',
+  '{doctor,oidc,tenant-files}',
 ].map((name) => `test/cluster/${name}.test.ts`);
 
 export default defineConfig({

@@ -5,8 +5,8 @@ import { attestOlder } from './signing.ts';
 
 /** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
 export function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
-  const known = current.get(deployment.bundleName);
-  if (known && known.sequence > deployment.sequence) return false;
+  const existing = current.get(deployment.bundleName);
+  if (existing && existing.sequence > deployment.sequence) return false;
   current.set(deployment.bundleName, deployment);
   return true;
 }

@@ -91,14 +91,14 @@ async function announcementsOf(
   { ports }: Context,
   announce: (deployed: Announcements['bundleDeployed']) => Announcement,
 ): Promise<Announcement[]> {
-  const made: Announcement[] = [];
+  const announcements: Announcement[] = [];
   for (const name of names) {
     const deployment = current.get(name);
     if (!deployment) continue;
     const yaml = await deployedYaml(ports, deployment);
-    made.push(announce(await deployedBytes(ports, deployment, yaml)));
+    announcements.push(announce(await deployedBytes(ports, deployment, yaml)));
   }
-  return made;
+  return announcements;
 }
 
 /** A deployment with all that its clients check it by. */
@@ -197,8 +197,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const createdAt = context.now();
       const notEnded = { undeployedAt: null, undeployedBy: null };
       const about = { deployedBy, createdAt, forced, reason, documentKind, ...notEnded };
-      const wanted = { id, tenantId, env, bundleName, version, ...about };
-      const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
+      const deploymentRequest = { id, tenantId, env, bundleName, version, ...about };
+      const { deployment, yaml, repeated } = await signAndDeploy(
+        context.ports,
+        deploymentRequest,
+        context.epoch,
+        actor,
+      );
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };
       const before = current.get(bundleName);
@@ -257,11 +262,11 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { agentId } = approval;
       const follows = roster.stateOf({ agentId, bundleName: null }, current, context.ports.isGone).bundleName;
       // A node of an earlier version names none, and says nothing of it.
-      const named = { ...approval, rulesetName: approval.rulesetName ?? follows };
-      return request(pending, named, context, fingerprint, keyId);
+      const namedApproval = { ...approval, rulesetName: approval.rulesetName ?? follows };
+      return request(pending, namedApproval, context, fingerprint, keyId);
     },
     async approvalRead({ pending }, { id }) {
-      pending.recent.deleteWhere((known) => known === id);
+      pending.recent.deleteWhere((recentId) => recentId === id);
       return { reply: null };
     },
     decideApproval: ({ pending }, { id, decision, actor }, context) =>
@@ -301,9 +306,9 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
     async retarget(state, assignment, context) {
       const { agentId, bundleName } = assignment;
-      const told = state.roster.retarget(assignment, context.now());
-      if (told) state.fleet.changed(state, context);
-      const names = told && bundleName !== null ? [bundleName] : [];
+      const hasChanged = state.roster.retarget(assignment, context.now());
+      if (hasChanged) state.fleet.changed(state, context);
+      const names = hasChanged && bundleName !== null ? [bundleName] : [];
       const announcements = await announcementsOf(state, names, context, (deployed) => ({
         kind: 'deploymentDue',
         ...deployed,

@@ -50,8 +50,8 @@ export class FleetWatch {
     this.#waiting = false;
     this.#countedAt = context.now();
     const numbers = roster.numbers(current, context.ports.isGone);
-    const told = this.#told;
-    if (told !== null && same(told, numbers)) return {};
+    const lastNumbers = this.#told;
+    if (lastNumbers !== null && same(lastNumbers, numbers)) return {};
     this.#told = numbers;
     return { announcements: [{ kind: 'fleetChanged', tenantId, env, numbers }] };
   }

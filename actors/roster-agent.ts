@@ -148,9 +148,10 @@ export function kindToLoad(
   let kind: DocumentKind | null = null;
   const own = bundleName === null ? undefined : deployed.get(bundleName);
   for (const one of bundleName === null ? deployed.values() : own ? [own] : []) {
-    const found = one.documentKind ?? null;
-    if (one.revisionHash === version || found === null || (kind !== null && kind !== found)) return null;
-    kind = found;
+    const documentKind = one.documentKind ?? null;
+    if (one.revisionHash === version || documentKind === null || (kind !== null && kind !== documentKind))
+      return null;
+    kind = documentKind;
   }
   return kind;
 }

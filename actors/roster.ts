@@ -227,10 +227,10 @@ export class Roster {
         first.add(place);
       }
     }
-    const found = first.sorted();
-    const shown = found.slice(0, limit);
-    const last = found.length > limit ? shown.at(-1) : undefined;
-    return { entries: shown.map((place) => this.#entry(env, deployed, place)), next: last ?? null };
+    const sortedFirst = first.sorted();
+    const firstStreams = sortedFirst.slice(0, limit);
+    const last = sortedFirst.length > limit ? firstStreams.at(-1) : undefined;
+    return { entries: firstStreams.map((place) => this.#entry(env, deployed, place)), next: last ?? null };
   }
 
   /** The open streams of an agent, the newest first; none of a node that is gone. */
@@ -295,20 +295,20 @@ export class Roster {
       rest.add({ agentId, policyVersion, connectedAt });
     }
     const running = counts.get(revisionHash) ?? 0;
-    const known = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const versions = [...counts]
       .map(([policyVersion, agents]) => ({ policyVersion, agents }))
       .sort((a, b) => b.agents - a.agents || compareTexts(a.policyVersion, b.policyVersion))
       .slice(0, maxVersions);
-    const found = rest.sorted();
+    const sortedRest = rest.sorted();
     return {
       connected,
       running,
-      behind: known - running,
-      unknown: connected - known,
+      behind: total - running,
+      unknown: connected - total,
       versions,
-      rest: found.slice(0, limit),
-      more: found.length > limit,
+      rest: sortedRest.slice(0, limit),
+      more: sortedRest.length > limit,
     };
   }
 

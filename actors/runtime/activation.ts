@@ -266,11 +266,11 @@ export class Activation<Ports> implements TimerSink {
   async #wakeLater(
     context: Context<Ports>,
     waking: Promise<LiveActor> | LiveActor,
-    known?: Effects,
+    earlierEffects?: Effects,
   ): Promise<Incarnation<Ports>> {
     try {
       const live = await waking;
-      const effects = known ?? live.onActivate();
+      const effects = earlierEffects ?? live.onActivate();
       if (leaves(effects)) await this.#emit(effects);
       return this.#awake(context, live);
     } catch (error) {

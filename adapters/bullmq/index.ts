@@ -139,9 +139,10 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
     },
     find: (queue, id) =>
       ask(async () => {
-        const { job, known } = await lookUp(queueOf(queue), redisId(id));
-        if (!job || known === 'completed' || known === 'unknown') return null;
-        const state: JobState = known === 'failed' ? 'dead' : known === 'active' ? 'running' : 'waiting';
+        const { job, known: isRegistered } = await lookUp(queueOf(queue), redisId(id));
+        if (!job || isRegistered === 'completed' || isRegistered === 'unknown') return null;
+        const state: JobState =
+          isRegistered === 'failed' ? 'dead' : isRegistered === 'active' ? 'running' : 'waiting';
         const error = job.failedReason ?? null;
         return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
       }),

@@ -62,8 +62,8 @@ export function mongoAgents(
 
   return {
     async seen(tenantId, agentId, env, now, newId, on) {
-      const { row, made } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
-      return { registration: row && record(row), made };
+      const { row, made: isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
+      return { registration: row && record(row), made: isNew };
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));

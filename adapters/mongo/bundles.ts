@@ -249,10 +249,10 @@ async function everDeployed(
     ])
     .toArray();
   const versions = new Map<string, number[]>();
-  const known = [
+  const versionKeys = [
     ...pairs.map(({ _id }) => _id),
     ...current.map((d) => ({ name: d.bundleName, version: d.version })),
   ];
-  for (const { name, version } of known) versions.set(name, [...(versions.get(name) ?? []), version]);
+  for (const { name, version } of versionKeys) versions.set(name, [...(versions.get(name) ?? []), version]);
   return [...versions].map(([name, of]) => ({ name, version: { $in: of } }));
 }

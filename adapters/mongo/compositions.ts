@@ -41,10 +41,10 @@ export function mongoCompositions(library: Library): CompositionStore {
       const document = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
       const entry = compositionIn(document, name);
       if (!entry) return [];
-      const found = await library.rows
+      const contractRows = await library.rows
         .find({ _id: { $in: entry.items.map((item) => item.row) } }, { projection: { name: 1, type: 1 } })
         .toArray();
-      const rows = new Map(found.map((row) => [row._id, row]));
+      const rows = new Map(contractRows.map((row) => [row._id, row]));
       const items = entry.items.flatMap(({ row: id, ...pinned }): PlacedItem[] => {
         const row = rows.get(id);
         if (!row) return [];

@@ -117,7 +117,7 @@ export function mongoContracts(library: Library): ContractStore {
       const document = await readLibrary(library, tenantId);
       const latest = Object.values(document?.contracts ?? {}).map((entry) => entry.row);
       const pattern = search && { $regex: searchPattern(search) };
-      const found = library.rows
+      const contractRows = library.rows
         .find<Omit<ContractVersionRow, 'definition'>>(
           {
             _id: { $in: latest },
@@ -131,7 +131,7 @@ export function mongoContracts(library: Library): ContractStore {
         )
         .sort({ createdAt: -1, order: -1 });
       const counts = usageCounts(document);
-      return pageOf(found, page, (row) => {
+      return pageOf(contractRows, page, (row) => {
         const { definition: _definition, ...contract } = toContract({ ...row, definition: '{}' });
         return { ...contract, usageCount: counts.get(row.contractId) ?? 0 };
       });

@@ -30,8 +30,8 @@ export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliverySt
       return stored ? record(stored) : delivery;
     },
     async get(tenantId, id) {
-      const found = await deliveries.findOne({ _id: id, tenantId });
-      return found && record(found);
+      const delivery = await deliveries.findOne({ _id: id, tenantId });
+      return delivery && record(delivery);
     },
     async replace(delivery, { run, attempts, status }) {
       const { _id, ...fields } = row(delivery);

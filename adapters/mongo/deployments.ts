@@ -102,9 +102,10 @@ export function mongoDeployments(
       const document = await readVersioned(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
       return document ? lastSequence(document, field) : 0;
     },
-    async add(wanted, fence = 0) {
-      if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
-      const field = currentField(wanted.env, wanted.bundleName);
+    async add(deployment, fence = 0) {
+      if (!(await hasVersion(deployment.tenantId, deployment.bundleName, deployment.version)))
+        return 'no_version';
+      const field = currentField(deployment.env, deployment.bundleName);
       const path = `current.${field}`;
       const sequencePath = `sequences.${field}`;
       type Answer =
@@ -116,29 +117,37 @@ export function mongoDeployments(
       const answer = await decide<SigningDocument, Answer>(
         turn,
         c.signing,
-        wanted.tenantId,
+        deployment.tenantId,
         async (document) => {
           const before = document?.current?.[field];
-          if (before?.id === wanted.id) return { answer: { known: before } };
-          const row = await c.deployments.findOne({ _id: wanted.id });
+          if (before?.id === deployment.id) return { answer: { known: before } };
+          const row = await c.deployments.findOne({ _id: deployment.id });
           if (row) return { answer: { known: rowToPlaced(row) } };
-          if (document === null || document.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
-          if ((document.fences?.[wanted.env] ?? 0) > fence) throw stale();
-          if ((document.removed?.[bundleField(wanted.bundleName)] ?? 0) >= wanted.version)
+          if (document === null || document.active.id !== deployment.signingKeyId)
+            return { answer: 'stale_key' };
+          if ((document.fences?.[deployment.env] ?? 0) > fence) throw stale();
+          if ((document.removed?.[bundleField(deployment.bundleName)] ?? 0) >= deployment.version)
             return { answer: 'no_version' };
-          if (wanted.sequence <= lastSequence(document, field)) return { answer: 'stale_sequence' };
+          if (deployment.sequence <= lastSequence(document, field)) return { answer: 'stale_sequence' };
           if (before) await keep(before, document.revision);
           const deployments = document.deployments + 1;
-          const added: OrderedDeployment = { ...wanted, order: deployments };
+          const added: OrderedDeployment = { ...deployment, order: deployments };
           const set = {
             deployments,
             [path]: added,
-            [sequencePath]: wanted.sequence,
-            [`fences.${wanted.env}`]: fence,
+            [sequencePath]: deployment.sequence,
+            [`fences.${deployment.env}`]: fence,
           };
           return { answer: { added, asOf: document.revision + 1 }, set };
         },
-        ['active', 'deployments', path, sequencePath, `removed.${bundleField(wanted.bundleName)}`, 'fences'],
+        [
+          'active',
+          'deployments',
+          path,
+          sequencePath,
+          `removed.${bundleField(deployment.bundleName)}`,
+          'fences',
+        ],
       );
       if (typeof answer === 'string') return answer;
       if ('known' in answer) return bare(answer.known);

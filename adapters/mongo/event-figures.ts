@@ -20,7 +20,7 @@ const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
 const observing = { $eq: ['$mode', 'observe'] };
 const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
-const asked = { $in: ['$verdict', verdictsOf('pending')] };
+const isPending = { $in: ['$verdict', verdictsOf('pending')] };
 const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
@@ -33,7 +33,7 @@ export const countedAsOf = (words: { readonly [C in CountedAs]: string }) => ({
   $cond: [
     enforcedDenial,
     words.denied,
-    { $cond: [observed, words.observed, { $cond: [asked, words.pending, words.allowed] }] },
+    { $cond: [observed, words.observed, { $cond: [isPending, words.pending, words.allowed] }] },
   ],
 });
 
@@ -77,11 +77,11 @@ export function mongoEventFigures(
         const counts = new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n]));
         return [facet, facetOf(counts, limit)];
       };
-      const [count, ...found] = await Promise.all([
+      const [count, ...facets] = await Promise.all([
         events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
         ...facetNames.map(by),
       ]);
-      return { events: count[0]?.n ?? 0, by: Object.fromEntries(found) as Facets['by'] };
+      return { events: count[0]?.n ?? 0, by: Object.fromEntries(facets) as Facets['by'] };
     },
 
     count: (tenantId, filter) =>
@@ -96,9 +96,9 @@ export function mongoEventFigures(
             {
               $group: {
                 _id: start,
-                allowed: count(and(not(denied), not(wouldDeny), not(asked))),
+                allowed: count(and(not(denied), not(wouldDeny), not(isPending))),
                 denied: count(enforcedDenial),
-                pending: count(asked),
+                pending: count(isPending),
                 observed: count(observed),
               },
             },
@@ -130,7 +130,7 @@ function eventCounts(events: Collection<EventRow>): EventStore['counts'] {
         .toArray();
     // Names that may stand for the same contract: which of them there are.
     const shared = [...new Set([...(entries ?? [])].flat())];
-    const [sums, contracts, agents, found] = await Promise.all([
+    const [sums, contracts, agents, denialTimes] = await Promise.all([
       events
         .aggregate<{ readonly events: number; readonly denials: number; readonly observeFindings: number }>(
           [
@@ -163,7 +163,7 @@ function eventCounts(events: Collection<EventRow>): EventStore['counts'] {
             )
             .toArray(),
     ]);
-    const names = found.map(({ _id }) => fromBsonText(_id));
+    const names = denialTimes.map(({ _id }) => fromBsonText(_id));
     const again = names.length - new Set(names.map((name) => entries?.get(name) ?? name)).size;
     return {
       events: sums[0]?.events ?? 0,

@@ -175,8 +175,10 @@ const callWanted = (callId: string): Filter<EventRow> => ({
 
 /** One of the words, or one that the hub does not know. */
 const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {
-  const named = { verdicts: { $in: any.map(toBsonText) } };
-  return others ? { $or: [named, { verdicts: { $elemMatch: { $nin: [...knownVerdicts] } } }] } : named;
+  const byVerdict = { verdicts: { $in: any.map(toBsonText) } };
+  return others
+    ? { $or: [byVerdict, { verdicts: { $elemMatch: { $nin: [...knownVerdicts] } } }] }
+    : byVerdict;
 };
 
 export const cursorAfter = (row: Pick<EventRow, 'ts' | '_id'>): string =>

@@ -33,16 +33,16 @@ interface PlacesOfRun extends RunKey {
 
 /** The runs that events belong to, each once. */
 function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
-  const found = new Map<string, PlacesOfRun>();
+  const placesByRun = new Map<string, PlacesOfRun>();
   for (const [place, event] of events.entries()) {
     const sessionId = sessionOf(event);
     if (sessionId === null) continue;
     const key = JSON.stringify([event.agent_id, sessionId]);
-    const run = found.get(key) ?? { agentId: event.agent_id, sessionId, places: [] };
+    const run = placesByRun.get(key) ?? { agentId: event.agent_id, sessionId, places: [] };
     run.places.push(place);
-    found.set(key, run);
+    placesByRun.set(key, run);
   }
-  return [...found.values()];
+  return [...placesByRun.values()];
 }
 
 /**
@@ -57,10 +57,10 @@ function partsOf(
   isFresh: (place: number) => boolean,
 ): readonly RunPart[] {
   return runs.map(({ agentId, sessionId, places }) => {
-    const said = places.filter((place) => stored.has(place));
-    const of = said.map((place) => batch.events[place] ?? null);
+    const eventIds = places.filter((place) => stored.has(place));
+    const of = eventIds.map((place) => batch.events[place] ?? null);
     const facts = factsBySession(of, batch, (i) => {
-      const id = stored.get(said[i] ?? -1) ?? '';
+      const id = stored.get(eventIds[i] ?? -1) ?? '';
       return { seq: seqOf(id), id };
     }).get(sessionId);
     return { agentId, sessionId, facts: facts ?? null, hasDuplicates: !places.every(isFresh) };
@@ -131,16 +131,16 @@ export function mongoEventIngest(
     const inserted = fresh.filter((_, i) => !taken.has(i));
     // In the order of the batch, whichever were stored before.
     const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
-    const { eventIds: said, entries, stored } = await addOutcomes(events, batch, inOrder, token);
+    const { eventIds, entries, stored } = await addOutcomes(events, batch, inOrder, token);
     // What these repeat is sent by nobody any more: it must be in exports.
     await exportLog.settle(batch.tenantId, stored);
-    for (const { place, id } of inserted) said.set(place, id);
+    for (const { place, id } of inserted) eventIds.set(place, id);
     await recordRuns(batch);
     const isInserted = new Set(inserted.map(({ place }) => place));
     if (open)
       await projection.finish(
         open,
-        partsOf(batch, touched, said, (place) => isInserted.has(place)),
+        partsOf(batch, touched, eventIds, (place) => isInserted.has(place)),
       );
     const verdicts = countVerdicts(inserted.map(({ event }) => event));
     return {
@@ -173,13 +173,13 @@ export function mongoEventIngest(
 
 /** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */
 export const notingAgents =
-  (ingest: EventStore['ingest'], { seen }: Pick<AgentStore, 'seen'>): EventStore['ingest'] =>
+  (ingest: EventStore['ingest'], { seen: noteSeen }: Pick<AgentStore, 'seen'>): EventStore['ingest'] =>
   async (batch) => {
     const result = await ingest(batch);
     const { tenantId, env, receivedAt, agents } = batch;
     if (!agents || agents.length === 0) return result;
     const noted = await Promise.all(
-      agents.map(({ agentId, newId, on }) => seen(tenantId, agentId, env, receivedAt, newId, on)),
+      agents.map(({ agentId, newId, on }) => noteSeen(tenantId, agentId, env, receivedAt, newId, on)),
     );
     return { ...result, agents: noted };
   };

@@ -62,10 +62,10 @@ export function mongoEvents(
         return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
       }
       const query = eventQuery(tenantId, filter);
-      const found = events
+      const cursorRows = events
         .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)
         .sort(order === 'oldest' ? { ts: 1, _id: 1 } : { ts: -1, _id: -1 });
-      const { items: rows, more } = await pageOf(found, { limit, offset: 0 }, (row) => row);
+      const { items: rows, more } = await pageOf(cursorRows, { limit, offset: 0 }, (row) => row);
       const last = rows.at(-1);
       return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };
     },
@@ -76,8 +76,8 @@ export function mongoEvents(
     },
 
     async arrivals(tenantId, after, limit) {
-      const found = events.find({ _id: { $gt: idAfter(after) }, tenantId }, bounded).sort({ _id: 1 });
-      const { items, more } = await pageOf(found, { limit, offset: 0 }, toEvent);
+      const nextEvents = events.find({ _id: { $gt: idAfter(after) }, tenantId }, bounded).sort({ _id: 1 });
+      const { items, more } = await pageOf(nextEvents, { limit, offset: 0 }, toEvent);
       return { events: items, more };
     },
 
@@ -85,7 +85,7 @@ export function mongoEvents(
     settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
     async newestOf(tenantId, agentIds) {
-      const found = await Promise.all(
+      const newestEvents = await Promise.all(
         agentIds.map(async (agentId) => {
           const newest = await events.findOne(
             { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) } },
@@ -94,7 +94,7 @@ export function mongoEvents(
           return newest ? ([agentId, newest.ts] as const) : null;
         }),
       );
-      return found.filter((one) => one !== null);
+      return newestEvents.filter((one) => one !== null);
     },
 
     async removeSample(tenantId) {

@@ -31,8 +31,8 @@ const maxBatch = 200;
 function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (item: T) => number): T[] {
   const byKey = new Map<string, T>();
   for (const item of items) {
-    const known = byKey.get(keyOf(item));
-    if (known === undefined || timeOf(item) >= timeOf(known)) byKey.set(keyOf(item), item);
+    const agent = byKey.get(keyOf(item));
+    if (agent === undefined || timeOf(item) >= timeOf(agent)) byKey.set(keyOf(item), item);
   }
   return [...byKey.values()];
 }
@@ -81,21 +81,23 @@ interface SeenRow {
 /** The newest says which API; whether it loads any document is what the last of the batch said that said so. */
 function withAllSaid(one: Seen, items: readonly Seen[], keyOf: (item: Seen) => string): Seen {
   if (one.on === null || one.on.loadsAny !== undefined) return one;
-  const said = items.findLast((item) => keyOf(item) === keyOf(one) && item.on?.loadsAny !== undefined);
-  return said?.on?.loadsAny === undefined ? one : { ...one, on: { ...one.on, loadsAny: said.on.loadsAny } };
+  const lastLoad = items.findLast((item) => keyOf(item) === keyOf(one) && item.on?.loadsAny !== undefined);
+  return lastLoad?.on?.loadsAny === undefined
+    ? one
+    : { ...one, on: { ...one.on, loadsAny: lastLoad.on.loadsAny } };
 }
 
 /**
  * Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be
  * made.
  */
-export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<SeenRow> {
+export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Promise<SeenRow> {
   const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
 
-  async function find(wanted: readonly Seen[]): Promise<Map<string, AgentRow>> {
+  async function find(seenAgents: readonly Seen[]): Promise<Map<string, AgentRow>> {
     const lists = await Promise.all(
-      byTenant(wanted, ({ agentId }) => agentId).map(([tenantId, ids]) =>
+      byTenant(seenAgents, ({ agentId }) => agentId).map(([tenantId, ids]) =>
         agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
       ),
     );
@@ -147,15 +149,15 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
         return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
       }
       if (retired) made.add(key);
-      const seen = {
+      const seenAgent = {
         lastEnv: one.env,
         lastSeenAt: one.now,
         ...spoken(one.on),
         ...(retired ? { retiredAt: null } : {}),
       };
-      rows.set(key, { ...row, ...seen, seenEnvs });
+      rows.set(key, { ...row, ...seenAgent, seenEnvs });
       const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
-      return [{ updateOne: { filter, update: { $set: seen, ...envs } } }];
+      return [{ updateOne: { filter, update: { $set: seenAgent, ...envs } } }];
     });
     if (moves.length > 0) await agents.bulkWrite(moves, { ordered: false });
     return items.map((item) => {
@@ -204,9 +206,9 @@ export function lastReports(
   }
 
   return createBatcher(async (items) => {
-    const known = await registered(items);
+    const agents = await registered(items);
     const latest = newest(items, idOf, ({ at }) => at).filter(({ tenantId, agentId }) =>
-      known.has(`${tenantId}/${agentId}`),
+      agents.has(`${tenantId}/${agentId}`),
     );
     const writes = latest.map((report) => {
       const { policyVersion, at, ...place } = report;

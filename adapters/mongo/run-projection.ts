@@ -99,7 +99,7 @@ export function runProjection(
   audit: Pick<AuditStore, 'append'>,
 ) {
   /** What an update sets for these facts. */
-  const known = (row: RunRow, facts: RunFacts) => ({
+  const factsUpdate = (row: RunRow, facts: RunFacts) => ({
     env: facts.env,
     startedAt: Math.min(row.startedAt ?? facts.startedAt, facts.startedAt),
     lastAt: Math.max(row.lastAt ?? facts.lastAt, facts.lastAt),
@@ -117,8 +117,8 @@ export function runProjection(
     const notes: AuditNote[] = [];
     // Entries are missing of batches at most whose tokens are there.
     const since = row.open.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY);
-    const add = (said: RunFacts): void => {
-      facts = facts === null ? said : joinFacts(facts, said);
+    const add = (reported: RunFacts): void => {
+      facts = facts === null ? reported : joinFacts(facts, reported);
     };
     const record = (
       event: EventInput,
@@ -150,7 +150,7 @@ export function runProjection(
       }
     }
     await audit.append(notes);
-    const $set = facts === null ? { rev: row.rev + 1, open: [] } : { ...known(row, facts), open: [] };
+    const $set = facts === null ? { rev: row.rev + 1, open: [] } : { ...factsUpdate(row, facts), open: [] };
     // Equal lists: a batch that left its token meanwhile may have stored events that were read, or not.
     const { matchedCount } = await runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
     return matchedCount === 1;
@@ -223,7 +223,7 @@ export function runProjection(
           const facts = before && part.facts ? joinFacts(before, part.facts) : (part.facts ?? before);
           const update = {
             $pull: { open: { batch: token } },
-            ...(part.facts && facts ? { $set: known(row, facts) } : {}),
+            ...(part.facts && facts ? { $set: factsUpdate(row, facts) } : {}),
           };
           again.set(row._id, part);
           writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });

@@ -51,7 +51,7 @@ export function mongoRuns(
   async function pendingOf(tenantId: string, rows: readonly RunRow[], now: number) {
     const byRun = new Map<string, ApprovalRow[]>();
     if (rows.length === 0) return byRun;
-    const found = await approvals
+    const pendingApprovals = await approvals
       .find({
         tenantId,
         status: 'pending',
@@ -61,7 +61,7 @@ export function mongoRuns(
       })
       .sort({ createdAt: 1, arrival: 1 })
       .toArray();
-    for (const row of found) {
+    for (const row of pendingApprovals) {
       const id = runId(tenantId, row.agentId, row.context?.sessionId ?? '');
       byRun.set(id, [...(byRun.get(id) ?? []), row]);
     }
@@ -130,7 +130,7 @@ export function mongoRuns(
     async list(tenantId, filter, page, { now, staleAfterMs }) {
       await repair({ tenantId });
       const query = await queryOf(tenantId, filter, now, now - staleAfterMs);
-      const [found, total] = await Promise.all([
+      const [runPage, total] = await Promise.all([
         pageOf(
           runs.find(behind(query, page.after), bounded).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
           page,
@@ -138,9 +138,9 @@ export function mongoRuns(
         ),
         runs.countDocuments(query, bounded),
       ]);
-      const pending = await pendingOf(tenantId, found.items, now);
-      const items = found.items.map((row) => read(row as CountedRow, pending.get(row._id) ?? [], now));
-      return { items, more: found.more, total };
+      const pending = await pendingOf(tenantId, runPage.items, now);
+      const items = runPage.items.map((row) => read(row as CountedRow, pending.get(row._id) ?? [], now));
+      return { items, more: runPage.more, total };
     },
 
     async get(tenantId, { agentId, sessionId }, now) {
@@ -175,7 +175,7 @@ export function mongoRuns(
     },
 
     async pendingOf(tenantId, agentIds, now) {
-      const found = await approvals
+      const counts = await approvals
         .aggregate<{ readonly _id: string; readonly n: number }>([
           {
             $match: { tenantId, status: 'pending', deadline: { $gt: now }, agentId: { $in: [...agentIds] } },
@@ -183,7 +183,7 @@ export function mongoRuns(
           { $group: { _id: '$agentId', n: { $sum: 1 } } },
         ])
         .toArray();
-      return found.map(({ _id, n }) => [_id, n] as const);
+      return counts.map(({ _id, n }) => [_id, n] as const);
     },
   };
 }

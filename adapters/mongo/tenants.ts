@@ -41,7 +41,12 @@ export async function finishFounding(c: TenantCollections, tenantId?: string): P
 
 export function mongoTenants(c: TenantCollections): TenantStore {
   const inserted = (row: UserRow): Promise<boolean> => unlessTaken(c.users.insertOne(row));
-  const found = async (tenant: Tenant, admin: User, key: SigningKey, first: boolean): Promise<boolean> => {
+  const insertTenant = async (
+    tenant: Tenant,
+    admin: User,
+    key: SigningKey,
+    first: boolean,
+  ): Promise<boolean> => {
     const row: UserRow = { ...rowOf(admin), founding: { tenant: toRow(tenant), key } };
     if (!(await inserted(first ? { ...row, first } : row))) return false;
     await finishFounding(c, tenant.id);
@@ -77,11 +82,12 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     async bootstrap(tenant, admin, key) {
       // Who was first may have been removed since, and with that the field which decides between parallel calls.
       if (await anyUser()) return 'taken';
-      return (await found(tenant, admin, key, true)) ? 'created' : 'taken';
+      return (await insertTenant(tenant, admin, key, true)) ? 'created' : 'taken';
     },
     async create(tenant, admin, key) {
       // Without a first tenant this one is the first, so that a bootstrap after it is refused.
-      const created = (await found(tenant, admin, key, true)) || (await found(tenant, admin, key, false));
+      const created =
+        (await insertTenant(tenant, admin, key, true)) || (await insertTenant(tenant, admin, key, false));
       return created ? 'created' : 'email_taken';
     },
     async provision(tenant, key) {

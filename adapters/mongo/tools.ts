@@ -294,8 +294,8 @@ function readsOf({ rows, read }: Parts): Pick<ToolStore, 'pins' | 'servers' | 'e
         (a, b) => Number(a.ruling !== null) - Number(b.ruling !== null) || byTool(a, b),
       );
       const { items, more } = pageIn(sorted, page, (entry) => entry);
-      const found = await rows.byIds(items.map(({ id }) => id));
-      return { items: items.map((entry) => toEntry(entry, found.get(entry.id))), more };
+      const definitions = await rows.byIds(items.map(({ id }) => id));
+      return { items: items.map((entry) => toEntry(entry, definitions.get(entry.id))), more };
     },
     async get(tenantId, id) {
       const row = await rows.one(tenantId, id);
@@ -305,10 +305,10 @@ function readsOf({ rows, read }: Parts): Pick<ToolStore, 'pins' | 'servers' | 'e
       return entry ? toDefinition(entry, row) : null;
     },
     async history(tenantId, server, tool, limit) {
-      const found = await rows.ofTool(tenantId, server, tool, limit);
-      const rowOf = new Map(found.map((row) => [row._id, row]));
+      const history = await rows.ofTool(tenantId, server, tool, limit);
+      const rowOf = new Map(history.map((row) => [row._id, row]));
       const documents = await Promise.all(
-        [...new Set(found.map(({ env }) => env))].map((env) => read(tenantId, env, serverFields(server))),
+        [...new Set(history.map(({ env }) => env))].map((env) => read(tenantId, env, serverFields(server))),
       );
       return documents
         .flatMap((document) => entriesIn(document, server))

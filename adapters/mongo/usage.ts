@@ -61,10 +61,10 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
             .limit(1)
             .next(),
         ]);
-        const known = before?.policyVersion;
+        const knownVersion = before?.policyVersion;
         answers.push({
           firstAt: first?.ts ?? null,
-          before: known === undefined ? null : fromBsonText(known),
+          before: knownVersion === undefined ? null : fromBsonText(knownVersion),
         });
       }
       return answers;
@@ -127,18 +127,18 @@ function toolUse(events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fl
           bounded,
         )
         .toArray();
-      const found = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
+      const uses = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
       for (const { _id, n, last } of groups) {
         const [env, tool] = [_id.e as Env, fromBsonText(_id.t)];
         const fresh = { env, tool, events: 0, allowed: 0, denied: 0, observed: 0, lastUsed: last };
-        const use = found.get(`${env} ${tool}`) ?? fresh;
-        found.set(`${env} ${tool}`, use);
+        const use = uses.get(`${env} ${tool}`) ?? fresh;
+        uses.set(`${env} ${tool}`, use);
         const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
         use.events += n;
         if (as !== 'pending') use[as] += n;
         use.lastUsed = Math.max(use.lastUsed, last);
       }
-      return [...found.values()];
+      return [...uses.values()];
     },
 
     async fleet(tenantId, env, since, countSince) {
@@ -178,16 +178,16 @@ interface Sums {
 function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
   return async (tenantId, env, since, until, names) => {
     const match = eventQuery(tenantId, { env, since, until }, true);
-    const found = new Map<string, Sums>();
+    const sumsByName = new Map<string, Sums>();
     const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
-      const sums = found.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
-      found.set(name, sums);
+      const sums = sumsByName.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
+      sumsByName.set(name, sums);
       sums.calls += calls;
       sums.denials += denied ? calls : 0;
       sums.warnings += observed ? calls : 0;
       sums.last = Math.max(sums.last, last);
     };
-    const said = { 'outcomes.0': { $exists: true } };
+    const hasOutcome = { 'outcomes.0': { $exists: true } };
     const [alone, total] = await Promise.all([
       events
         .aggregate<{
@@ -196,7 +196,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
           readonly last: number;
         }>(
           [
-            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [said] }] } },
+            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [hasOutcome] }] } },
             {
               $group: {
                 _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
@@ -217,7 +217,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
     }
     // A call that several reports speak of counts once for each contract that they name.
     const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
-    for await (const row of events.find({ $and: [match, said] }, { ...bounded, projection })) {
+    for await (const row of events.find({ $and: [match, hasOutcome] }, { ...bounded, projection })) {
       const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
       const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
       const outcomes = row.outcomes.map(toOutcome);
@@ -225,7 +225,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
         add(contract, 1, denied, observed, row.ts);
       }
     }
-    const contracts = [...found].map(
+    const contracts = [...sumsByName].map(
       ([name, { calls, denials, warnings, last }]): ContractUse => ({
         name,
         calls,

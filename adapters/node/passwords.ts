@@ -58,8 +58,8 @@ export function createPasswords(
         return `scrypt$${N}$${blockSize}$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
       }),
 
-    checkPassword: (password, hash, known = false) =>
-      (known ? ofKnown : ofStrangers)(async () => {
+    checkPassword: (password, hash, isKnown = false) =>
+      (isKnown ? ofKnown : ofStrangers)(async () => {
         const [, n = '', r = '', p = '', salt = '', stored = ''] = (hash && hashForm.exec(hash)) || [];
         if (stored === '') {
           // The same work as for a user that exists, so that the time tells nothing.

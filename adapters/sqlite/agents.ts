@@ -46,12 +46,12 @@ export function agentStore(db: Database): Sync<AgentStore> {
     seen: agentSeen(db),
     lastOn: (tenantId, { env, api, limit, after }) =>
       db.snapshot(() => {
-        const found = db.all(
+        const agentRows = db.all(
           `SELECT rowid FROM registrations WHERE tenant_id = ? AND last_env = ? AND last_api = ? AND loads_any = 0
              AND retired_at IS NULL AND agent_id > ? ORDER BY agent_id LIMIT ?`,
           [tenantId, env, api, after ?? '', limit + 1],
         );
-        const names = found.map(([rowid]) => rowid as SqlValue);
+        const names = agentRows.map(([rowid]) => rowid as SqlValue);
         const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
         return rowsOf(db, names, limit, { row, read: summaries.read });
       }),
@@ -66,12 +66,12 @@ export function agentStore(db: Database): Sync<AgentStore> {
     get,
     list: (tenantId, { limit, after }) =>
       db.snapshot(() => {
-        const found = db.all(
+        const agentRows = db.all(
           `SELECT rowid FROM registrations WHERE tenant_id = ? AND retired_at IS NULL AND agent_id > ?
              ORDER BY agent_id LIMIT ?`,
           [tenantId, after ?? '', limit + 1],
         );
-        const names = found.map(([rowid]) => rowid as SqlValue);
+        const names = agentRows.map(([rowid]) => rowid as SqlValue);
         return rowsOf(db, names, limit, { row: one, read: registrations.read });
       }),
     find: (tenantId, query) =>

@@ -101,8 +101,8 @@ export function* listApprovals(
     if (names.length > limit) break;
     yield;
   }
-  const found = { row: `${select} WHERE rowid = ?`, read: (row: Row) => asSeen(read(row), now) };
-  return db.snapshot(() => rowsOf(db, names, limit, found));
+  const rowSource = { row: `${select} WHERE rowid = ?`, read: (row: Row) => asSeen(read(row), now) };
+  return db.snapshot(() => rowsOf(db, names, limit, rowSource));
 }
 
 /** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */

@@ -164,10 +164,10 @@ export function contractStore(db: Database): Sync<ContractStore> {
         }
       }
       const items = pinned(db, tenantId, composition.items);
-      const made =
+      const isInserted =
         !('unknownContract' in items) &&
         insertComposition(db, { ...composition, tenantId, items: items.items });
-      return { created, updated, composition: made ? composition.name : null };
+      return { created, updated, composition: isInserted ? composition.name : null };
     },
   };
 }

@@ -270,12 +270,12 @@ export class Disk {
     this.#told = state;
     work.mayGrow(this.#grows());
     const fields = { state, freeBytes, reserveBytes, ...(cause === null ? {} : { cause }) };
-    const [level, words] = said[state];
+    const [level, words] = messages[state];
     log?.[level](fields, words);
   }
 }
 
-const said = {
+const messages = {
   ok: ['info', 'the disk of the store has space again; commits succeed'],
   low: [
     'warn',

@@ -69,7 +69,7 @@ export function runStore(db: Database): Sync<RunStore> {
         names,
       });
       const row = `SELECT ${columns('?2')} FROM runs WHERE id = ?1`;
-      const of = { row, rowParams: [now], read: (found: Row) => read(tenantId, found, now) };
+      const of = { row, rowParams: [now], read: (row: Row) => read(tenantId, row, now) };
       return db.snapshot(() => ({ ...rowsOf(db, names, page.limit, of), total }));
     },
     get(tenantId, { agentId, sessionId }, now) {
@@ -120,9 +120,9 @@ function ofStatuses(statuses: readonly RunStatus[], now: number, staleBefore: nu
     stale: ["standing = 'open' AND last_at < ?", staleBefore],
     active: ["standing = 'open' AND last_at >= ?", staleBefore],
   };
-  const wanted = [...new Set(statuses)].map((status) => unlessWaiting[status]);
-  const any = wanted.map(([sql]) => `(${sql})`).join(' OR ');
-  const params = wanted.flatMap(([, ...values]) => values);
+  const conditions = [...new Set(statuses)].map((status) => unlessWaiting[status]);
+  const any = conditions.map(([sql]) => `(${sql})`).join(' OR ');
+  const params = conditions.flatMap(([, ...values]) => values);
   return statuses.includes('approval_pending')
     ? { sql: `(${any} OR ${waits})`, params: [...params, now] }
     : { sql: `((${any}) AND NOT ${waits})`, params: [...params, now] };
@@ -173,7 +173,7 @@ function* walkRuns(
   { now, staleBefore, names }: Walk,
 ): Steps<number> {
   const exact = { tenant_id: tenantId, agent: agentId ?? null, session: sessionId ?? null };
-  const named = all([
+  const filters = all([
     ...Object.entries(exact).map(([column, value]) =>
       value === null ? null : { sql: `${column} = ?`, params: [value] },
     ),
@@ -182,12 +182,12 @@ function* walkRuns(
   const countOf = ({ sql, params }: Clause): number =>
     Number(db.get(`SELECT count(*) FROM runs WHERE ${sql}`, params)?.[0] ?? 0);
   const fits = statuses ? ofStatuses(statuses, now, staleBefore) : null;
-  let total = fits ? 0 : countOf(named);
+  let total = fits ? 0 : countOf(filters);
   let skip = offset;
   // Those in front of the page count as well, unless all do.
   let place = fits ? null : (after ?? null);
   for (;;) {
-    const left = all([named, place && behind(place)]);
+    const left = all([filters, place && behind(place)]);
     const end = db.get(
       `SELECT last_at, agent, session FROM runs WHERE ${left.sql} ${inOrder} LIMIT 1 OFFSET ?`,
       [...left.params, walkedAtOnce - 1],

@@ -131,8 +131,8 @@ export const verdictClass = (verdict: string): VerdictClass =>
   Object.hasOwn(classes, verdict) ? (classes[verdict] ?? 'allowed') : 'allowed';
 
 /** The verdicts of a class, for stores that count by value. */
-export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
-  Object.keys(classes).filter((verdict) => classes[verdict] === wanted);
+export const verdictsOf = (className: VerdictClass): readonly string[] =>
+  Object.keys(classes).filter((verdict) => classes[verdict] === className);
 
 /** The column of the statistics an event stands in: a denial that was only observed counts as observed. */
 export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
@@ -141,9 +141,9 @@ export type VerdictCounts = { readonly [V in CountedAs]: number };
 
 /** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */
 export function countedAs(verdict: string, mode: string): CountedAs {
-  const found = verdictClass(verdict);
-  if (found === 'would_deny') return 'observed';
-  return found === 'denied' && mode === 'observe' ? 'observed' : found;
+  const classOfVerdict = verdictClass(verdict);
+  if (classOfVerdict === 'would_deny') return 'observed';
+  return classOfVerdict === 'denied' && mode === 'observe' ? 'observed' : classOfVerdict;
 }
 
 /** How a later report about an event counts for the contract that it names. @param mode of the stored event */
@@ -184,9 +184,9 @@ export function contractMarks(
   names?: ReadonlyMap<string, string>,
 ): Map<string, ContractMark> {
   const marks = new Map<string, ContractMark>();
-  const add = (given: string | null, as: CountedAs): void => {
-    if (given === null) return;
-    const name = names?.get(given) ?? given;
+  const add = (word: string | null, as: CountedAs): void => {
+    if (word === null) return;
+    const name = names?.get(word) ?? word;
     const { denied = false, observed = false } = marks.get(name) ?? {};
     marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });
   };
@@ -292,7 +292,7 @@ export const addsOutcome = (
   return (
     key !== keyAsOutcome(stored) &&
     outcomes.length < maxOutcomes &&
-    !outcomes.some((known) => outcomeKey(known.verdict, known.decision_name) === key)
+    !outcomes.some((existing) => outcomeKey(existing.verdict, existing.decision_name) === key)
   );
 };
 

@@ -97,8 +97,8 @@ export function createFinish({
 }) {
   return {
     /** Counts it and writes its line. */
-    note({ method }: RawRequest, seen: Seen, response: RawResponse): void {
-      const { route, started, id, traceId, caller, isProbe } = seen;
+    note({ method }: RawRequest, noted: Seen, response: RawResponse): void {
+      const { route, started, id, traceId, caller, isProbe } = noted;
       const ms = clock.monotonic() - started;
       const bytes = method === 'HEAD' ? 0 : sizeOf(response.body);
       metrics.count(route, method, response.status, ms, bytes);

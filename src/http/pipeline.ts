@@ -146,21 +146,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   /** @throws HubError at once, or later */
-  function respond(raw: RawRequest, seen: Seen): Promise<RawResponse> {
+  function respond(raw: RawRequest, requestFacts: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     if (method === 'OPTIONS') return preflight(raw);
-    if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, seen);
+    if (method === 'GET' && raw.path === '/api/openapi.json') return describe(raw, requestFacts);
     for (const exposition of [options.exposition, options.probe]) {
       if (exposition?.path !== raw.path) continue;
-      seen.route = raw.path;
-      seen.isProbe = true;
+      requestFacts.route = raw.path;
+      requestFacts.isProbe = true;
       return exposition.answer(raw);
     }
     const download = options.downloads?.answer(raw) ?? null;
     const file = download ?? options.files?.answer(raw) ?? null;
     if (file) {
-      seen.route = download ? downloadsPath : '/dashboard/';
+      requestFacts.route = download ? downloadsPath : '/dashboard/';
       return raw.body().then(() => file);
     }
     const match = router.match(method, raw.path);
@@ -169,19 +169,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       throw new HubError('method_not_allowed', 'Method Not Allowed', { allow: match });
     }
     const { name, declaration } = match.route;
-    seen.route = routeNames.get(match.route) ?? '';
-    seen.isProbe = declaration.limit === 'none';
+    requestFacts.route = routeNames.get(match.route) ?? '';
+    requestFacts.isProbe = declaration.limit === 'none';
     callers.checkCsrf(declaration, raw.headers);
     const handler = serve[name];
-    return handler ? answerRoute(raw, match, seen, handler) : answerStream(raw, declaration, seen);
+    return handler
+      ? answerRoute(raw, match, requestFacts, handler)
+      : answerStream(raw, declaration, requestFacts);
   }
 
-  async function describe(raw: RawRequest, seen: Seen): Promise<RawResponse> {
-    seen.route = '/api/openapi.json';
+  async function describe(raw: RawRequest, requestFacts: Seen): Promise<RawResponse> {
+    requestFacts.route = '/api/openapi.json';
     await raw.body();
     if (options.openApiPublic === false) {
-      seen.caller = (
-        await callers.find({ auth: ['key', 'cookie'], role: 'viewer' }, raw.headers, seen.network)
+      requestFacts.caller = (
+        await callers.find({ auth: ['key', 'cookie'], role: 'viewer' }, raw.headers, requestFacts.network)
       ).caller;
     }
     return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi());
@@ -191,15 +193,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function answerStream(
     raw: RawRequest,
     declaration: RouteDeclaration,
-    seen: Seen,
+    requestFacts: Seen,
   ): Promise<RawResponse> {
     const revocations = live.revocationSequence();
     const { caller } =
-      callers.remembered(declaration, raw.headers, seen.network) ??
-      (await callers.find(declaration, raw.headers, seen.network));
-    seen.caller = caller;
-    const arrival = countArrival(options.rateLimits, limitsOf(declaration), caller, seen.network);
-    seen.arrival = arrival instanceof Promise ? await arrival : arrival;
+      callers.remembered(declaration, raw.headers, requestFacts.network) ??
+      (await callers.find(declaration, raw.headers, requestFacts.network));
+    requestFacts.caller = caller;
+    const arrival = countArrival(options.rateLimits, limitsOf(declaration), caller, requestFacts.network);
+    requestFacts.arrival = arrival instanceof Promise ? await arrival : arrival;
     const response = plain(200, [], null, streamHeaders[familyOf(raw.path).errors]);
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') checkOrigin(caller, raw.headers);
@@ -210,17 +212,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function answerRoute(
     raw: RawRequest,
     match: Match,
-    seen: Seen,
+    requestFacts: Seen,
     handler: BoundHandler,
   ): Promise<RawResponse> {
-    const { id, network } = seen;
+    const { id, network } = requestFacts;
     const { name, declaration } = match.route;
     const { caller, cookie } =
       callers.remembered(declaration, raw.headers, network) ??
       (await callers.find(declaration, raw.headers, network));
-    seen.caller = caller;
+    requestFacts.caller = caller;
     const limits = createRouteLimits(options.rateLimits, declaration, caller, network);
-    seen.limits = limits;
+    requestFacts.limits = limits;
     await limits.arrived();
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
@@ -338,7 +340,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 
   async function handle(raw: RawRequest, span: OpenSpan): Promise<RawResponse> {
-    const seen: Seen = {
+    const requestFacts: Seen = {
       route: 'unmatched',
       caller: { kind: 'none' },
       started: clock.monotonic(),
@@ -347,17 +349,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     let response: RawResponse;
     try {
-      response = await respond(raw, seen);
+      response = await respond(raw, requestFacts);
       if (response.body !== null)
-        checkAnswer(budgets, () => nameOf(seen.caller, seen.network), sizeOf(response.body));
+        checkAnswer(budgets, () => nameOf(requestFacts.caller, requestFacts.network), sizeOf(response.body));
     } catch (error) {
-      response = refusal(error, raw, seen);
+      response = refusal(error, raw, requestFacts);
     }
-    finish.note(raw, seen, response);
-    noteRequest(span, raw.method, seen, response);
+    finish.note(raw, requestFacts, response);
+    noteRequest(span, raw.method, requestFacts, response);
     const isHosted = familyOf(raw.path).errors === 'problem';
-    const left = isHosted && response.status !== 429 ? await limitHeaders(seen) : [];
-    return finish.withHeaders(raw, seen, response, left);
+    const left = isHosted && response.status !== 429 ? await limitHeaders(requestFacts) : [];
+    return finish.withHeaders(raw, requestFacts, response, left);
   }
 
   /** @throws TransportGone */

@@ -90,11 +90,11 @@ export function problemOf(error: unknown): ProblemAnswer {
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
-  const found = detail.findings ? { problems: detail.findings } : {};
+  const members = detail.findings ? { problems: detail.findings } : {};
   return {
     status,
     headers,
-    body: { detail: listed ? problems : message, code, ...found, ...detail.members },
+    body: { detail: listed ? problems : message, code, ...members, ...detail.members },
   };
 }
 
@@ -107,15 +107,15 @@ export const errorMedia: { readonly [F in ErrorFormat]: string } = {
 /** The same reply as a problem document. `errors` lists what is wrong and where, for every error that knows it. */
 function documentOf(error: unknown, requestId: string): ProblemDocument {
   const { status, body } = problemOf(error);
-  const known = error instanceof HubError ? error : null;
-  const errors = known?.detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
+  const hubError = error instanceof HubError ? error : null;
+  const errors = hubError?.detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
   return {
     type: 'about:blank',
     title: statusTexts[status] ?? 'Error',
     status,
-    detail: known?.message ?? String(body.detail),
-    code: known?.detail.reason ?? body.code,
-    ...known?.detail.members,
+    detail: hubError?.message ?? String(body.detail),
+    code: hubError?.detail.reason ?? body.code,
+    ...hubError?.detail.members,
     ...(errors && errors.length > 0 ? { errors } : {}),
     ...(body.problems ? { problems: body.problems } : {}),
     request_id: requestId,

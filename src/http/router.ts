@@ -81,8 +81,8 @@ export function createRouter(tables: readonly RouteTable[]): Router {
     routes,
     match(method, path) {
       // A fixed segment wins over a parameter, so nothing else can be the route of this path.
-      const known = fixed.get(path)?.get(method);
-      if (known) return known;
+      const methodRoute = fixed.get(path)?.get(method);
+      if (methodRoute) return methodRoute;
       const segments = path.split('/');
       if (segments[0] !== '' || segments.length > 64) return null;
       const allowed = new Set<string>();
@@ -147,14 +147,14 @@ function find(
   allowed: Set<string>,
 ): Route | null {
   const pick = (methods: Map<string, Route>): Route | null => {
-    for (const known of methods.keys()) allowed.add(known);
+    for (const knownMethod of methods.keys()) allowed.add(knownMethod);
     return methods.get(method) ?? null;
   };
   const segment = segments[i];
   if (segment === undefined) return pick(at.methods);
   const fixed = at.fixed.get(segment);
-  const found = fixed ? find(fixed, segments, i + 1, method, values, allowed) : null;
-  if (found) return found;
+  const fixedMatch = fixed ? find(fixed, segments, i + 1, method, values, allowed) : null;
+  if (fixedMatch) return fixedMatch;
   if (at.parameter && segment !== '') {
     values.push(segment);
     const deeper = find(at.parameter, segments, i + 1, method, values, allowed);

@@ -34,7 +34,7 @@ export function openStream(
   const query = readQuery(raw.query);
   const connectionId = secrets.token(12);
   const lastEventId = raw.headers.get('last-event-id') ?? query.last_event_id ?? '';
-  const asked: StreamQuery = Object.assign(query, {
+  const streamQuery: StreamQuery = Object.assign(query, {
     resumes: lastEventId !== '',
     transport: raw.upgrade ? 'websocket' : 'sse',
   } as const);
@@ -51,8 +51,8 @@ export function openStream(
     });
   if (declaration.stream === 'events') {
     if (caller.kind === 'none' || caller.kind === 'operator' || caller.kind === 'key') throw noSuchStream();
-    const given = readQuery(raw.query, declaration.repeated ?? []);
-    const validated = validate(declaration, { params: {}, query: given, body: undefined });
+    const parameters = readQuery(raw.query, declaration.repeated ?? []);
+    const validated = validate(declaration, { params: {}, query: parameters, body: undefined });
     return streams.admitEvents(caller, validated.query).then((events) => {
       live.checkReopening(events.caller);
       return open(events);
@@ -62,13 +62,13 @@ export function openStream(
   live.checkReopening(caller);
   if (raw.upgrade) live.admit(caller);
   if (caller.kind === 'hostedKey' || caller.kind === 'hostedOperator') {
-    return streams.admitHosted(caller, asked, connectionId).then(open);
+    return streams.admitHosted(caller, streamQuery, connectionId).then(open);
   }
   // A fleet opens thousands at once: nothing is awaited here that makes a frame of its own for each.
   const admitted =
     caller.kind === 'key'
-      ? streams.admitAgent(caller, asked, connectionId)
-      : streams.admitDashboard(caller, asked, connectionId);
+      ? streams.admitAgent(caller, streamQuery, connectionId)
+      : streams.admitDashboard(caller, streamQuery, connectionId);
   return admitted.then((admitted) => open({ admitted, caller }));
 }
 
@@ -81,9 +81,9 @@ const noSuchStream = (): HubError =>
 function chooseProtocol(offered: string | undefined): string | null {
   if (!offered) return null;
   const names = offered.split(',').map((name) => name.trim());
-  const found = names.find((name) => (subprotocols as readonly string[]).includes(name));
-  if (found === undefined) {
+  const subprotocol = names.find((name) => (subprotocols as readonly string[]).includes(name));
+  if (subprotocol === undefined) {
     throw new HubError('bad_request', `Offer one of the subprotocols ${subprotocols.join(', ')}.`);
   }
-  return found;
+  return subprotocol;
 }

@@ -53,8 +53,8 @@ export function checkNamedEnvironment(
 ): void {
   if ((envs !== 'query' && envs !== 'body') || !isPersonRole(role)) return;
   if (caller.kind !== 'user' && caller.kind !== 'hostedOperator') return;
-  const named = input[envs] as { readonly env?: unknown; readonly environment?: unknown } | null;
-  const env = named?.env ?? named?.environment;
+  const envInput = input[envs] as { readonly env?: unknown; readonly environment?: unknown } | null;
+  const env = envInput?.env ?? envInput?.environment;
   if (isEnv(env) && !includesRole(roleIn(caller.roles, env), role)) throw roleRefusal(role, env);
 }
 
@@ -68,7 +68,10 @@ export function checkOwnEnvironment(
   query: unknown,
 ): void {
   if (!ownEnvironment || caller.kind !== 'key') return;
-  const asked = (query as { readonly env?: string }).env;
-  if (asked === undefined || asked === caller.env) return;
-  throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot access env '${asked}'.`);
+  const requestedEnv = (query as { readonly env?: string }).env;
+  if (requestedEnv === undefined || requestedEnv === caller.env) return;
+  throw new HubError(
+    'env_mismatch',
+    `API key is scoped to '${caller.env}', cannot access env '${requestedEnv}'.`,
+  );
 }

@@ -27,7 +27,7 @@ export function startAuditRecovery({
   readonly clock: Clock;
   readonly log: Log;
 }): AuditRecovery {
-  let known: ReadonlySet<string> = new Set();
+  let recoveredIds: ReadonlySet<string> = new Set();
   let pulsing = false;
 
   /** Several nodes may do so at once: the first one's entries are the ones that stay. */
@@ -57,9 +57,9 @@ export function startAuditRecovery({
   const timer = clock.every(pulseMs, () => void pulse());
   return {
     gone(nodes) {
-      const before = known;
-      known = new Set(nodes);
-      for (const node of known) if (!before.has(node)) void record(node);
+      const before = recoveredIds;
+      recoveredIds = new Set(nodes);
+      for (const node of recoveredIds) if (!before.has(node)) void record(node);
     },
     stop: () => timer.cancel(),
   };

@@ -137,11 +137,11 @@ export function readConfig(variables: Environment = process.env): Config {
   };
 
   const port = int('PORT', 0, 65535);
-  const given = env.BASE_URL?.trim() ?? '';
-  const baseUrl = (given === '' ? `http://localhost:${port}` : given).replace(/\/+$/, '');
-  if (given !== '' && (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl)))
+  const baseUrlText = env.BASE_URL?.trim() ?? '';
+  const baseUrl = (baseUrlText === '' ? `http://localhost:${port}` : baseUrlText).replace(/\/+$/, '');
+  if (baseUrlText !== '' && (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl)))
     fail('BASE_URL', 'must be an http or https URL');
-  else if (given !== '' && !isRoot(new URL(baseUrl)))
+  else if (baseUrlText !== '' && !isRoot(new URL(baseUrl)))
     fail('BASE_URL', 'must have no path, query or credentials, because the hub serves at the root of a host');
 
   const secret = get('SECRET_KEY');
@@ -193,7 +193,7 @@ export function readConfig(variables: Environment = process.env): Config {
   const httpServer = httpServers.find((name) => name === get('HTTP_SERVER').toLowerCase());
   if (!httpServer) fail('HTTP_SERVER', `must be one of ${httpServers.join(', ')}`);
   const logLevel = get('LOG_LEVEL').toLowerCase();
-  const level = levels.find((known) => known === logLevel);
+  const level = levels.find((knownLevel) => knownLevel === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
 
   const mongoUrl = get('MONGODB_URL');

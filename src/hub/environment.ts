@@ -74,9 +74,9 @@ export function isOneLetterBeside(a: string, b: string): boolean {
 /** A sentence for each variable that is one letter beside a setting which is not set. */
 export function misspelledSettings(env: Environment): readonly string[] {
   const names = [...settings.map(({ name }) => name), ...secretSettings.map((name) => `${name}_FILE`)];
-  const known = new Set(names);
+  const knownNames = new Set(names);
   return Object.keys(env).flatMap((variable) => {
-    if (known.has(variable)) return [];
+    if (knownNames.has(variable)) return [];
     const setting = names.find((name) => env[name] === undefined && isOneLetterBeside(variable, name));
     return setting ? [`${variable} is not a setting and has no effect. Did you mean ${setting}?`] : [];
   });

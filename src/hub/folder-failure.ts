@@ -25,6 +25,6 @@ const words: { readonly [code: string]: Words } = {
  */
 export function folderFailure(error: unknown, folder: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || error instanceof HubError) return error;
-  const said = words[String(error.code)];
-  return said ? new HubError('unavailable', said(folder, error.message)) : error;
+  const sentence = words[String(error.code)];
+  return sentence ? new HubError('unavailable', sentence(folder, error.message)) : error;
 }

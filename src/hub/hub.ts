@@ -82,8 +82,8 @@ async function reach(ping: Promise<number>, times: Durations | null): Promise<nu
 }
 
 /** Loaded where it is called for: the clients of MongoDB and Redis are half of all modules. */
-const openCluster: typeof import('./cluster.ts').openCluster = async (...given) =>
-  (await import('./cluster.ts')).openCluster(...given);
+const openCluster: typeof import('./cluster.ts').openCluster = async (...parameters) =>
+  (await import('./cluster.ts')).openCluster(...parameters);
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {

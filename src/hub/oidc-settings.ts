@@ -36,8 +36,8 @@ function readRoleMap(text: string): RoleMap | null {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
     const map: { [word: string]: readonly EnvRole[] } = {};
-    for (const [word, given] of Object.entries(value)) {
-      const roles = [given].flat().map(readRole);
+    for (const [word, member] of Object.entries(value)) {
+      const roles = [member].flat().map(readRole);
       if (roles.length === 0 || roles.length > maxEnvRoles || roles.includes(null)) return null;
       map[word] = roles.flatMap((role) => role ?? []);
     }
@@ -53,7 +53,7 @@ function readRoleMap(text: string): RoleMap | null {
  */
 export function readOidc(
   get: (name: string) => string,
-  fail: (name: string, wanted: string) => void,
+  fail: (name: string, expected: string) => void,
   baseUrl: string,
 ): OidcSettings | null {
   const issuer = get('OIDC_ISSUER');
@@ -90,8 +90,8 @@ export function readOidc(
     );
   }
   const claims = (name: string, usual: readonly string[]): readonly string[] => {
-    const named = list(get(name));
-    return named.length === 0 ? usual : named;
+    const listed = list(get(name));
+    return listed.length === 0 ? usual : listed;
   };
   return {
     issuer,

@@ -146,7 +146,7 @@ export function createThingSearches({ store, clock, settings, bundles, keys }: P
       const search = nameSearch(text);
       if (!search) return [];
       const id = text.trim();
-      const [exact, chosen, ...named] = await Promise.all([
+      const [exact, chosen, ...byName] = await Promise.all([
         byId(principal, id.toLowerCase()),
         byChosenId(principal, id),
         agents(principal, search),
@@ -154,7 +154,7 @@ export function createThingSearches({ store, clock, settings, bundles, keys }: P
         tools(principal),
         administered(principal),
       ]);
-      return [...exact, ...chosen, ...bestMatches(named.flat(), search, maxResults)].slice(0, maxResults);
+      return [...exact, ...chosen, ...bestMatches(byName.flat(), search, maxResults)].slice(0, maxResults);
     },
   };
 }

@@ -71,8 +71,8 @@ export class TenantCount {
 
   series(): readonly { readonly tenant: string; readonly count: number }[] {
     if (this.#max === 0) return [];
-    const named = [...this.#counts].map(([tenant, count]) => ({ tenant, count }));
-    return [...named, { tenant: 'other', count: this.#others }];
+    const perTenant = [...this.#counts].map(([tenant, count]) => ({ tenant, count }));
+    return [...perTenant, { tenant: 'other', count: this.#others }];
   }
 }
 

@@ -1,16 +1,19 @@
 // Nodes on machines whose clocks are wrong are one hub all the same: one time holds on all of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SseClient } from '../e2e/sse.ts';
+import { rowsOfRun } from '../runs.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
 const minuteMs = 60_000;
 /** What the answers of nodes may differ by: requests under way, and how well Redis's time is known. */
 const slackMs = 3_000;
 
-describe.each([
-  ['minutes', 2 * minuteMs],
+const errors = [
   ['an hour', 60 * minuteMs],
-])('nodes whose clocks are %s ahead and behind', (_, error) => {
+  ['minutes', 2 * minuteMs],
+] as const;
+
+describe.each(rowsOfRun(errors, 1))('nodes whose clocks are %s ahead and behind', (_, error) => {
   let nodes: Nodes;
   let cookie = '';
   const keys: string[] = [];

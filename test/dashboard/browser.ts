@@ -124,8 +124,8 @@ const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-blo
 const themes = isNightly ? ['light', 'dark'] : ['light'];
 
 /**
- * Fails on what axe-core finds, per commit in one theme. The script is not the page's: it is run through the debugger, which no
- * policy holds.
+ * Fails on what axe-core finds, per commit in one theme. The script is not the page's: it is run through the debugger,
+ * which no policy holds.
  * @param how `twice`: by every rule in the second theme too, not only by those that look at colours
  */
 export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Promise<void> {

@@ -80,8 +80,10 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
     const { toRecord } = forms[kind] as Form<K>;
     try {
       let page: MovedRecords[K][] = [];
-      const found = collectionOf(kind).find().batchSize(maxDocuments);
-      for await (const document of kind === 'auditLinks' ? found.sort({ tenantId: 1, seq: -1 }) : found) {
+      const documents = collectionOf(kind).find().batchSize(maxDocuments);
+      for await (const document of kind === 'auditLinks'
+        ? documents.sort({ tenantId: 1, seq: -1 })
+        : documents) {
         page.push(toRecord(document));
         if (page.length < maxDocuments) continue;
         yield page;

@@ -33,9 +33,12 @@ export interface Lookups {
 }
 
 /** None when the host has no address, or finding one failed. */
-function lookUp({ host, named }: OutboundTarget, { byName, bySystem }: Lookups): Promise<readonly string[]> {
+function lookUp(
+  { host, named: isNamed }: OutboundTarget,
+  { byName, bySystem }: Lookups,
+): Promise<readonly string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
-  if (named) return bySystem(host).catch(() => []);
+  if (isNamed) return bySystem(host).catch(() => []);
   // RFC 6761: this name is loopback, whatever a name server says.
   if (/^(.+\.)?localhost\.?$/.test(host)) return Promise.resolve(['127.0.0.1', '::1']);
   return byName(host).catch(() => []);

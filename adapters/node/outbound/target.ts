@@ -25,8 +25,8 @@ const maxUrl = 2048;
 const refused = (message: string): OutboundError => new OutboundError('refused', message);
 
 /** @throws OutboundError('refused'); ports of other services than HTTP are for targets that the settings name */
-export function requirePort({ named, port }: OutboundTarget): void {
-  if (!named && port !== 443 && port < 1024) throw refused('The port must be 443, or 1024 or above.');
+export function requirePort({ named: isNamed, port }: OutboundTarget): void {
+  if (!isNamed && port !== 443 && port < 1024) throw refused('The port must be 443, or 1024 or above.');
 }
 
 /** @param host a name or an address, without brackets */

@@ -208,41 +208,46 @@ export class CallIndex {
   /** Looks all calls of a segment up. */
   look(tenant: number, calls: Calls): Looked {
     const names = namesOf(tenant, calls);
-    const known = new Map<number, number>();
-    if (isIds(names) && calls instanceof Uint8Array) this.#lookAll(names, calls, known);
+    const entries = new Map<number, number>();
+    if (isIds(names) && calls instanceof Uint8Array) this.#lookAll(names, calls, entries);
     else if (!isIds(names)) {
       names.forEach((name, position) => {
         const entry = this.#find(tenant, (calls as readonly CallKey[])[position] ?? '', name);
-        if (entry !== undefined) known.set(position, entry);
+        if (entry !== undefined) entries.set(position, entry);
       });
     }
-    return { tenant, names, known };
+    return { tenant, names, known: entries };
   }
 
-  #lookAll(ids: CallIds, calls: Uint8Array, known: Map<number, number>): void {
+  #lookAll(ids: CallIds, calls: Uint8Array, knownEntries: Map<number, number>): void {
     const stored: number[] = [];
     for (let i = 0; i < ids.length; i++) {
       const entry = this.#inMemory(ids.tenant, ids, i);
-      if (entry !== undefined) known.set(i, entry);
+      if (entry !== undefined) knownEntries.set(i, entry);
       else if (this.#mayBeStored(ids, i)) stored.push(i);
     }
     if (stored.length === 0) return;
-    const wanted =
+    const newCalls =
       stored.length === ids.length
         ? calls
         : Buffer.concat(stored.map((i) => calls.subarray(i * 16, i * 16 + 16)));
-    for (const [n, entry] of this.#db.all(findPacked, [ids.tenant, wanted, stored.length]))
-      known.set(stored[Number(n)] ?? -1, Number(entry));
+    for (const [n, entry] of this.#db.all(findPacked, [ids.tenant, newCalls, stored.length]))
+      knownEntries.set(stored[Number(n)] ?? -1, Number(entry));
   }
 
   /** Adds those calls of a new segment that were not known. */
-  add(segment: number, { tenant, names, known }: Looked, codes: Uint8Array, bytes: number): void {
+  add(
+    segment: number,
+    { tenant, names, known: knownEntries }: Looked,
+    codes: Uint8Array,
+    bytes: number,
+  ): void {
     const { ids, texts } = this.#recent;
     const before = ids.size;
     const newest = this.#newest;
     const undo: (() => void)[] = [];
     for (let position = 0; position < names.length; position++) {
-      if (known.has(position)) continue;
+      if (knownEntries.has(position)) continue;
       const entry = entryOf(placeOf(segment, position), codes[position] ?? 0);
       const name = isIds(names) ? names : (names[position] ?? '');
       if (typeof name === 'string') {
@@ -327,11 +332,11 @@ export class CallIndex {
   }
 
   /** Merges until `wanted` calls are done, in their order, so that each page is touched once. */
-  #merge(merging: Merging, wanted: number): void {
+  #merge(merging: Merging, target: number): void {
     const { held, buckets, texts, total } = merging;
     let { bucket, row, text, done } = merging;
-    for (; done < wanted && text < texts.length; text++, done++) this.#insertText(texts[text] ?? '', held);
-    while (done < wanted) {
+    for (; done < target && text < texts.length; text++, done++) this.#insertText(texts[text] ?? '', held);
+    while (done < target) {
       const rows = buckets[bucket] ?? new Int32Array();
       if (row === 0) rows.sort(held.ids.compare);
       const part = rows.subarray(row, row + packedRows);

@@ -98,7 +98,7 @@ export function* histogram(
 /** How many events fit. */
 export function* countFitting(db: Database, tenantId: string, wholeFilter: EventFilter): Steps<number> {
   const filter = compileFilter(wholeFilter);
-  let found = 0;
+  let matches = 0;
   yield* countSegments(
     db,
     tenantId,
@@ -107,14 +107,14 @@ export function* countFitting(db: Database, tenantId: string, wholeFilter: Event
     {
       alike(group) {
         for (const tally of group.tallies)
-          if (tallyFits(tally, filter, group)) found += tally[3] * group.segments;
+          if (tallyFits(tally, filter, group)) matches += tally[3] * group.segments;
       },
       single(segment) {
-        for (const _ of fittingCounts(db, segment, filter)) found++;
+        for (const _ of fittingCounts(db, segment, filter)) matches++;
       },
     },
   );
-  return found;
+  return matches;
 }
 
 export function* facets(

@@ -202,15 +202,15 @@ export const sessionFacts = (
 function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: EventInput[] } {
   const groups: Group[] = [];
   const open = new Map<string, Group>();
-  const seen = new Set<string>();
+  const uniqueNames = new Set<string>();
   const repeats: EventInput[] = [];
   let [key, agent, hour] = ['', '', Number.NaN];
   for (const [place, event] of events.entries()) {
-    if (seen.has(event.call_id)) {
+    if (uniqueNames.has(event.call_id)) {
       repeats.push(event);
       continue;
     }
-    seen.add(event.call_id);
+    uniqueNames.add(event.call_id);
     const eventHour = Math.floor(event.timestamp / segmentSpanMs);
     if (eventHour !== hour || event.agent_id !== agent) {
       [agent, hour] = [event.agent_id, eventHour];

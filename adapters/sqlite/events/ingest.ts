@@ -42,7 +42,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   const numberOf = (tenantId: string): number =>
     tenantNumber(db, tenantId) ?? db.insert('INSERT INTO tenant_numbers (tenant_id) VALUES (?)', [tenantId]);
 
-  const seen = agentSeen(db);
+  const noteAgent = agentSeen(db);
 
   /** The group without what is stored already; its positions stay. */
   function withoutKnown(
@@ -51,12 +51,12 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     known: ReadonlyMap<number, number>,
     told: Told,
   ) {
-    const given = eventsIn(group);
+    const eventsOfGroup = eventsIn(group);
     for (const [position, entry] of known) {
-      const event = given[position];
+      const event = eventsOfGroup[position];
       if (event) addOutcome(entry, reportOf(event, batch), batch.env, told);
     }
-    const events = given.map((event, position) => (known.has(position) ? null : event));
+    const events = eventsOfGroup.map((event, position) => (known.has(position) ? null : event));
     return {
       ...group,
       ...summarize(events),
@@ -103,7 +103,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   }
 
   const noteAgents = ({ tenantId, env, receivedAt, agents }: EncodedBatch): SeenAgent[] =>
-    agents.map(({ agentId, newId, on }) => seen(tenantId, agentId, env, receivedAt, newId, on));
+    agents.map(({ agentId, newId, on }) => noteAgent(tenantId, agentId, env, receivedAt, newId, on));
 
   return {
     ...eventRemover(db, calls, usage, cache),

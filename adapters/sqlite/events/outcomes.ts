@@ -37,12 +37,12 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
     const { place, events } = cache.countsOf(segment);
     const event = events[position];
     if (!place || !event || !outcomeCounts(event, outcome)) return;
-    const said = db.all('SELECT outcome FROM outcomes WHERE segment = ? AND position = ? ORDER BY id', [
-      segment,
-      position,
-    ]);
+    const storedOutcomes = db.all(
+      'SELECT outcome FROM outcomes WHERE segment = ? AND position = ? ORDER BY id',
+      [segment, position],
+    );
     // The last one is the one that was added just now.
-    const before = said.slice(0, -1).map(([text]) => JSON.parse(String(text)) as EventOutcome);
+    const before = storedOutcomes.slice(0, -1).map(([text]) => JSON.parse(String(text)) as EventOutcome);
     usage.addOutcome(place, event, before, outcome);
   }
 
@@ -53,9 +53,10 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
   return (entry: number, { outcome, agent, run, note }: Report, env: string, told: Told): void => {
     const place = placeOfEntry(entry);
     const key = outcomeKey(outcome.verdict, outcome.decision_name);
-    const known = verdictOfCode(codeOfEntry(entry));
+    const storedVerdict = verdictOfCode(codeOfEntry(entry));
     // Only a repeat with the stored verdict needs the stored event.
-    if ((known === null || known === outcome.verdict) && cache.storedKey(place) === key) return;
+    if ((storedVerdict === null || storedVerdict === outcome.verdict) && cache.storedKey(place) === key)
+      return;
     const segment = segmentOf(place);
     if (cache.envOf(segment) !== env) return;
     const [count] = db.get('SELECT count(*) FROM outcomes WHERE segment = ? AND position = ?', [

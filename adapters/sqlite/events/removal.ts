@@ -108,9 +108,9 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
     usage.flush();
 
     const tenant = tenantNumber(db, tenantId);
-    const asked = Math.min(limit, removalSlice);
+    const maxEvents = Math.min(limit, removalSlice);
     const places = new Map<string, RemovedFrom>();
-    let left = asked;
+    let left = maxEvents;
     cache.forget();
     let last: Place | null = null;
     while (tenant !== null && left > 0) {
@@ -122,9 +122,9 @@ export function eventRemover(db: Database, calls: CallIndex, usage: UsageWriter,
       if (place === null) continue;
       entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
     }
-    if (left === asked) forgetRuns(db, tenantId, before, limit);
+    if (left === maxEvents) forgetRuns(db, tenantId, before, limit);
     removeUsage(places.values());
-    return asked - left;
+    return maxEvents - left;
   }
 
   const nextSegment = (tenant: number, before: number, { at, id }: ReceiptPlace): ReceiptPlace | null => {

@@ -196,9 +196,9 @@ export function* fitting(
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(body).entries()) {
     if (!event) continue;
-    const said = outcomes?.get(position) ?? [];
-    if (fits(event, said, filter, placeOf(segment.id, position), segment))
-      yield { event, outcomes: said, position };
+    const eventOutcomes = outcomes?.get(position) ?? [];
+    if (fits(event, eventOutcomes, filter, placeOf(segment.id, position), segment))
+      yield { event, outcomes: eventOutcomes, position };
   }
 }
 
@@ -217,8 +217,8 @@ export function* fittingCounts(
   const counted = countedIn(db, segment);
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
-    const said = outcomes?.get(position) ?? [];
-    if (event && countsFit(event, said, filter, segment)) yield { event, outcomes: said };
+    const eventOutcomes = outcomes?.get(position) ?? [];
+    if (event && countsFit(event, eventOutcomes, filter, segment)) yield { event, outcomes: eventOutcomes };
   }
 }
 
@@ -329,8 +329,8 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     }
     const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
 
-    let wanted: Key | null = null;
-    for (const segment of segments(db, tenantId, filter, from, () => wanted)) {
+    let requestedKey: Key | null = null;
+    for (const segment of segments(db, tenantId, filter, from, () => requestedKey)) {
       const reached = frontier(segment);
       if (giveOut(reached)) return page(last);
       // Only past the cursor, so that each page gets further.
@@ -343,7 +343,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       }
       if (typeof segment === 'number') continue;
       // What this page has no place for is read for a later one.
-      if (wanted && isAfter(segment, wanted)) continue;
+      if (requestedKey && isAfter(segment, requestedKey)) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {
         const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
@@ -354,7 +354,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       const left = waiting.splice(0, waiting.length - (limit - events.length));
       dropped ||= left.length > 0;
       const [lastKept] = waiting;
-      if (dropped && lastKept && waiting.length >= limit - events.length) wanted = lastKept.key;
+      if (dropped && lastKept && waiting.length >= limit - events.length) requestedKey = lastKept.key;
     }
     giveOut(null);
     return page(waiting.length > 0 || dropped ? last : null);

@@ -270,14 +270,14 @@ export function segmentEventsOf(db: Database, segment: number): (EventInput | nu
 
 /** Outcomes of a segment's events, by position, in order of arrival. */
 export function outcomesOf(db: Database, segment: number): Map<number, EventOutcome[]> {
-  const found = new Map<number, EventOutcome[]>();
+  const outcomesByPosition = new Map<number, EventOutcome[]>();
   const rows = db.all('SELECT position, outcome FROM outcomes WHERE segment = ? ORDER BY id', [segment]);
   for (const [position, outcome] of rows) {
-    const list = found.get(Number(position)) ?? [];
+    const list = outcomesByPosition.get(Number(position)) ?? [];
     list.push(JSON.parse(String(outcome)) as EventOutcome);
-    found.set(Number(position), list);
+    outcomesByPosition.set(Number(position), list);
   }
-  return found;
+  return outcomesByPosition;
 }
 
 /** Where an event is, as one number. */

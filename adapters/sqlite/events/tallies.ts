@@ -101,7 +101,7 @@ export function* tellings(
     whole.params = [...whole.params, until, slotMs, slotMs];
   }
   /** Segments of older versions do not tell the names of contracts apart. */
-  const named = outcomes || isByName;
+  const isNameCounted = outcomes || isByName;
   const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
   const slotParams = slotMs === undefined ? [] : [slotMs];
   const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
@@ -109,12 +109,12 @@ export function* tellings(
   const column = by ?? (byAgent ? 'agent' : 'NULL');
   const parsed = new Map<string, readonly Tally[]>();
   const talliesOf = (text: string): readonly Tally[] => {
-    let known = parsed.get(text);
-    if (!known) {
-      known = readTallies({ tallies: text });
-      parsed.set(text, known);
+    let tallies = parsed.get(text);
+    if (!tallies) {
+      tallies = readTallies({ tallies: text });
+      parsed.set(text, tallies);
     }
-    return known;
+    return tallies;
   };
   const { sql, params } = fit;
   for (const window of windows(db, tenant, filter, until, { first: largestWindow, largest: largestWindow })) {
@@ -133,7 +133,7 @@ export function* tellings(
         single.push(
           readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [Number(one)]) ?? []),
         );
-      } else if (named && tallies.some((tally) => tally.length < 5)) {
+      } else if (isNameCounted && tallies.some((tally) => tally.length < 5)) {
         old.add(String(text));
       } else {
         alike.push({
@@ -146,10 +146,10 @@ export function* tellings(
         });
       }
     }
-    const told = [...window.params, ...params, ...whole.params];
+    const parameters = [...window.params, ...params, ...whole.params];
     for (const text of old) {
       const rows = db.all(`SELECT ${summaryColumns} ${from} AND ${whole.sql} AND tallies = ?`, [
-        ...told,
+        ...parameters,
         text,
       ]);
       single.push(...rows.map(readSummary));
@@ -158,7 +158,7 @@ export function* tellings(
     const sums =
       agents && !byAgent
         ? db.all(`SELECT agent, sum(events) ${from} AND ${whole.sql} ${newer} GROUP BY agent`, [
-            ...told,
+            ...parameters,
             ...old,
           ])
         : [];

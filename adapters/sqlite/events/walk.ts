@@ -66,7 +66,7 @@ function* ofCall(
 ): Generator<Summary, void, undefined> {
   const key = callKey(callId);
   const entry = db.get('SELECT entry FROM calls WHERE tenant = ? AND call_id = ?', [tenant, key]);
-  const known = entry ? segmentOf(placeOfEntry(Number(entry[0]))) : null;
+  const segment = entry ? segmentOf(placeOfEntry(Number(entry[0]))) : null;
   const needle = Buffer.from(JSON.stringify(callId));
   const rows = db.all(
     `SELECT ${summaryColumns} FROM segments WHERE id = ?1 AND tenant = ?2
@@ -74,7 +74,7 @@ function* ofCall(
        AND (SELECT iif(call_keys IS NULL, instr(body, ?3), instr(call_keys, ?3) + instr(call_keys, ?4))
          FROM segment_bodies WHERE segment = segments.id) > 0
      ORDER BY 2 DESC, 1 DESC`,
-    [known, tenant, needle, typeof key === 'string' ? needle : key],
+    [segment, tenant, needle, typeof key === 'string' ? needle : key],
   );
   for (const row of rows) {
     const summary = readSummary(row);

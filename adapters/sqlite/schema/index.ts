@@ -376,9 +376,9 @@ const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bu
  */
 export function checkVital(db: Database): void {
   for (const name of vital) {
-    const [found] = db.get(`PRAGMA quick_check(${name})`) ?? [];
-    if (found !== 'ok')
-      throw new Error(`table ${name}: ${String(found).replaceAll('\n', ' ').slice(0, 200)}`);
+    const [firstRow] = db.get(`PRAGMA quick_check(${name})`) ?? [];
+    if (firstRow !== 'ok')
+      throw new Error(`table ${name}: ${String(firstRow).replaceAll('\n', ' ').slice(0, 200)}`);
   }
 }
 

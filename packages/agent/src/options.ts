@@ -111,7 +111,7 @@ export const listOf =
   (inner: (item: unknown, index: number) => string | null): Check =>
   (value) => {
     if (!Array.isArray(value)) return 'a list';
-    return value.reduce((found: string | null, item: unknown, i) => found ?? inner(item, i), null);
+    return value.reduce((problem: string | null, item: unknown, i) => problem ?? inner(item, i), null);
   };
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>

@@ -108,11 +108,11 @@ export class RuleSet {
   }
 
   #search({ agentId, env, tags }: Assignee): Resolution {
-    const found = this.#compiled.find(
+    const matchingRule = this.#compiled.find(
       ({ rule, matches }) =>
         (env === null || rule.env === env) && tagsMatch(rule.tagMatch, tags) && matches(agentId),
     );
-    return found?.resolution ?? unassigned;
+    return matchingRule?.resolution ?? unassigned;
   }
 }
 

@@ -171,13 +171,13 @@ export function createAssignmentRules(ports: Ports): AssignmentRules {
 
     async resolve(principal, agentId, env) {
       const { tenantId } = principal;
-      const [registration, known] = await Promise.all([
+      const [registration, rules] = await Promise.all([
         store.agents.get(tenantId, agentId),
         store.rules.list(tenantId),
       ]);
       const explicit = registration?.bundleName ?? null;
       if (env === 'unknown' && explicit === null) return unassigned;
-      return ruleSets.of(tenantId, known).resolve({
+      return ruleSets.of(tenantId, rules).resolve({
         agentId,
         env: env === 'unknown' ? null : env,
         tags: registration?.tags ?? {},

@@ -30,17 +30,20 @@ export function createFetchedRulesets({
   actors,
   log,
 }: Pick<AppPorts, 'clock' | 'actors' | 'log'>): FetchedRulesets {
-  const known = new BoundedMap<{ readonly fetched: FetchedRuleset; readonly toldAt: number }>(maxAgents);
+  const fetchedRulesets = new BoundedMap<{ readonly fetched: FetchedRuleset; readonly toldAt: number }>(
+    maxAgents,
+  );
   const keyOf = ({ keyId, agentId }: Fetcher): string => `${keyId}/${agentId}`;
-  const of = (by: Fetcher): FetchedRuleset | null => known.get(keyOf(by), clock.now())?.fetched ?? null;
+  const of = (by: Fetcher): FetchedRuleset | null =>
+    fetchedRulesets.get(keyOf(by), clock.now())?.fetched ?? null;
   return {
     fetched(tenantId, env, by, bundleName) {
       const at = clock.now();
-      const before = known.get(keyOf(by), at);
+      const before = fetchedRulesets.get(keyOf(by), at);
       const isTold = before?.fetched.bundleName === bundleName && at < before.toldAt + tellAgainMs;
       const fetched = mergedFetches(before?.fetched ?? null, { bundleName, at, otherUntil: 0 });
       const toldAt = isTold ? before.toldAt : at;
-      known.set(keyOf(by), { fetched, toldAt }, Math.max(at, fetched.otherUntil) + fetchedMs);
+      fetchedRulesets.set(keyOf(by), { fetched, toldAt }, Math.max(at, fetched.otherUntil) + fetchedMs);
       if (isTold) return;
       // Only status is worse off without it, until the agent's stream opens again.
       actors

@@ -108,14 +108,15 @@ export function createFleet({
   async function describe(
     principal: Principal,
     registrations: readonly RegistrationSummary[],
-    asked: Env | null,
+    requestedEnv: Env | null,
   ): Promise<readonly DescribedAgent[]> {
     if (registrations.length === 0) return [];
     const { tenantId } = principal;
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
     const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
       rules.resolve({ agentId, env, explicit: bundleName, tags });
-    const envs = asked === null ? environments.filter((env) => seesEnv(principal, env)) : [asked];
+    const envs =
+      requestedEnv === null ? environments.filter((env) => seesEnv(principal, env)) : [requestedEnv];
     const states = new Map<Env, readonly AgentState[]>(
       await Promise.all(
         envs.map(async (env) => {
@@ -131,12 +132,12 @@ export function createFleet({
     return registrations.flatMap((registration, i) => {
       const stateIn = (env: Env): AgentState | null => states.get(env)?.[i] ?? null;
       const env =
-        asked === null
+        requestedEnv === null
           ? placeOf(principal, registration, stateIn)
-          : isIn(asked, registration, stateIn)
-            ? asked
+          : isIn(requestedEnv, registration, stateIn)
+            ? requestedEnv
             : null;
-      if (env === null && asked !== null) return [];
+      if (env === null && requestedEnv !== null) return [];
       const state = env === null ? null : stateIn(env);
       const cannotLoad = state !== null && isUnable(registration, state);
       return [{ registration, env, resolution: resolve(registration, env), state, cannotLoad }];
@@ -145,27 +146,30 @@ export function createFleet({
 
   /** Versions by environment, bundle and hash, of agents that run none of those that are deployed now. */
   async function versionsOf(tenantId: string, agents: readonly DescribedAgent[]) {
-    const wanted = new Map<string, { readonly env: Env; readonly bundleName: string }>();
+    const bundleKeys = new Map<string, { readonly env: Env; readonly bundleName: string }>();
     for (const { env, state } of agents) {
       if (env === null || !state?.policyVersion || state.version !== null || state.bundleName === null)
         continue;
       const { bundleName } = state;
-      if (wanted.size < maxBundles) wanted.set(JSON.stringify([env, bundleName]), { env, bundleName });
+      if (bundleKeys.size < maxBundles)
+        bundleKeys.set(JSON.stringify([env, bundleName]), { env, bundleName });
     }
-    const found = new Map<string, number>();
+    const versionByKey = new Map<string, number>();
     await Promise.all(
-      [...wanted.values()].map(async (filter) => {
+      [...bundleKeys.values()].map(async (filter) => {
         const page = { limit: maxDeployments, offset: 0 };
         const { items } = await store.deployments.list(tenantId, filter, page);
         for (const { env, bundleName, revisionHash, version } of items) {
           // The newest deployment comes first, and names the document.
           const key = JSON.stringify([env, bundleName, revisionHash]);
-          if (!found.has(key)) found.set(key, version);
+          if (!versionByKey.has(key)) versionByKey.set(key, version);
         }
       }),
     );
     return ({ env, state }: DescribedAgent): number | null =>
-      state?.version ?? found.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ?? null;
+      state?.version ??
+      versionByKey.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ??
+      null;
   }
 
   async function withVersions(
@@ -221,8 +225,8 @@ export function createFleet({
     async get(principal, agentId) {
       const registration = await store.agents.get(principal.tenantId, agentId);
       if (!registration || registration.retiredAt !== null) return null;
-      const [found] = await describe(principal, [registration], null);
-      return found ?? null;
+      const [fleetAgent] = await describe(principal, [registration], null);
+      return fleetAgent ?? null;
     },
 
     ofRegistrations: (principal, registrations) => describe(principal, registrations, null),
@@ -233,16 +237,16 @@ export function createFleet({
       const registration = await store.agents.get(tenantId, agentId);
       if (!registration) throw notFound('Agent not found.');
       const visible = environments.filter((env) => seesEnv(principal, env));
-      const found = await Promise.all(
+      const perEnv = await Promise.all(
         visible.map((env) =>
           actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
         ),
       );
-      const streams = found
+      const streams = perEnv
         .flatMap(({ streams }, i) => streams.map((one) => ({ ...one, env: visible[i] ?? 'production' })))
         .sort((a, b) => b.connectedAt - a.connectedAt);
       if (streams.length === 0 && !seesAgent(principal, registration)) throw notFound('Agent not found.');
-      return { total: found.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
+      return { total: perEnv.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
     },
 
     async list(principal, query) {
@@ -256,28 +260,29 @@ export function createFleet({
         agentId,
         at: order === 'agentId' ? 0 : (times[order] ?? 0),
       });
-      const found: DescribedAgent[] = [];
+      const matchingAgents: DescribedAgent[] = [];
       let after = query.after;
       let left = true;
       const atOnce = isOpen(query) && !isHidden ? limit : portion;
-      for (let looked = 0; left && found.length < limit && looked < maxLookedAt; ) {
+      for (let looked = 0; left && matchingAgents.length < limit && looked < maxLookedAt; ) {
         const page = { order, descending, search, limit: atOnce, after };
         const { items, more } = await store.agents.find(tenantId, page);
         const described = await describe(principal, items, query.env);
-        const seen = described.filter(({ env }) => env === null || seesEnv(principal, env));
-        found.push(...seen.filter((agent) => fits(agent, query)));
+        const visibleAgents = described.filter(({ env }) => env === null || seesEnv(principal, env));
+        matchingAgents.push(...visibleAgents.filter((agent) => fits(agent, query)));
         looked += items.length;
         const last = items.at(-1);
         if (last) after = placeIn(last);
         left = more && last !== undefined;
       }
-      const shown = found.slice(0, limit);
-      const agents = await withVersions(tenantId, shown);
+      const listedAgents = matchingAgents.slice(0, limit);
+      const agents = await withVersions(tenantId, listedAgents);
       return {
         agents,
         next(sent) {
           const last = agents[sent - 1];
-          if (last && (sent < agents.length || found.length > limit)) return placeIn(last.registration);
+          if (last && (sent < agents.length || matchingAgents.length > limit))
+            return placeIn(last.registration);
           return left ? after : null;
         },
       };

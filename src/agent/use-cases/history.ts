@@ -56,8 +56,8 @@ export function createHistories({
       if (!span || !seesEnv(principal, span.env)) throw notFound('No event of this agent is stored.');
       const { env, firstAt, firstEnv } = span;
       const registration = await store.agents.get(tenantId, agentId);
-      const known = registration ?? { agentId, bundleName: null, tags: {} };
-      const [standing] = await rulings.standings(tenantId, env, [known]);
+      const agent = registration ?? { agentId, bundleName: null, tags: {} };
+      const [standing] = await rulings.standings(tenantId, env, [agent]);
       const bundleName = standing?.bundleName ?? null;
       const filter = bundleName === null ? { env } : { env, bundleName };
       const { items: deployments } = await store.deployments.list(tenantId, filter, { limit, offset: 0 });

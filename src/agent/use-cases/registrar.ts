@@ -63,9 +63,9 @@ type Place =
   | { readonly granted: true; readonly living: Living; readonly portion: Portion }
   | { readonly granted: false; readonly reason: string };
 
-function giveBack({ living, portion }: Extract<Place, { granted: true }>, made: boolean): void {
+function giveBack({ living, portion }: Extract<Place, { granted: true }>, isRegistered: boolean): void {
   living.pending--;
-  if (made) {
+  if (isRegistered) {
     living.count++;
     living.made++;
   } else portion.left++;
@@ -204,9 +204,9 @@ export class Registrar {
     return count + pending >= this.#parts.maxLive;
   }
 
-  #isFresh({ count, pending, made, readAt }: Living, now: number): boolean {
+  #isFresh({ count, pending, made: createdCount, readAt }: Living, now: number): boolean {
     // So each node lets in a hundredth of the cap too many at most, besides what is under way.
-    if (made >= Math.max(1, this.#parts.maxLive / 100)) return false;
+    if (createdCount >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);
   }
@@ -214,10 +214,10 @@ export class Registrar {
   async #livingOf(tenantId: string): Promise<Living> {
     const { agents, clock } = this.#parts;
     const now = clock.now();
-    const known = this.#living.get(tenantId, now);
+    const knownLiving = this.#living.get(tenantId, now);
     const readAt = Number.NEGATIVE_INFINITY;
-    const living = known ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
-    if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
+    const living = knownLiving ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
+    if (!knownLiving) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
     if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
@@ -234,8 +234,8 @@ export class Registrar {
   }
 
   #portionOf(keyId: string): Portion {
-    const known = this.#portions.get(keyId, 0);
-    if (known) return known;
+    const livePortion = this.#portions.get(keyId, 0);
+    if (livePortion) return livePortion;
     const portion = { left: 0, until: 0, closedUntil: 0, refilling: null };
     this.#portions.set(keyId, portion, Number.POSITIVE_INFINITY);
     return portion;

@@ -177,11 +177,12 @@ export function createRegistrations(ports: Ports): Registrations {
   }
 
   async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
-    const asked = entries.flatMap(({ agentId, documentKind = null }) =>
+    const askingIds = entries.flatMap(({ agentId, documentKind = null }) =>
       documentKind === null ? [] : [agentId],
     );
-    const known = asked.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(asked)]);
-    const spoken = new Map(known.map((one) => [one.agentId, one]));
+    const vocabularies =
+      askingIds.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(askingIds)]);
+    const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
     return entries.map((entry) => {
       const agent = spoken.get(entry.agentId);
       return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
@@ -227,15 +228,15 @@ export function createRegistrations(ports: Ports): Registrations {
         });
         await noting.agents.update(tenantId, agentId, changed);
       }
-      const wanted = bundleName === undefined ? before.bundleName : bundleName;
-      if (wanted !== before.bundleName) {
+      const nextBundleName = bundleName === undefined ? before.bundleName : bundleName;
+      if (nextBundleName !== before.bundleName) {
         const note = assignmentNote(principal, {
           agentIds: [agentId],
-          bundleName: wanted,
+          bundleName: nextBundleName,
           envs,
           before: before.bundleName,
         });
-        const assignment = { agentIds: [agentId], bundleName: wanted, envs, bulk: false, note };
+        const assignment = { agentIds: [agentId], bundleName: nextBundleName, envs, bulk: false, note };
         await actors.ask('tenant', tenantId, 'assign', assignment);
       } else if (patch.tags !== undefined) {
         // Tags decide which rules match, and the agent may be connected in any environment.
@@ -255,15 +256,15 @@ export function createRegistrations(ports: Ports): Registrations {
       return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
     },
 
-    async status(principal, { env: asked, bundleName, limit, start }) {
+    async status(principal, { env: requestedEnv, bundleName, limit, start }) {
       const { tenantId } = principal;
       const begin = start ?? { env: environments[0], after: null };
       const entries: StatusEntry[] = [];
       let next: StatusStart | null = null;
-      if (asked !== null) requireSight(principal, asked);
+      if (requestedEnv !== null) requireSight(principal, requestedEnv);
       const visible = environments.filter((env) => seesEnv(principal, env));
-      const wanted = asked === null ? visible : [asked];
-      for (const env of wanted.slice(Math.max(0, wanted.indexOf(begin.env)))) {
+      const envs = requestedEnv === null ? visible : [requestedEnv];
+      for (const env of envs.slice(Math.max(0, envs.indexOf(begin.env)))) {
         next = { env, after: env === begin.env ? begin.after : null };
         if (entries.length >= limit) break;
         const request = { bundleName, limit: limit - entries.length, after: next.after };

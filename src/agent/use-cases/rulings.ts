@@ -121,11 +121,11 @@ export function createRulings({
         async of(bundleName) {
           const before = rulingsOf.get(bundleName);
           if (before !== undefined) return before;
-          const wanted =
+          const selectedDeployments =
             bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
           const rulings: Ruling[] = [];
           // One after another: a tenant's documents are read on few threads.
-          for (const one of wanted) rulings.push(await rulingOfDeployed(one));
+          for (const one of selectedDeployments) rulings.push(await rulingOfDeployed(one));
           const ruling = rulings.length === 0 ? null : joined(rulings);
           rulingsOf.set(bundleName, ruling);
           return ruling;
@@ -145,9 +145,9 @@ export function createRulings({
         versions.set(key, deployment);
       }
       for (const [key, deployment] of versions) {
-        const found = names.get(key, 0) ?? (await namesIn(deployment));
-        names.set(key, found, Number.POSITIVE_INFINITY);
-        if (found.entries.size > 0) all.push(found);
+        const contractNames = names.get(key, 0) ?? (await namesIn(deployment));
+        names.set(key, contractNames, Number.POSITIVE_INFINITY);
+        if (contractNames.entries.size > 0) all.push(contractNames);
       }
       return {
         entries: new Map(all.flatMap(({ entries }) => [...entries])),
@@ -161,12 +161,12 @@ export function createRulings({
       const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
       const standings: AgentStanding[] = [];
       for (let from = 0; from < agents.length; from += atOnce) {
-        const asked = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
+        const chunk = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
           agentId,
           bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
         }));
         const key = environmentKey(tenantId, env);
-        const states = await actors.ask('environment', key, 'agentStates', { agents: asked });
+        const states = await actors.ask('environment', key, 'agentStates', { agents: chunk });
         for (const { bundleName, policyVersion, status } of states) {
           // One that follows all runs what it loaded last.
           const running = policyVersion === null ? null : (byHash.get(policyVersion) ?? null);

@@ -80,11 +80,11 @@ export class AgentStream {
    */
   #untold = false;
 
-  constructor(node: StreamNode, asked: Asked) {
+  constructor(node: StreamNode, request: Asked) {
     this.#node = node;
-    this.#asked = asked;
+    this.#asked = request;
     this.#connectedAt = node.ports.clock.now();
-    if (asked.policyVersion !== null) asked.policyVersion = node.versions.shared(asked.policyVersion);
+    if (request.policyVersion !== null) request.policyVersion = node.versions.shared(request.policyVersion);
   }
 
   /** Tells the agent's actor; from then on `bundleName` is known. To be awaited before anything else. */

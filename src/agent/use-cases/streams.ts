@@ -11,7 +11,7 @@ import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 
 export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
-  admit(asked: Asked): Promise<AgentStream>;
+  admit(request: Asked): Promise<AgentStream>;
   /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
   fleetNow(tenantId: string, envs: readonly Env[]): Promise<readonly Announcement[]>;
 }
@@ -27,11 +27,11 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     copies: new SentCopies(),
   };
   return {
-    admit(asked) {
-      const stream = new AgentStream(shared, asked);
+    admit(request) {
+      const stream = new AgentStream(shared, request);
       // Thousands connect at once: only ids outside of the rule wait for the store.
-      if (isAgentId(asked.agentId)) return stream.admit();
-      return requireAgentId(store.agents, asked.tenantId, asked.agentId).then(() => stream.admit());
+      if (isAgentId(request.agentId)) return stream.admit();
+      return requireAgentId(store.agents, request.tenantId, request.agentId).then(() => stream.admit());
     },
 
     async fleetNow(tenantId, envs) {

@@ -113,10 +113,10 @@ export function createVocabularies({
       for (const agentId of [...agentIds].sort()) {
         const agent: Registration | null = await store.agents.get(tenantId, agentId);
         if (!agent?.lastEnv || agent.bundleName !== bundleName) continue;
-        const known =
+        const deployment =
           current.get(agent.lastEnv) ?? store.deployments.currentOf(tenantId, agent.lastEnv, bundleName);
-        current.set(agent.lastEnv, known);
-        const kind = (await known)?.documentKind ?? null;
+        current.set(agent.lastEnv, deployment);
+        const kind = (await deployment)?.documentKind ?? null;
         if (kind === null || canLoad(agent, kind)) continue;
         byKind.set(kind, [...(byKind.get(kind) ?? []), agentId]);
       }

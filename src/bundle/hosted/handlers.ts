@@ -51,7 +51,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         'The Content-Type is not a YAML type. Send the ruleset as application/x-yaml.',
       );
     }
-    const { created, warnings, ...found } = await hub.app.rulesets.put(principalOf(caller), {
+    const { created, warnings, ...ruleset } = await hub.app.rulesets.put(principalOf(caller), {
       name: params.name,
       yaml: body,
       env: query.deploy === 'true' ? query.env : null,
@@ -60,11 +60,11 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
-    const deployed = found.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
+    const deployed = ruleset.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
     const unable = deployed ? await hub.app.vocabularies.ofDeployment(deployed) : null;
     return new Reply(
-      { ...record(hub, found), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },
-      { status: created ? 201 : 200, headers: { ETag: tagOf(found.bundle.revisionHash) } },
+      { ...record(hub, ruleset), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },
+      { status: created ? 201 : 200, headers: { ETag: tagOf(ruleset.bundle.revisionHash) } },
     );
   },
 

@@ -113,20 +113,20 @@ export function createBundles({
 
     async versions(principal, name, page) {
       const { tenantId } = principal;
-      const [found, ...current] = await Promise.all([
+      const [versions, ...current] = await Promise.all([
         bundles.versions(tenantId, name, page),
         ...environments
           .filter((env) => seesEnv(principal, env))
           .map((env) => deployments.currentOf(tenantId, env, name)),
       ]);
-      if (found.items.length === 0 && !(await newestOf(tenantId, name))) {
+      if (versions.items.length === 0 && !(await newestOf(tenantId, name))) {
         throw notFound(`Bundle '${name}' not found`);
       }
       const envsOf = (version: number): Env[] =>
         current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
       return {
-        ...found,
-        items: found.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
+        ...versions,
+        items: versions.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
       };
     },
 

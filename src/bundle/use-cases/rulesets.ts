@@ -236,10 +236,10 @@ export function createRulesets(ports: Ports): Rulesets {
       const { items, more } = await bundles.summaries(tenantId, env, page, 'name');
       const rulesets = await Promise.all(
         items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
-          const seen = deployedEnvs.filter((one) => seesEnv(principal, one));
+          const visibleEnvs = deployedEnvs.filter((one) => seesEnv(principal, one));
           const [latest, ...current] = await Promise.all([
             bundles.version(tenantId, name, latestVersion),
-            ...seen.map((one) => store.deployments.currentOf(tenantId, one, name)),
+            ...visibleEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
           ]);
           const deployments = newestFirst(current.flatMap((one) => one ?? []));
           return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];

@@ -1,9 +1,9 @@
 // The form behind an invitation's link: the invited person chooses a password and is signed in.
 import { type JSX, useState } from 'react';
 import { acceptInvite } from '../lib/me.ts';
-import { Field, Form } from '../ui/form.tsx';
+import { Form } from '../ui/form.tsx';
 import { Button } from '../ui/parts.tsx';
-import { ProviderLink, useSending, useTakesPasswords } from './sign-in.tsx';
+import { NewPasswordField, ProviderLink, useSending, useTakesPasswords } from './sign-in.tsx';
 
 interface InviteProps {
   readonly token: string;
@@ -31,18 +31,7 @@ export function InviteForm({ token, email, onDone }: InviteProps): JSX.Element {
       {email !== null && (
         <p className="muted">You are signed in as {email}. The invitation signs you in instead.</p>
       )}
-      <Field
-        name="password"
-        label="Password"
-        type="password"
-        autoComplete="new-password"
-        required
-        minLength={12}
-        maxLength={1024}
-        value={password}
-        onValue={setPassword}
-        help="Use at least 12 characters."
-      />
+      <NewPasswordField value={password} onValue={setPassword} />
     </Form>
   );
 }

@@ -12,7 +12,7 @@ import { Button, Empty, Late } from '../ui/parts.tsx';
 import { Failed } from '../ui/query-result.tsx';
 import { InviteForm } from './invite.tsx';
 import { Shell } from './shell.tsx';
-import { Mark, SignInForm, useSending } from './sign-in.tsx';
+import { EmailField, Mark, NewPasswordField, SignInForm, useSending } from './sign-in.tsx';
 
 interface Tokens {
   readonly link: string | null;
@@ -169,27 +169,8 @@ function SetUp(): JSX.Element {
   return (
     <Sheet title="Set up this hub" summary="This hub has no users yet. Create the first admin.">
       <Form onSubmit={onSubmit} by={by} act="Create admin">
-        <Field
-          name="email"
-          label="E-mail"
-          type="email"
-          autoComplete="username"
-          required
-          value={form.email}
-          onValue={change('email')}
-        />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          autoComplete="new-password"
-          required
-          minLength={12}
-          maxLength={1024}
-          value={form.password}
-          onValue={change('password')}
-          help="Use at least 12 characters."
-        />
+        <EmailField value={form.email} onValue={change('email')} />
+        <NewPasswordField value={form.password} onValue={change('password')} />
         <Field
           name="setup_token"
           label="Setup token"

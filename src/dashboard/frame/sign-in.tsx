@@ -3,7 +3,7 @@ import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
-import { Field, Form } from '../ui/form.tsx';
+import { Field, type FieldProps, Form } from '../ui/form.tsx';
 
 export const Mark = (): JSX.Element => (
   <span className="mark" aria-hidden="true">
@@ -34,6 +34,26 @@ export function useSending(send: () => Promise<void>) {
   };
   return { by: { error, isPending }, onSubmit };
 }
+
+type EntryProps = Pick<FieldProps, 'value' | 'onValue'>;
+
+export const EmailField = (props: EntryProps): JSX.Element => (
+  <Field {...props} name="email" label="E-mail" type="email" autoComplete="username" required />
+);
+
+export const NewPasswordField = (props: EntryProps): JSX.Element => (
+  <Field
+    {...props}
+    name="password"
+    label="Password"
+    type="password"
+    autoComplete="new-password"
+    required
+    minLength={12}
+    maxLength={1024}
+    help="Use at least 12 characters."
+  />
+);
 
 /** The way through the identity provider, back to this page; nothing without one. */
 export function ProviderLink(): JSX.Element | null {
@@ -78,15 +98,7 @@ function PasswordForm({ email: known = '' }: { readonly email?: string }): JSX.E
   });
   return (
     <Form onSubmit={onSubmit} by={by} act="Sign in">
-      <Field
-        name="email"
-        label="E-mail"
-        type="email"
-        autoComplete="username"
-        required
-        value={email}
-        onValue={setEmail}
-      />
+      <EmailField value={email} onValue={setEmail} />
       <Field
         name="password"
         label="Password"

@@ -1,3 +1,4 @@
+// The calls of a replay whose decision differs or is uncertain, as a table.
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';

@@ -57,12 +57,12 @@ const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
   policy_error: policyError,
 });
 
-function render(found: Replay): z.input<typeof consoleReplay> {
-  const { totals } = found;
+function render(replay: Replay): z.input<typeof consoleReplay> {
+  const { totals } = replay;
   const { newly_blocked: newly_denied, ...others } = totals.changes;
   return {
-    ...renderFrame(found),
-    base: found.base && renderSide(found.base),
+    ...renderFrame(replay),
+    base: replay.base && renderSide(replay.base),
     totals: {
       sessions: totals.sessions,
       calls: totals.calls,
@@ -70,13 +70,13 @@ function render(found: Replay): z.input<typeof consoleReplay> {
       newly_denied,
       uncertain: totals.uncertain,
       errors: totals.errors,
-      by_contract: found.byRule.map(({ ruleId, base, candidate }) => ({
+      by_contract: replay.byRule.map(({ ruleId, base, candidate }) => ({
         contract_id: ruleId,
         base_hits: base,
         candidate_hits: candidate,
       })),
     },
-    results: found.results.map(({ call, base, candidate, change, doubts }) => ({
+    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
       ...renderCall(call),
       recorded_verdict: consoleVerdict(call.recordedAction),
       base: judgement(base),
@@ -85,6 +85,6 @@ function render(found: Replay): z.input<typeof consoleReplay> {
       uncertain: doubts.length > 0,
       uncertain_because: [...doubts],
     })),
-    skipped_contracts: found.skippedRules,
+    skipped_contracts: replay.skippedRules,
   };
 }

@@ -161,11 +161,11 @@ const roots = new Set(['environment', 'tool', 'args', 'principal', 'output', 're
 /** Tools come again and again: what their rules look at is found once. */
 function looks(bundle: CompiledBundle, words: OwnWords): (tool: string) => Look {
   const own = { selectors: new Set(words.selectors), operators: new Set(words.operators) };
-  const found = new Map<string, Look>();
+  const lookOfTool = new Map<string, Look>();
   return (tool) => {
-    const look = found.get(tool) ?? lookOf(bundle, tool, own);
-    if (found.size >= maxTools) found.clear();
-    found.set(tool, look);
+    const look = lookOfTool.get(tool) ?? lookOf(bundle, tool, own);
+    if (lookOfTool.size >= maxTools) lookOfTool.clear();
+    lookOfTool.set(tool, look);
     return look;
   };
 }
@@ -220,16 +220,16 @@ export function leavesOf(condition: Condition): readonly Leaf[] {
 /** Doubts about one call: what a rule looks at that the event does not hold as it was. */
 function hidden({ args, principal }: Look, call: ReplayCall): readonly Doubt[] {
   const isMissing = (part: Missing): boolean => call.missing.includes(part);
-  const found: Doubt[] = isMissing('tool') ? ['tool'] : [];
+  const doubts: Doubt[] = isMissing('tool') ? ['tool'] : [];
   const touches = (part: 'arguments' | 'principal', value: unknown, paths: Look['args']): void => {
     if (paths.length === 0) return;
     const isTouched =
       isMissing(part) || (isMarked(value, call.cut) && paths.some((path) => isHidden(value, path, call.cut)));
-    if (isTouched) found.push(part);
+    if (isTouched) doubts.push(part);
   };
   touches('arguments', call.args, args);
   touches('principal', call.principal, principal);
-  return found;
+  return doubts;
 }
 
 const isMapping = (value: unknown): value is JsonObject =>

@@ -166,8 +166,8 @@ export function createReplays(ports: Ports): Replays {
     if (version !== null) return saved(tenantId, name, version, noun);
     if (!baseRequired) return null;
     const before = candidate.version === null ? null : candidate.version - 1;
-    const found = before === 0 ? null : await saved(tenantId, name, before, noun).catch(ifAbsent);
-    if (found) return found;
+    const previousReplay = before === 0 ? null : await saved(tenantId, name, before, noun).catch(ifAbsent);
+    if (previousReplay) return previousReplay;
     throw new HubError(
       'unprocessable',
       `The replay has no version to compare with: '${name}' is not deployed, and this is its first version. Name a base.`,
@@ -192,14 +192,14 @@ export function createReplays(ports: Ports): Replays {
       const added = calls.take(page.events);
       const { next: cursor } = page;
       // The next portion is read while this one is judged.
-      const [bothMs, [found, next]] = await timed(() =>
+      const [bothMs, [firstPage, next]] = await timed(() =>
         Promise.all([
           added.length === 0 ? nothing : replayer.judge(tenantId, documents, added, Math.max(0, leftMs)),
           cursor === null || calls.isFull ? null : read(cursor),
         ]),
       );
-      leftMs -= Math.max(bothMs, found.elapsedMs);
-      judged.push(...found.judged);
+      leftMs -= Math.max(bothMs, firstPage.elapsedMs);
+      judged.push(...firstPage.judged);
       const isOver = judged.length < calls.calls.length || (next !== null && leftMs <= 0);
       if (isOver) calls.cut(judged.length);
       if (isOver || next === null) {

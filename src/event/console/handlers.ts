@@ -75,11 +75,14 @@ export const events: Handlers<typeof eventRoutes> = {
   async getEvent({ app }, { params }, caller) {
     const event = await app.eventSearches.get(principalOf(caller), params.event_id);
     const env = environments.find((one) => one === event.env);
-    const found =
+    const rulesetVersion =
       caller.kind === 'user' && env !== undefined
         ? await app.runs.names.resolve(caller.tenantId, env, policyVersionOf(event))
         : null;
-    return { ...render(event), policy_bundle: found && { name: found.name, version: found.version } };
+    return {
+      ...render(event),
+      policy_bundle: rulesetVersion && { name: rulesetVersion.name, version: rulesetVersion.version },
+    };
   },
 
   async eventFacets(hub, { query }, caller) {
@@ -87,9 +90,9 @@ export const events: Handlers<typeof eventRoutes> = {
     const filter = await queriedFilter(hub, principal, query);
     const counted = await hub.app.eventSearches.facets(principal, filter, query.budget_ms);
     const { events: total, by } = counted;
-    const shown = ({ top, rest }: Facet) => ({ top: [...top], rest });
-    const facets = Object.fromEntries(facetNames.map((name) => [facetWords[name], shown(by[name])]));
-    const body = { total, facets: facets as { [W in FacetWord]: ReturnType<typeof shown> } };
+    const renderFacet = ({ top, rest }: Facet) => ({ top: [...top], rest });
+    const facets = Object.fromEntries(facetNames.map((name) => [facetWords[name], renderFacet(by[name])]));
+    const body = { total, facets: facets as { [W in FacetWord]: ReturnType<typeof renderFacet> } };
     return query.q === undefined ? body : new Reply(body, { headers: progressOf(counted) });
   },
 

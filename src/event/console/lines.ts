@@ -48,9 +48,9 @@ const csvRow = (cells: readonly unknown[]): string => `${cells.map(csvCell).join
 export const csvHeader = csvRow(columns);
 
 export function csvLine(event: StoredEvent): string {
-  const shown: { readonly [column: string]: unknown } = { ...event.payload, ...render(event) };
+  const fields: { readonly [column: string]: unknown } = { ...event.payload, ...render(event) };
   return csvRow(
-    columns.map((column) => (column === 'outcomes' && event.outcomes.length === 0 ? null : shown[column])),
+    columns.map((column) => (column === 'outcomes' && event.outcomes.length === 0 ? null : fields[column])),
   );
 }
 

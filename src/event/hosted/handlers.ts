@@ -149,9 +149,9 @@ export function filterOf(query: Query, caller: Reader): EventFilter | null {
 }
 
 /** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden */
-function agentSeen(caller: Reader, asked: string | undefined): string | undefined {
-  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
-  const agentId = asked ?? agentOf(caller);
+function agentSeen(caller: Reader, requestedAgentId: string | undefined): string | undefined {
+  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return requestedAgentId;
+  const agentId = requestedAgentId ?? agentOf(caller);
   requireAgent(caller, agentId);
   return agentId;
 }

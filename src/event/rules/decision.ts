@@ -93,11 +93,11 @@ export const consoleVerdict = (action: string): string => wordOfAction.get(actio
 export const classOf = (verdict: string): DecisionClass => classOfAction.get(actionOf(verdict)) ?? 'other';
 
 /** Every word that is stored for one of the actions that `wanted` accepts. */
-const wordsWhere = (wanted: (action: DecisionAction) => boolean): readonly string[] => [
-  ...decisionActions.filter(wanted),
+const wordsWhere = (isIncluded: (action: DecisionAction) => boolean): readonly string[] => [
+  ...decisionActions.filter(isIncluded),
   ...Object.keys(synonyms).filter((word) => {
     const action = synonyms[word];
-    return action !== undefined && wanted(action);
+    return action !== undefined && isIncluded(action);
   }),
 ];
 
@@ -112,11 +112,11 @@ export interface VerdictFilter {
 
 /** The words that the hub knows. */
 export const knownVerdicts: readonly string[] = wordsWhere(() => true);
-const known = new Set(knownVerdicts);
+const allVerdicts = new Set(knownVerdicts);
 
 /** True when the stored word is one that the filter asks for. */
 export const isWanted = (filter: VerdictFilter, verdict: string): boolean =>
-  filter.any.includes(verdict) || (filter.others && !known.has(verdict));
+  filter.any.includes(verdict) || (filter.others && !allVerdicts.has(verdict));
 
 /** The filter for classes and actions, as a query names them; null when one of the words is neither. */
 export function verdictFilter(words: readonly string[]): VerdictFilter | null {
@@ -158,12 +158,12 @@ export function repairFlatEvent(
   const { call_id, agent_id, tool_name, action, verdict, decision, mode, timestamp, payload, ...rest } =
     value;
   const word = action ?? verdict ?? decision;
-  const said = typeof word === 'string' ? actionOf(word) : word;
+  const judgedAction = typeof word === 'string' ? actionOf(word) : word;
   const form = {
     call_id,
     agent_id,
     tool_name,
-    verdict: said,
+    verdict: judgedAction,
     mode,
     timestamp,
     payload: isMapping(payload) ? { ...payload, ...rest } : rest,

@@ -59,8 +59,8 @@ export function repairEvent(
     };
   }
   const truncated: string[] = [];
-  const name = (key: string, given: unknown, otherwise: string): string => {
-    const text = textOf(given);
+  const name = (key: string, sentValue: unknown, otherwise: string): string => {
+    const text = textOf(sentValue);
     if (text === null) return otherwise;
     if (text.length <= maxName) return text;
     truncated.push(key);

@@ -11,15 +11,15 @@ export const usualEnv: Env = 'production';
  * no environment of this hub: nothing is there.
  * @throws HubError env_mismatch when a key of one environment asks for another
  */
-export function envRead(caller: HostedCaller, asked: string | undefined): Env | null {
+export function envRead(caller: HostedCaller, requestedEnv: string | undefined): Env | null {
   const own = caller.kind === 'hostedKey' ? caller.env : null;
-  if (asked !== undefined && own !== null && asked !== own) {
+  if (requestedEnv !== undefined && own !== null && requestedEnv !== own) {
     throw new HubError(
       'env_mismatch',
-      `API key is scoped to '${own}', cannot access env '${asked.slice(0, 64)}'.`,
+      `API key is scoped to '${own}', cannot access env '${requestedEnv.slice(0, 64)}'.`,
     );
   }
-  const env = asked ?? own ?? usualEnv;
+  const env = requestedEnv ?? own ?? usualEnv;
   return isEnv(env) ? env : null;
 }
 

@@ -74,12 +74,16 @@ export class Feed<S extends Follower<S>> {
    * Has frames of another source come between its own: those of events, to the streams of their agent and of nobody.
    * From then on every frame says how far the events had come.
    */
-  async followAside(source: EventSource, audience: Audience, made: (frame: Frame) => Frame): Promise<void> {
+  async followAside(
+    source: EventSource,
+    audience: Audience,
+    toFrame: (frame: Frame) => Frame,
+  ): Promise<void> {
     this.#aside ??= source.follow(
       audience,
       ({ position, frame }) => {
         this.#reached(position);
-        this.#receive(this.head, made(frame));
+        this.#receive(this.head, toFrame(frame));
         return this.#pumping ? new Promise((resolve) => this.#delivered.push(resolve)) : undefined;
       },
       (position) => {

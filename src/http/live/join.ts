@@ -23,13 +23,13 @@ interface JoinPorts {
  */
 export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => Promise<void> {
   /** Caches frames, because many streams get the same announcement at once. */
-  const made = new WeakMap<Announcement, readonly EncodedFrame[]>();
+  const encodedOf = new WeakMap<Announcement, readonly EncodedFrame[]>();
 
   function encoded(announcement: Announcement): readonly EncodedFrame[] {
-    const cached = made.get(announcement);
+    const cached = encodedOf.get(announcement);
     if (cached) return cached;
     const frames = api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
-    made.set(announcement, frames);
+    encodedOf.set(announcement, frames);
     return frames;
   }
 
@@ -61,12 +61,12 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
 
   /**
    * @param at how far its feed was when it began to join
-   * @param told what it must get at once, where that is known; otherwise it is asked for
+   * @param announcements what it must get at once, where that is known; otherwise it is asked for
    */
   async function whole(
     stream: Stream,
     at: Pick<Stream['feed'], 'head' | 'place'>,
-    told: readonly Announcement[] | null,
+    announcements: readonly Announcement[] | null,
   ): Promise<void> {
     const { codec, feed } = stream;
     let head = at.head;
@@ -78,8 +78,8 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     const newest = replay.at(-1);
     if (newest && isAfter(newest.position, head)) head = newest.position;
     // A client that has seen `<head>.3` gets ids after it.
-    const { position: seen } = readId(stream.lastEventId ?? '');
-    let k = sharedPosition(seen) === head ? ownCount(seen) : 0;
+    const { position: lastSeenPosition } = readId(stream.lastEventId ?? '');
+    let k = sharedPosition(lastSeenPosition) === head ? ownCount(lastSeenPosition) : 0;
 
     const out = new Backlog();
     const sent = new Map<string, PlacedFrame>();
@@ -98,7 +98,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
       if (stream.concerns(frame)) add(stream.sentForm(place === null ? frame : frame.after(place)));
     const lost = resync ?? (isEventPlaceUnknown ? 'position_unknown' : null);
     if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
-    const catchUp = told ?? (await stream.admitted.catchUp());
+    const catchUp = announcements ?? (await stream.admitted.catchUp());
     if (stream.ended) return;
     for (const frame of framesOf(catchUp)) {
       if (frame.frame.audience !== feed.audience) continue;

@@ -257,8 +257,8 @@ export function createLive(options: LiveOptions): Live {
           });
         if (!feed.isFollowing) await feed.follow(sourceOf(feed.audience));
         if (admitted.decisions && options.events) {
-          const { audience, made } = admitted.decisions;
-          await feed.followAside(options.events, audience, made);
+          const { audience, made: toFrame } = admitted.decisions;
+          await feed.followAside(options.events, audience, toFrame);
         }
         // The first frames are sent with the head of the answer, in one system call. Replayed frames can be many, so
         // they are written as the client reads them. A WebSocket has no such answer.

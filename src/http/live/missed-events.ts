@@ -129,7 +129,7 @@ class MissedEvents implements PendingEvents {
   }
 
   /** False when they cannot be told to the end. */
-  async #sendAll(history: History, made: (frame: Frame) => Frame): Promise<boolean> {
+  async #sendAll(history: History, toFrame: (frame: Frame) => Frame): Promise<boolean> {
     const stream = this.#stream;
     while (!stream.ended) {
       const page = await this.#ports.read(() => history.next());
@@ -138,7 +138,7 @@ class MissedEvents implements PendingEvents {
       while (left.length > 0 && !stream.ended) {
         // All waiting frames are written by then, so the client has received the position of the last one.
         await stream.room();
-        const bytes = this.#portion(left, made);
+        const bytes = this.#portion(left, toFrame);
         if (bytes.length > 0) stream.write(bytes);
       }
       if (!page.more) return true;
@@ -149,14 +149,14 @@ class MissedEvents implements PendingEvents {
   /** The bytes of the next write. @param left is emptied from its end */
   #portion(
     left: { readonly position: string; readonly frame: Frame }[],
-    made: (frame: Frame) => Frame,
+    toFrame: (frame: Frame) => Frame,
   ): Buffer {
     const stream = this.#stream;
     const portion: Buffer[] = [];
     let size = 0;
     for (let next = left.pop(); next; next = left.pop()) {
       this.place = Math.max(this.place, Number(next.position));
-      const encoded = new EncodedFrame(made(next.frame));
+      const encoded = new EncodedFrame(toFrame(next.frame));
       const placed = new PlacedFrame(this.position, encoded, 0, this.place);
       if (!stream.concerns(placed)) continue;
       this.#sent.add(next.frame.event?.id ?? '');

@@ -95,14 +95,14 @@ export function createSocketMessages({
     try {
       if (stream.caller.kind !== 'key' || stream.sender === null)
         throw new HubError('bad_request', 'This stream accepts no messages.');
-      const { given, rounded } = read(stream, message);
-      ref = refOf(given);
+      const { given: fields, rounded } = read(stream, message);
+      ref = refOf(fields);
       // A large message is parsed in one turn and dealt with in another.
       const { length } = message.bytes;
       if (length > bytesPerTurn) await turns.next(length);
       const caller = stream.caller;
-      const checkedMessage = checked(given, ref, rounded);
-      const body = await continued(`message ${checkedMessage.type}`, 'server', traceOf(given), () =>
+      const checkedMessage = checked(fields, ref, rounded);
+      const body = await continued(`message ${checkedMessage.type}`, 'server', traceOf(fields), () =>
         handlers.message(caller, checkedMessage),
       );
       stream.send(new SocketPiece({ type: 'result', ref, status: 200, body }));
@@ -188,21 +188,21 @@ function read(
   return { given: members, rounded };
 }
 
-function refOf(given: object): Ref {
-  const ref = 'ref' in given ? given.ref : null;
+function refOf(message: object): Ref {
+  const ref = 'ref' in message ? message.ref : null;
   return typeof ref === 'number' || (typeof ref === 'string' && ref.length <= 128) ? ref : null;
 }
 
 /** The `traceparent` of a message: the span of its work continues the sender's. */
-function traceOf(given: object): string | null {
-  const trace = 'traceparent' in given ? given.traceparent : null;
+function traceOf(message: object): string | null {
+  const trace = 'traceparent' in message ? message.traceparent : null;
   return typeof trace === 'string' && trace.length <= maxTraceLength ? trace : null;
 }
 
 const types: ReadonlySet<unknown> = new Set(['events', 'report', 'approval']);
 
-const bodyOf = (given: unknown): unknown =>
-  typeof given === 'object' && given !== null && 'body' in given ? given.body : undefined;
+const bodyOf = (message: unknown): unknown =>
+  typeof message === 'object' && message !== null && 'body' in message ? message.body : undefined;
 
 /** @throws HubError validation_failed */
 function checked(message: object, ref: Ref, rounded: unknown): AgentMessage {

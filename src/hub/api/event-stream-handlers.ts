@@ -60,11 +60,11 @@ export function eventStreams(
     async admitEvents(caller, query) {
       const { tenantId } = caller;
       const audience = eventsOf(tenantId);
-      const wanted = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
+      const streamFilter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
       const filter =
-        wanted && caller.kind !== 'hostedKey'
-          ? { ...wanted, env: listedEnvs({ env: null, envRoles: caller.roles }, wanted.env) }
-          : wanted;
+        streamFilter && caller.kind !== 'hostedKey'
+          ? { ...streamFilter, env: listedEnvs({ env: null, envRoles: caller.roles }, streamFilter.env) }
+          : streamFilter;
       return {
         caller:
           caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,

@@ -65,16 +65,16 @@ export function schemasOf(routes: readonly (readonly [operation: string, RouteDe
       return Array.isArray(names) ? names : [];
     },
     reachedBy(value) {
-      const found: { [name: string]: Json } = {};
+      const namedSchemas: { [name: string]: Json } = {};
       const walk = (part: unknown): void => {
         for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-          if (name in found || !(name in schemas)) continue;
-          found[name] = written(name);
-          walk(found[name]);
+          if (name in namedSchemas || !(name in schemas)) continue;
+          namedSchemas[name] = written(name);
+          walk(namedSchemas[name]);
         }
       };
       walk(value);
-      return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
+      return Object.fromEntries(Object.entries(namedSchemas).sort(([a], [b]) => (a < b ? -1 : 1)));
     },
   };
 }

@@ -75,12 +75,12 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
-      const asked = query.env === undefined || query.env === '' ? null : query.env;
+      const requestedEnv = query.env === undefined || query.env === '' ? null : query.env;
       // A key of all environments follows the one it asks for.
-      if (caller.env === null && asked !== null && !isEnv(asked)) {
+      if (caller.env === null && requestedEnv !== null && !isEnv(requestedEnv)) {
         throw validationFailed([{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }]);
       }
-      const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
+      const env = caller.env ?? environments.find((one) => one === requestedEnv) ?? 'production';
       const key = { ...caller, kind: 'key', env } as const;
       return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
     },
@@ -88,7 +88,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
     async admitDashboard(caller, { include }) {
       const { tenantId } = caller;
       const principal = principalOf(caller);
-      const seen = environments.filter((env) => seesEnv(principal, env));
+      const visibleEnvs = environments.filter((env) => seesEnv(principal, env));
       const parts = new Set(
         include === undefined ? [] : checkedAt(includeField, include, 'include').split(','),
       );
@@ -105,7 +105,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
           (frame.part !== undefined && !parts.has(frame.part)) ||
           (frame.type === 'event_created' && parts.has('stats')) ||
           (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
-        catchUp: async () => (fleet ? streams.fleetNow(tenantId, seen) : []),
+        catchUp: async () => (fleet ? streams.fleetNow(tenantId, visibleEnvs) : []),
         keepalive,
         announce: async () => {},
         closed: () => {},
@@ -199,12 +199,12 @@ function admitOperator(
   }
   requireSight({ envRoles: roles }, env);
   const sessionId = sessionAsked(query);
-  const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  const bundleName = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
   tagsAsked(query.tags);
   return {
     audience: hostedAgentsOf(tenantId, env),
     agentId: null,
-    bundleName: named,
+    bundleName: bundleName,
     pinned: true,
     decisions: decisionsOf(tenantId),
     skips: ({ type, event }) => (event ? isElsewhere(event, env, sessionId) : type === documentEvent),
@@ -215,11 +215,11 @@ function admitOperator(
 }
 
 /** @throws HubError env_mismatch, in the specification's words */
-function checkEnv(caller: KeyCaller, asked: string | undefined): void {
-  if (!asked || asked === caller.env) return;
+function checkEnv(caller: KeyCaller, requestedEnv: string | undefined): void {
+  if (!requestedEnv || requestedEnv === caller.env) return;
   throw new HubError(
     'env_mismatch',
-    `API key is scoped to '${caller.env}', cannot subscribe to '${asked.slice(0, 64)}'.`,
+    `API key is scoped to '${caller.env}', cannot subscribe to '${requestedEnv.slice(0, 64)}'.`,
   );
 }
 

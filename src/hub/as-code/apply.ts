@@ -26,9 +26,10 @@ export async function compare(
   const hub = await readHub(connection, (what) => say(`Reading ${what} …`));
   const previews = new Map<string, Promise<string | null>>();
   const preview = (name: string): Promise<string | null> => {
-    const known = previews.get(name) ?? previewOf(connection, name).then((found) => found?.hash ?? null);
-    previews.set(name, known);
-    return known;
+    const hash =
+      previews.get(name) ?? previewOf(connection, name).then((previewed) => previewed?.hash ?? null);
+    previews.set(name, hash);
+    return hash;
   };
   const problems: FileProblem[] = [];
   const changes = await changesOf(folder, hub, { prunes, preview }, problems);

@@ -77,14 +77,14 @@ function uploadSteps({ bundles, deployments }: Folder, hub: HubState): ApplyStep
 /** Rules are matched by all fields; a rule that is left over replaces the one with its priority. */
 function ruleSteps({ rules }: Folder, hub: HubState): ApplyStep[] {
   if (rules === null) return [];
-  const wanted = new Map<string, RuleContent>(rules.map(({ content }) => [hashOf(content), content]));
+  const desiredRules = new Map<string, RuleContent>(rules.map(({ content }) => [hashOf(content), content]));
   const others = new Map(
-    hub.rules.filter(({ hash }) => !wanted.has(hash)).map((rule) => [rule.content.priority, rule]),
+    hub.rules.filter(({ hash }) => !desiredRules.has(hash)).map((rule) => [rule.content.priority, rule]),
   );
   const existing = new Set(hub.rules.map(({ hash }) => hash));
   const updates: ApplyStep[] = [];
   const creations: ApplyStep[] = [];
-  for (const [hash, content] of wanted) {
+  for (const [hash, content] of desiredRules) {
     if (existing.has(hash)) continue;
     const replaced = others.get(content.priority);
     others.delete(content.priority);

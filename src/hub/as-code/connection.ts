@@ -31,8 +31,8 @@ export function connect(
   try {
     client = consoleClient({ url, operatorToken: token.trim(), timeout: 60_000, allowInsecure });
   } catch (error) {
-    const known = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`REEVE_URL or REEVE_TOKEN does not fit: ${known}`);
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`REEVE_URL or REEVE_TOKEN does not fit: ${message}`);
   }
   const ask = async <T>(
     call: (hub: ConsoleClient) => Promise<T>,

@@ -37,10 +37,10 @@ export function desiredOf(folder: Folder, hub: HubState, prunes: boolean, proble
   const compositions = new Map<string, CompositionContent>();
   for (const [name, { content }] of folder.compositions ?? []) {
     const items = content.contracts.map(({ place, revision, ...item }) => {
-      const known = contracts.get(item.contract_id);
-      if (!known) problems.push(problemAt(place, `the contract ${item.contract_id} is not in the folder`));
-      const hash = revision ?? known?.hash ?? '';
-      if (known && !contentOf(item.contract_id, hash)) {
+      const contract = contracts.get(item.contract_id);
+      if (!contract) problems.push(problemAt(place, `the contract ${item.contract_id} is not in the folder`));
+      const hash = revision ?? contract?.hash ?? '';
+      if (contract && !contentOf(item.contract_id, hash)) {
         const sentence = `contracts/${item.contract_id}@${hash}.yaml does not exist, and the hub does not use it`;
         problems.push(problemAt(place, sentence));
       }

@@ -35,7 +35,7 @@ interface OutFile {
 
 /** @throws HubError internal when a value cannot be written as YAML */
 function yamlFile(path: string, value: object, schema: z.ZodType): OutFile {
-  const wanted = canonicalJson(value);
+  const desiredText = canonicalJson(value);
   for (const body of [stringifyYaml(value), `${JSON.stringify(value)}\n`]) {
     const text = marker + body;
     const problems: FileProblem[] = [];
@@ -45,7 +45,7 @@ function yamlFile(path: string, value: object, schema: z.ZodType): OutFile {
   }
   throw new HubError(
     'unprocessable',
-    `${path} cannot be written as YAML of at most ${maxFileBytes} bytes: ${wanted.slice(0, 80)}`,
+    `${path} cannot be written as YAML of at most ${maxFileBytes} bytes: ${desiredText.slice(0, 80)}`,
   );
 }
 

@@ -160,8 +160,8 @@ function namesIn(path: string, problems: FileProblem[]): Names {
   if (count > maxFiles)
     problems.push(`${path}: the folders contain ${count} files, but at most ${maxFiles} are read`);
   if (Object.values(names).every((part) => part === null || part === false)) {
-    const known = [...folders.map((name) => `${name}/`), ...Object.values(singles)].join(', ');
-    problems.push(`${path}: contains none of ${known}`);
+    const knownNames = [...folders.map((name) => `${name}/`), ...Object.values(singles)].join(', ');
+    problems.push(`${path}: contains none of ${knownNames}`);
   }
   return names;
 }

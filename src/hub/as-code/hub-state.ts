@@ -97,9 +97,14 @@ export async function readHub(hub: HubConnection, report: (what: string) => void
   const ids = await pages((query) => hub.read((it) => it.listContracts({ query })));
   const contracts = new Map<string, HubContract>();
   await mapFew(ids, async ({ contract_id }) => {
-    const found = await hub.read((it) => it.getContract({ params: { contract_id } }));
-    const content = contentOf(found);
-    contracts.set(contract_id, { content, hash: hashOf(content), tag: found.id, version: found.version });
+    const contract = await hub.read((it) => it.getContract({ params: { contract_id } }));
+    const content = contentOf(contract);
+    contracts.set(contract_id, {
+      content,
+      hash: hashOf(content),
+      tag: contract.id,
+      version: contract.version,
+    });
   });
   report('compositions');
   const pinned = new Map<string, { contractId: string; content: ContractContent }>();
@@ -140,8 +145,8 @@ async function readCompositions(
       older.get(key) ??
       hub
         .read((it) => it.getContractVersion({ params: { contract_id, version } }))
-        .then((found) => {
-          const content = contentOf(found);
+        .then((version) => {
+          const content = contentOf(version);
           pinned.set(hashOf(content), { contractId: contract_id, content });
           return hashOf(content);
         });
@@ -150,9 +155,9 @@ async function readCompositions(
   };
   const compositions = new Map<string, HubComposition>();
   await mapFew(names, async ({ name }) => {
-    const found = await hub.read((it) => it.getComposition({ params: { name } }));
+    const composition = await hub.read((it) => it.getComposition({ params: { name } }));
     const items = await Promise.all(
-      found.contracts.map(async (item) => ({
+      composition.contracts.map(async (item) => ({
         contract_id: item.contract_id,
         position: item.position,
         mode_override: item.mode_override,
@@ -164,15 +169,15 @@ async function readCompositions(
       })),
     );
     const content: CompositionContent = {
-      description: found.description,
-      defaults_mode: found.defaults_mode,
-      update_strategy: found.update_strategy,
-      document_kind: found.document_kind,
+      description: composition.description,
+      defaults_mode: composition.defaults_mode,
+      update_strategy: composition.update_strategy,
+      document_kind: composition.document_kind,
       contracts: items.sort(byPlace),
-      tools_config: found.tools_config,
-      observability: found.observability,
+      tools_config: composition.tools_config,
+      observability: composition.observability,
     };
-    compositions.set(name, { content, hash: hashOf(content), tag: found.updated_at });
+    compositions.set(name, { content, hash: hashOf(content), tag: composition.updated_at });
   });
   return compositions;
 }

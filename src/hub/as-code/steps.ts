@@ -298,9 +298,13 @@ export const deployComposition = (target: Target, after: string, isAutomatic: bo
     const { bundle_version: version } = await hub.write((it) =>
       it.deployComposition({ params: { name }, body: { env } }, { ifMatch }),
     );
-    const made = await hub.read((it) => it.getBundleVersion({ params: { name, version } }));
-    if (preview !== null && made.revision_hash !== preview.hash) throw changed(keyOf.composition(name));
-    bundles.set(name, (bundles.get(name) ?? new Map<string, number>()).set(made.revision_hash, version));
-    deployed.set(slot, made.revision_hash);
+    const storedVersion = await hub.read((it) => it.getBundleVersion({ params: { name, version } }));
+    if (preview !== null && storedVersion.revision_hash !== preview.hash)
+      throw changed(keyOf.composition(name));
+    bundles.set(
+      name,
+      (bundles.get(name) ?? new Map<string, number>()).set(storedVersion.revision_hash, version),
+    );
+    deployed.set(slot, storedVersion.revision_hash);
   },
 });

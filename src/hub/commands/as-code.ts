@@ -141,9 +141,9 @@ export const diff = (args: readonly string[]): Promise<void> =>
     const folder = readFolder(request.folder);
     const comparison = await compare(connection, folder, false);
     const { hub, steps } = comparison;
-    const made = steps.filter(({ isPruning }) => !isPruning);
+    const changes = steps.filter(({ isPruning }) => !isPruning);
     // Who may not apply may still look.
-    const notes = [...comparison.notes, ...check(folder, comparison, made)];
+    const notes = [...comparison.notes, ...check(folder, comparison, changes)];
     if (plan !== null) writePlan(plan, planOf(connection.url, folder, hub, steps));
     for (const note of notes) say(note);
     if (steps.length > 0) process.exitCode = changesFound;

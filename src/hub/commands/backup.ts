@@ -37,10 +37,10 @@ Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: back it up
 const watchEveryMs = 200;
 
 /** The file to write: the one named, or one named after the time in the folder named. */
-function targetOf(named: string | null, now: Date): string {
+function targetOf(name: string | null, now: Date): string {
   const stamp = now.toISOString().replace(/[-:]|\.\d+/g, '');
-  const isFolder = named !== null && (statSync(named, { throwIfNoEntry: false })?.isDirectory() ?? false);
-  return resolve(named === null || isFolder ? join(named ?? '.', `reeve-${stamp}.backup`) : named);
+  const isFolder = name !== null && (statSync(name, { throwIfNoEntry: false })?.isDirectory() ?? false);
+  return resolve(name === null || isFolder ? join(name ?? '.', `reeve-${stamp}.backup`) : name);
 }
 
 /** The master secret that is kept in the folder, when it is the one of this database. */

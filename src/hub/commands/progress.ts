@@ -29,19 +29,19 @@ export function createProgress(clock: Pick<Clock, 'monotonic'>, words = inWords)
   const isTerminal = process.stderr.isTTY === true;
   const every = isTerminal ? inTerminalMs : elsewhereMs;
   let next = clock.monotonic() + every;
-  let shown = false;
+  let isVisible = false;
   return {
     report(what, done, total) {
       if (clock.monotonic() < next) return;
       next = clock.monotonic() + every;
-      shown = true;
+      isVisible = true;
       const percent = total > 0 ? `${Math.min(100, Math.floor((100 * done) / total))} %, ` : '';
       const line = `${what}: ${percent}${words(done)}${total > 0 ? ` of ${words(total)}` : ''}`;
       if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
       else say(line);
     },
     end() {
-      if (shown && isTerminal) process.stderr.write('\r\u001b[K');
+      if (isVisible && isTerminal) process.stderr.write('\r\u001b[K');
     },
   };
 }

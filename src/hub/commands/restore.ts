@@ -121,15 +121,15 @@ async function check(path: string, { manifest }: Archive, file: string): Promise
 function refuseTaken(dataDir: string, { manifest }: Archive): void {
   const size = statSync(join(dataDir, 'reeve.db'), { throwIfNoEntry: false })?.size ?? 0;
   const kept = manifest.masterSecret === null ? null : readKept(join(dataDir, secretFile));
-  const found = [
+  const existingFiles = [
     ...(size > 0 ? ['reeve.db'] : []),
     ...(existsSync(join(dataDir, 'hub.id')) ? ['hub.id'] : []),
     ...(kept !== null && kept !== manifest.masterSecret ? [secretFile] : []),
   ];
-  if (found.length === 0) return;
+  if (existingFiles.length === 0) return;
   throw new HubError(
     'conflict',
-    `${resolve(dataDir)} already contains a hub (${found.join(', ')}). Set DATA_DIR to another folder, or replace the hub with --force.`,
+    `${resolve(dataDir)} already contains a hub (${existingFiles.join(', ')}). Set DATA_DIR to another folder, or replace the hub with --force.`,
   );
 }
 

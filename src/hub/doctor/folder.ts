@@ -28,15 +28,16 @@ export interface FolderState {
 
 function folder(dataDir: string): CheckResult {
   const path = resolve(dataDir);
-  const found = statSync(dataDir, { throwIfNoEntry: false });
-  if (!found) {
+  const folderStat = statSync(dataDir, { throwIfNoEntry: false });
+  if (!folderStat) {
     const parent = dirname(path);
     if (!existsSync(parent))
       return failure('folder', `${path} does not exist, and neither does ${parent}.`, `Make ${parent}.`);
     accessSync(parent, constants.W_OK);
     return ok('folder', `${path} does not exist yet. The first start makes it.`);
   }
-  if (!found.isDirectory()) return failure('folder', `${path} is not a folder.`, 'Set DATA_DIR to a folder.');
+  if (!folderStat.isDirectory())
+    return failure('folder', `${path} is not a folder.`, 'Set DATA_DIR to a folder.');
   accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   const mark = markOf(dataDir);
   if (mark)
@@ -45,7 +46,7 @@ function folder(dataDir: string): CheckResult {
       `The data of ${path} was moved to ${mark.to} at ${mark.at}.`,
       'Set MONGODB_URL and REDIS_URL.',
     );
-  if ((found.mode & 0o077) !== 0)
+  if ((folderStat.mode & 0o077) !== 0)
     return warning('folder', `Other users can enter ${path}.`, `Run chmod 700 ${path}.`);
   return ok('folder', `${path} can be read and written by this user alone.`);
 }
@@ -79,14 +80,14 @@ async function store(dataDir: string, secret: string | null, deep: boolean): Pro
       failure('store', `${database} is not the database of this folder.`, 'Put it back (docs/backup.md).'),
     ];
   const checked = deep ? 'Every page is sound' : 'The tables of every request are sound';
-  const found = [ok('store', `${checked} (${inWords(size)}, schema ${facts.schema}).`)];
-  if (facts.sealed === null) return found;
+  const results = [ok('store', `${checked} (${inWords(size)}, schema ${facts.schema}).`)];
+  if (facts.sealed === null) return results;
   if (secret === null)
-    return [...found, failure('secret', `${secretFile} is missing.`, 'Restore it, or set SECRET_KEY.')];
+    return [...results, failure('secret', `${secretFile} is missing.`, 'Restore it, or set SECRET_KEY.')];
   return opensSeal(createSecrets(secret), facts.sealed)
-    ? [...found, ok('secret', 'The master secret opens the secrets of the store.')]
+    ? [...results, ok('secret', 'The master secret opens the secrets of the store.')]
     : [
-        ...found,
+        ...results,
         failure(
           'secret',
           'The master secret is another than the one of the store.',

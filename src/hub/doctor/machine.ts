@@ -47,8 +47,8 @@ export async function checkMachine(config: Config): Promise<readonly CheckResult
           },
         );
   // Without it the hub is slower, and starts all the same.
-  const found = native.map((one) =>
+  const results = native.map((one) =>
     one.outcome === 'failure' && config.httpServer === 'auto' ? { ...one, outcome: 'warning' as const } : one,
   );
-  return [...settingsOf(config), nodeVersion(), ...found, descriptors()];
+  return [...settingsOf(config), nodeVersion(), ...results, descriptors()];
 }

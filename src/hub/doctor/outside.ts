@@ -76,11 +76,11 @@ export async function checkChannels(
     const target = targetOf(JSON.parse(plain) as ChannelConfig, config);
     targets.set(`${target.host}:${target.port}`, target);
   }
-  const found = [...targets].map(([name, target]) =>
+  const checks = [...targets].map(([name, target]) =>
     attempt(check, `Check the channel to ${name}, and the network of this machine.`, async () => {
       await reach(target);
       return ok(check, `${name} accepts connections.`);
     }),
   );
-  return (await Promise.all(found)).flat();
+  return (await Promise.all(checks)).flat();
 }

@@ -28,17 +28,17 @@ function clockOf(check: string, name: string, errorMs: number): CheckResult {
 
 function mongoFindings(facts: MongoFacts, secretKey: string | null): readonly CheckResult[] {
   const { version, isReplicated, takesWrites, unindexed, conflict, hasUnfinishedMove, sealed } = facts;
-  const found = [ok('mongodb', `MongoDB ${version} answers.`)];
+  const results = [ok('mongodb', `MongoDB ${version} answers.`)];
   if (!takesWrites)
-    found.push(
+    results.push(
       failure('mongodb_primary', 'The server takes no writes.', 'Name all members of the replica set.'),
     );
-  found.push(
+  results.push(
     isReplicated
       ? ok('mongodb_replica_set', 'The server is a member of a replica set.')
       : failure('mongodb_replica_set', 'The server is in no replica set.', 'Start mongod with --replSet.'),
   );
-  found.push(
+  results.push(
     unindexed.length === 0
       ? ok('mongodb_indexes', 'No index is missing.')
       : warning(
@@ -48,18 +48,18 @@ function mongoFindings(facts: MongoFacts, secretKey: string | null): readonly Ch
         ),
   );
   if (conflict)
-    found.push(failure('mongodb_format', conflict, 'Start a version that fits (docs/cluster.md).'));
+    results.push(failure('mongodb_format', conflict, 'Start a version that fits (docs/cluster.md).'));
   if (hasUnfinishedMove)
-    found.push(failure('mongodb_move', 'A move into the database has not ended.', 'Run reeve move again.'));
+    results.push(failure('mongodb_move', 'A move into the database has not ended.', 'Run reeve move again.'));
   if (sealed !== null && (secretKey === null || !opensSeal(createSecrets(secretKey), sealed)))
-    found.push(
+    results.push(
       failure(
         'secret',
         'SECRET_KEY is another than the one of the database.',
         'Set the SECRET_KEY of the first start.',
       ),
     );
-  return [...found, clockOf('mongodb_clock', 'MongoDB', facts.clockErrorMs)];
+  return [...results, clockOf('mongodb_clock', 'MongoDB', facts.clockErrorMs)];
 }
 
 function isOld(version: string): boolean {

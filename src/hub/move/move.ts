@@ -140,7 +140,7 @@ export class Move {
   async #copy<K extends RecordKind>(kind: K): Promise<KindDigest> {
     const digest = new Digest();
     const skip = inRedis.has(kind) ? 0 : (this.#written[kind] ?? 0);
-    let seen = 0;
+    let processed = 0;
     let batch: MovedRecords[K][] = [];
     let characters = 0;
     let underWay: Promise<void> = Promise.resolve();
@@ -161,7 +161,7 @@ export class Move {
           ? record
           : storable(record as object as MovedRecords[K] & object);
         const length = digest.add(stored as object);
-        if (seen++ < skip) continue;
+        if (processed++ < skip) continue;
         batch.push(stored);
         characters += length;
         if (batch.length >= maxRecords || characters >= maxCharacters) await send();

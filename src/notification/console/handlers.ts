@@ -23,14 +23,14 @@ export const channels: Handlers<typeof channelRoutes> = {
   },
 
   async createChannel(hub, { body }, caller) {
-    const made = await hub.app.channels.create(principalOf(caller), {
+    const channel = await hub.app.channels.create(principalOf(caller), {
       name: body.name,
       payloadStyle: 'console',
       enabled: body.enabled,
       filters: filtersOf(body.filters ?? null),
       config: readConfig(body.channel_type, body.config, null, makeSecret(hub)),
     });
-    return render(made);
+    return render(channel);
   },
 
   async updateChannel(hub, { params, body }, caller) {

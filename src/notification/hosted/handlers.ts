@@ -29,10 +29,14 @@ const isHosted = (type: ChannelType): type is HostedType =>
 export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   async hostedListChannels(hub, { query }, caller) {
     const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
-    const known = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
-    const asked = known.slice(query.offset, query.offset + query.limit);
-    const rows = await Promise.all(asked.map((open) => render(hub, caller, open)));
-    const { items: channels, ...page } = pageOf(rows, query, query.offset + asked.length < known.length);
+    const hostedChannels = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
+    const pageItems = hostedChannels.slice(query.offset, query.offset + query.limit);
+    const rows = await Promise.all(pageItems.map((open) => render(hub, caller, open)));
+    const { items: channels, ...page } = pageOf(
+      rows,
+      query,
+      query.offset + pageItems.length < hostedChannels.length,
+    );
     return { channels, ...page };
   },
 
@@ -47,13 +51,13 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
       config: configOf(hub, body, null),
     } as const;
     const making = hub.app.channels.create(principalOf(caller), channel, { isToldByCaller: true });
-    const made = await making.catch(async (error: unknown) => {
+    const createdChannel = await making.catch(async (error: unknown) => {
       // Made by the first request of the key, whose answer was lost with its node.
       const isMade = id !== null && error instanceof HubError && error.code === 'conflict';
       if (isMade) return hub.app.channels.get(principalOf(caller), id);
       throw error;
     });
-    return saved(hub, caller, made);
+    return saved(hub, caller, createdChannel);
   },
 
   async hostedUpdateChannel(hub, { params, body }, caller) {
@@ -142,34 +146,36 @@ function configOf(
   stored: ChannelConfig | null,
 ): ChannelConfig {
   const before = stored === null ? {} : hostedConfig(stored, type);
-  const given = Object.fromEntries(
+  const mergedConfig = Object.fromEntries(
     fields[type].flatMap((field) => {
-      const [value, known] = [config[field], before[field]];
+      const [value, storedValue] = [config[field], before[field]];
       const isKept =
-        secrets[type].includes(field) && typeof known === 'string' && (value === undefined || isMask(value));
-      const kept = isKept ? known : value;
+        secrets[type].includes(field) &&
+        typeof storedValue === 'string' &&
+        (value === undefined || isMask(value));
+      const kept = isKept ? storedValue : value;
       return kept === undefined ? [] : [[names[type][field] ?? field, kept]];
     }),
   );
-  if (type === 'community_chat') return communityChat(given, stored);
+  if (type === 'community_chat') return communityChat(mergedConfig, stored);
   // The secret of its callbacks is the hub's own: nobody sets or sees it here.
   const bot = stored?.kind === 'chatBot' ? { webhook_secret: stored.webhookSecret } : {};
   // A webhook that was made on the console goes on being signed, whoever changes it here.
   const webhook = stored?.kind === 'webhook' && stored.secret !== null ? { secret: stored.secret } : {};
   const secret = type === 'chat_bot' ? bot : type === 'webhook' ? webhook : {};
-  return readConfig(type, { ...given, ...secret }, null, () => hub.secrets.token(32));
+  return readConfig(type, { ...mergedConfig, ...secret }, null, () => hub.secrets.token(32));
 }
 
 /** Without the key of the platform's buttons, which do not come back to this API. */
-function communityChat(given: Written, stored: ChannelConfig | null): ChannelConfig {
-  const known = stored?.kind === 'communityChat' ? stored.publicKey : null;
+function communityChat(fields: Written, stored: ChannelConfig | null): ChannelConfig {
+  const storedKey = stored?.kind === 'communityChat' ? stored.publicKey : null;
   const read = readConfig(
     'community_chat',
-    { ...given, public_key: known ?? '0'.repeat(64) },
+    { ...fields, public_key: storedKey ?? '0'.repeat(64) },
     null,
     () => '',
   );
-  return read.kind === 'communityChat' ? { ...read, publicKey: known } : read;
+  return read.kind === 'communityChat' ? { ...read, publicKey: storedKey } : read;
 }
 
 function filtersOf(filters: Body['filters']): ChannelFilters | null {
@@ -185,15 +191,15 @@ function filtersOf(filters: Body['filters']): ChannelFilters | null {
 const listed = <T>(list: readonly T[] | null | undefined): T[] | null => (list ? [...list] : null);
 
 /** A channel as it is now, with what will not work yet. */
-async function saved(hub: Hub, caller: HostedCaller, made: OpenChannel) {
-  const problem = await hub.app.channels.callbackProblem(made);
-  return { ...(await render(hub, caller, made)), warnings: problem === null ? [] : [problem] };
+async function saved(hub: Hub, caller: HostedCaller, channel: OpenChannel) {
+  const problem = await hub.app.channels.callbackProblem(channel);
+  return { ...(await render(hub, caller, channel)), warnings: problem === null ? [] : [problem] };
 }
 
 async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenChannel) {
   const type = typeOf[channel.kind];
   if (!isHosted(type)) throw new HubError('not_found', 'Notification channel not found.');
-  const shown = Object.entries(hostedConfig(config, type)).map(([field, value]) => [
+  const visibleFields = Object.entries(hostedConfig(config, type)).map(([field, value]) => [
     field,
     secrets[type].includes(field) && typeof value === 'string' ? masked(value) : value,
   ]);
@@ -211,7 +217,7 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
     channel_type: type,
     enabled: channel.enabled,
     interactive: type === 'chat_bot',
-    config: Object.fromEntries(shown),
+    config: Object.fromEntries(visibleFields),
     filters: {
       environments: listed(channel.filters?.environments),
       agent_patterns: listed(channel.filters?.agentPatterns),

@@ -127,8 +127,8 @@ export function afterAttempt(
   if (outcome.kind === 'delivered') {
     return { ...next, status: 'delivered', nextAt: null, messageId: outcome.messageId ?? delivery.messageId };
   }
-  const asked = Math.min(outcome.retryAfterMs ?? 0, longestAskedMs);
-  const at = endedAt + Math.max(waitAfter(attempts, random), asked);
+  const retryAfterMs = Math.min(outcome.retryAfterMs ?? 0, longestAskedMs);
+  const at = endedAt + Math.max(waitAfter(attempts, random), retryAfterMs);
   if (!outcome.mayRetry) return { ...next, status: 'dead', nextAt: null };
   if (at <= delivery.giveUpAt) return { ...next, nextAt: at };
   // A request waits for the end of its approval, which is then what ended it.

@@ -144,12 +144,12 @@ export function createChannels(ports: Ports): Channels {
 
     get: ({ tenantId }, id) => find(tenantId, id),
 
-    async create(principal, { config, id, ...wanted }, options = {}) {
+    async create(principal, { config, id, ...fields }, options = {}) {
       requireRole(principal, 'admin');
       await checkAddresses(config);
       const now = clock.now();
       const channel: Channel = {
-        ...wanted,
+        ...fields,
         id: id ?? secrets.uuid(),
         tenantId: principal.tenantId,
         kind: config.kind,

@@ -174,8 +174,8 @@ function renamed(body: Written): Written {
 function withStored(type: ChannelType, body: Written, stored: ChannelConfig): Written {
   const before = written(stored);
   const kept = secrets[type].filter((field) => {
-    const [value, known] = [body[field], before[field]];
-    return value === undefined || (typeof known === 'string' && known !== '' && isMask(value));
+    const [value, storedValue] = [body[field], before[field]];
+    return value === undefined || (typeof storedValue === 'string' && storedValue !== '' && isMask(value));
   });
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) };
 }
@@ -203,11 +203,11 @@ function parsed<T extends ChannelType>(type: T, body: Written): z.output<(typeof
  */
 export function readConfig(
   type: ChannelType,
-  given: Written,
+  fields: Written,
   stored: ChannelConfig | null,
   makeSecret: () => string,
 ): ChannelConfig {
-  const body = stored === null ? renamed(given) : withStored(type, renamed(given), stored);
+  const body = stored === null ? renamed(fields) : withStored(type, renamed(fields), stored);
   switch (type) {
     case 'chat_bot': {
       const config = parsed(type, body);
@@ -246,14 +246,14 @@ export function readConfig(
       return { kind: 'webhook', url: config.url, secret: config.secret || null };
     }
     case 'email':
-      return emailOf(parsed(type, body), given, stored);
+      return emailOf(parsed(type, body), fields, stored);
   }
 }
 
 /** @throws HubError unprocessable when a kept password would go to another server */
 function emailOf(
   config: z.output<typeof schemas.email>,
-  given: Written,
+  fields: Written,
   stored: ChannelConfig | null,
 ): ConfigOf<'email'> {
   const email: ConfigOf<'email'> = {
@@ -265,7 +265,7 @@ function emailOf(
     fromAddress: config.from_address,
     toAddresses: config.to_addresses,
   };
-  const isKept = given.smtp_password !== email.smtpPassword;
+  const isKept = fields.smtp_password !== email.smtpPassword;
   if (stored?.kind === 'email' && isKept && email.smtpPassword !== '') {
     if (stored.smtpHost !== email.smtpHost || stored.smtpPort !== email.smtpPort) {
       throw new HubError(

@@ -21,7 +21,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     // The head of the part before, as whoever asks has it: its file shows whether that is true.
     const prevHead = query.prev_head ?? '';
     const totals: { [C in DecisionClass]?: number } = {};
-    const found = await hub.app.evidence.collect(
+    const evidence = await hub.app.evidence.collect(
       principal,
       key,
       range,
@@ -35,32 +35,32 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
         return {
           bundle,
           add(event) {
-            const shown = shownOf(event);
-            totals[shown.decision] = (totals[shown.decision] ?? 0) + 1;
-            return bundle.add(shown);
+            const visibleEvent = shownOf(event);
+            totals[visibleEvent.decision] = (totals[visibleEvent.decision] ?? 0) + 1;
+            return bundle.add(visibleEvent);
           },
         };
       },
       (event) => eventBytes(shownOf(event)),
     );
-    const { run } = found.head.view;
-    const { payload, signed } = found.writer.bundle.finish({
+    const { run } = evidence.head.view;
+    const { payload, signed } = evidence.writer.bundle.finish({
       workspace_id: principal.tenantId,
       agent_id: run.agentId,
       session_id: run.sessionId,
       parent_session_id: run.facts?.parentSessionId ?? null,
-      run_ids: found.runIds,
+      run_ids: evidence.runIds,
       // The places that were asked for, or null: files of parts that follow each other hold everything between.
       from_seq: range.from,
       to_seq: range.to,
       prev_head: prevHead,
-      as_of_seq: found.lastSeq,
-      event_count: found.events,
-      first_event_at: found.firstAt === null ? null : micros(found.firstAt),
-      last_event_at: found.lastAt === null ? null : micros(found.lastAt),
+      as_of_seq: evidence.lastSeq,
+      event_count: evidence.events,
+      first_event_at: evidence.firstAt === null ? null : micros(evidence.firstAt),
+      last_event_at: evidence.lastAt === null ? null : micros(evidence.lastAt),
       // Without what the time alone changes: nothing is stale here.
       status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
-      rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
+      rulesets: evidence.rulesets.map((used) => renderRuleset(hub, used)),
       workflow: run.facts?.snapshot?.value ?? null,
       totals,
       redaction: { client_side: true },
@@ -85,7 +85,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       issued_at: micros(hub.clock.now()),
     };
     hub.log.info(
-      { agent_id: run.agentId, session_id: run.sessionId, events: found.events },
+      { agent_id: run.agentId, session_id: run.sessionId, events: evidence.events },
       'built a decision bundle',
     );
     return new Streamed(withPayload(JSON.stringify(around), payload), {
@@ -97,8 +97,8 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
 
 /** Which ruleset a hash is may become known later: `rulesets` says it once. */
 function shownOf(event: StoredEvent) {
-  const { ruleset_name: _name, ruleset_version: _version, ...shown } = renderEvent(event, null);
-  return shown;
+  const { ruleset_name: _name, ruleset_version: _version, ...visibleFields } = renderEvent(event, null);
+  return visibleFields;
 }
 
 /** Bytes that are encoded at once; a multiple of three, so that the pieces of base64 fit together. */

@@ -22,8 +22,8 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
     const filter = omitUndefined({ agentId: agent_id, sessionId: session_id, statuses: status });
     const scope = { tenantId: caller.tenantId, list: 'runs' } as const;
     const after = cursor === undefined ? undefined : readRunPlace(openCursor(hub, scope, cursor));
-    const asked = { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) };
-    const page = await hub.app.runs.list(principalOf(caller), filter, asked);
+    const pageRequest = { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) };
+    const page = await hub.app.runs.list(principalOf(caller), filter, pageRequest);
     const runs = fitting(page.items.map(renderRun));
     const has_more = page.more || runs.length < page.items.length;
     const last = page.items[runs.length - 1]?.run;
@@ -45,12 +45,12 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
 
   async hostedGetAgent(hub, { params }, caller) {
     requireScope(caller, params.agent_id);
-    const found = await hub.app.runs.agent(principalOf(caller), params.agent_id);
-    if (!found) throw notFound('Agent not found.');
+    const agent = await hub.app.runs.agent(principalOf(caller), params.agent_id);
+    if (!agent) throw notFound('Agent not found.');
     const { status, reason, since, lastSeenAt, pendingApprovals, blockedRuns, activeRuns } =
-      found.agent.health;
+      agent.agent.health;
     return {
-      agent: renderAgent(found.agent),
+      agent: renderAgent(agent.agent),
       health: {
         status,
         reason,
@@ -61,7 +61,7 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
         blocked_runs: blockedRuns,
         active_runs: activeRuns,
       },
-      recent_runs: found.runs.map(renderRun),
+      recent_runs: agent.runs.map(renderRun),
     };
   },
 
@@ -69,10 +69,10 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
     const { agent_id: agentId } = params;
     const { session_id: sessionId } = query;
     requireScope(caller, agentId);
-    const found = await hub.app.runs.get(principalOf(caller), { agentId, sessionId });
-    const snapshot = found?.run.facts?.snapshot;
+    const run = await hub.app.runs.get(principalOf(caller), { agentId, sessionId });
+    const snapshot = run?.run.facts?.snapshot;
     const read = snapshot && readSnapshot(snapshot.value);
-    if (!found || !read) throw notFound('This session has no workflow snapshot.');
+    if (!run || !read) throw notFound('This session has no workflow snapshot.');
     return {
       ...read.whole,
       name: read.name,
@@ -81,8 +81,8 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
       pending_approval: read.pendingApproval,
       agent_id: agentId,
       session_id: sessionId,
-      run_id: found.run.facts?.runId ?? null,
-      event_id: found.run.snapshotEventId,
+      run_id: run.run.facts?.runId ?? null,
+      event_id: run.run.snapshotEventId,
       updated_at: micros(snapshot.at),
       snapshot_error: read.whole._snapshot_error === true,
     };
@@ -171,8 +171,8 @@ export function renderRun({ run, status, ruleset }: RunView) {
 function renderOutcomes(facts: RunFacts | null) {
   const steps = facts ? facts.steps : {};
   if (steps === undefined) return null;
-  const { allowed, denied, asked, wouldDeny, expired } = callOutcomes(steps);
-  return { allowed, denied, asked, would_deny: wouldDeny, expired };
+  const { allowed, denied, asked: asking, wouldDeny, expired } = callOutcomes(steps);
+  return { allowed, denied, asked: asking, would_deny: wouldDeny, expired };
 }
 
 function renderAgent({ registration, env, state, cannotLoad, ruleset, lastEventAt, health }: AgentView) {

@@ -82,13 +82,13 @@ export function callOutcomes(steps: CallSteps): CallOutcomes {
     return calls - taken;
   };
   const approved = takeLater(of('granted'));
-  const asked = takeLater(Math.max(0, of('asked') - of('granted') - of('refused') - of('expired')));
+  const askingCount = takeLater(Math.max(0, of('asked') - of('granted') - of('refused') - of('expired')));
   const expired = takeLater(of('expired'));
   const allowed = takeLater(of('allowed'));
   return {
     allowed: allowed + approved,
     denied: of('denied') + of('refused') + of('deniedLater'),
-    asked,
+    asked: askingCount,
     wouldDeny: of('wouldDeny') + of('wouldDenyLater'),
     expired,
   };

@@ -79,12 +79,12 @@ export function runNote(
   { tenantId, env, receivedAt, reporter }: Batch,
   sha256: Sha256,
 ): AuditNote | null {
-  const known = decisionOf(event);
-  const session = known === undefined ? null : sessionOf(event);
-  if (!known || session === null) return null;
+  const decision = decisionOf(event);
+  const session = decision === undefined ? null : sessionOf(event);
+  if (!decision || session === null) return null;
   // A contract that only observes refuses nothing.
   const isObserved = actionOf(event.verdict) === 'call_blocked' && event.mode === 'observe';
-  const [name, says] = isObserved ? (decisions.call_would_block ?? known) : known;
+  const [name, says] = isObserved ? (decisions.call_would_block ?? decision) : decision;
   const { agent_id: agentId, tool_name: tool } = event;
   return {
     id: noteId(tenantId, event.call_id, keyAsOutcome(event), sha256),
@@ -119,6 +119,6 @@ export function reportFacts(
   event: EventInput,
   batch: Pick<Batch, 'env' | 'receivedAt'>,
 ): readonly [session: string, facts: RunFacts] | null {
-  const [found] = factsBySession([event], batch, () => ({ seq: 0 }));
-  return found ?? null;
+  const [sessionFacts] = factsBySession([event], batch, () => ({ seq: 0 }));
+  return sessionFacts ?? null;
 }

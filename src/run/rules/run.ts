@@ -147,16 +147,16 @@ class FactsOfRun {
     const moment = momentOf(event, place);
     const placed = { moment, event };
     const action = actionOf(event.verdict);
-    const found = classOf(action);
+    const decisionClass = classOf(action);
     this.#startedAt = Math.min(this.#startedAt, moment.at);
     this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
     this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
-    this.#counts[found] = (this.#counts[found] ?? 0) + 1;
+    this.#counts[decisionClass] = (this.#counts[decisionClass] ?? 0) + 1;
     const step = callStepOf(action, event);
     if (step !== null) addStep(this.#steps, step);
     if (step !== null && isFirstStep(step)) this.#calls++;
     this.#last = newerPlaced(this.#last, placed);
-    if (found === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
+    if (decisionClass === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
     else this.#lastDecision = newerPlaced(this.#lastDecision, placed);
     if (readSnapshot(event.payload?.workflow)) this.#snapshot = newerPlaced(this.#snapshot, placed);
     if (policyVersionOf(event) !== null) this.#version = newerPlaced(this.#version, placed);
@@ -236,21 +236,21 @@ export function factsBySession(
   batch: Received,
   placeOf: (index: number) => FactsPlace,
 ): Map<string, RunFacts> {
-  const found = new Map<string, FactsOfRun>();
+  const factsByRun = new Map<string, FactsOfRun>();
   for (const [index, event] of events.entries()) {
     const session = event && sessionOf(event);
     if (!event || session === null) continue;
-    const before = found.get(session);
+    const before = factsByRun.get(session);
     if (before) before.add(event, placeOf(index));
-    else found.set(session, new FactsOfRun(batch, event, placeOf(index)));
+    else factsByRun.set(session, new FactsOfRun(batch, event, placeOf(index)));
   }
-  return new Map([...found].map(([session, of]) => [session, of.facts()]));
+  return new Map([...factsByRun].map(([session, of]) => [session, of.facts()]));
 }
 
 /** The same facts, each place in the order of arrival moved by `base`, and of the event with this id. */
 export function placedAt(facts: RunFacts, base: number, id?: string): RunFacts {
-  const named = id === undefined ? {} : { id };
-  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base, ...named });
+  const idPart = id === undefined ? {} : { id };
+  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base, ...idPart });
   const moveOrNull = <M extends Moment>(moment: M | null): M | null => moment && move(moment);
   return {
     ...facts,

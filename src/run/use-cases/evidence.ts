@@ -178,10 +178,10 @@ export function createEvidence({
       parts.push(`from_seq=${from}&to_seq=${seq}`);
       [from, count, bytes] = [seq + 1, 0, 0];
     }
-    const shown = parts.slice(0, shownParts).join(', ');
+    const firstParts = parts.slice(0, shownParts).join(', ');
     throw refused(
       'run_too_large',
-      `The run is too large: a decision bundle contains at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Request its parts, each with the previous part's chain_head as prev_head: ${shown}${
+      `The run is too large: a decision bundle contains at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Request its parts, each with the previous part's chain_head as prev_head: ${firstParts}${
         parts.length > shownParts ? `, and ${parts.length - shownParts} more` : ''
       }.`,
     );
@@ -264,10 +264,10 @@ export function createEvidence({
           };
           const versions = new Set<string>();
           const runIds = new Set<string>();
-          const asked = await approvalsOf(principal, key);
-          const head = { view, approvals: asked.approvals, approvalsLeftOut: asked.leftOut };
+          const approvals = await approvalsOf(principal, key);
+          const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
           const writer = open(head);
-          let { bytes } = asked;
+          let { bytes } = approvals;
           let [events, lastSeq] = [0, 0];
           let firstAt: number | null = null;
           let lastAt: number | null = null;

@@ -211,20 +211,20 @@ export function createRuns(ports: Ports): Runs {
       }
       if (!more) return { items: [], more: false, passed: [], read: 0 };
       const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
-      const found = await fleet.ofRegistrations(principal, page.items);
+      const fleetAgents = await fleet.ofRegistrations(principal, page.items);
       const isInScope = scopeTest(principal);
-      const shown = found.filter(
+      const visibleAgents = fleetAgents.filter(
         (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
       );
       const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
       const items: AgentView[] = [];
-      for (let i = 0; i < shown.length; i += viewedAtOnce) {
-        items.push(...(await agentViews(tenantId, shown.slice(i, i + viewedAtOnce))));
+      for (let i = 0; i < visibleAgents.length; i += viewedAtOnce) {
+        items.push(...(await agentViews(tenantId, visibleAgents.slice(i, i + viewedAtOnce))));
       }
       return {
         items,
         more: page.more,
-        passed: shown.map(({ registration }) => places.get(registration.agentId) ?? 0),
+        passed: visibleAgents.map(({ registration }) => places.get(registration.agentId) ?? 0),
         read: page.items.length,
       };
     },
@@ -232,11 +232,11 @@ export function createRuns(ports: Ports): Runs {
     async agent(principal, agentId) {
       const { tenantId } = principal;
       const env = listedEnvs(principal, null);
-      const found = await fleet.get(principal, agentId);
-      if (found ? !isSeen(principal, found) : agentId !== sample.agentId) return null;
+      const fleetAgent = await fleet.get(principal, agentId);
+      if (fleetAgent ? !isSeen(principal, fleetAgent) : agentId !== sample.agentId) return null;
       const at = time();
       const [agent, runs] = await Promise.all([
-        found ? agentViews(tenantId, [found]).then(([view]) => view) : sampleAgent(principal),
+        fleetAgent ? agentViews(tenantId, [fleetAgent]).then(([view]) => view) : sampleAgent(principal),
         store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
       ]);
       if (!agent) return null;

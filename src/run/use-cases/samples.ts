@@ -145,13 +145,13 @@ export function createSampleRuns({
   async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
     await count(limits.sampleRuns);
     const { approvalId, runId } = runOf(tenantId);
-    const [found, approval] = await Promise.all([
+    const [run, approval] = await Promise.all([
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
       store.approvals.get(tenantId, approvalId),
     ]);
     // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
-    if (found?.facts && approval) return { created: false, runId: found.facts.runId ?? runId };
-    if (found?.facts) await store.events.removeSample(tenantId);
+    if (run?.facts && approval) return { created: false, runId: run.facts.runId ?? runId };
+    if (run?.facts) await store.events.removeSample(tenantId);
     await make(tenantId);
     return { created: true, runId };
   }
@@ -179,8 +179,8 @@ export function createSampleRuns({
       await store.approvals.remove(tenantId, runOf(tenantId).approvalId);
     },
 
-    async pending(tenantId, seen) {
-      if (seen !== null && seen !== env) return 0;
+    async pending(tenantId, envFilter) {
+      if (envFilter !== null && envFilter !== env) return 0;
       const approval = await store.approvals.get(tenantId, runOf(tenantId).approvalId);
       return approval?.status === 'pending' && approval.deadline > clock.now() ? 1 : 0;
     },
@@ -219,7 +219,7 @@ function sampleEvents(
         more: { workflow },
       });
     }
-    const said =
+    const verdictAction =
       verdict === 'deny'
         ? 'call_blocked'
         : verdict === 'approve'
@@ -227,9 +227,13 @@ function sampleEvents(
           : fired
             ? 'call_would_block'
             : 'call_allowed';
-    const snapshot = said === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
-    reports.push({ call, verdict: said, more: { ...why, ...snapshot, session_attempt_count: i + 1 } });
-    if (call.executed && said !== 'call_blocked') {
+    const snapshot = verdictAction === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
+    reports.push({
+      call,
+      verdict: verdictAction,
+      more: { ...why, ...snapshot, session_attempt_count: i + 1 },
+    });
+    if (call.executed && verdictAction !== 'call_blocked') {
       reports.push({ call, verdict: 'call_executed', more: { tool_success: true } });
     }
   }

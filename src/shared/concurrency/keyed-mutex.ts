@@ -18,10 +18,10 @@ export type KeyedMutex = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 export function createKeyedMutex({ now, maxWaitMs, refusal }: KeyedMutexOptions): KeyedMutex {
   const last = new Map<string, Promise<unknown>>();
   return (key, task) => {
-    const asked = now();
+    const askedAt = now();
     const before = last.get(key) ?? Promise.resolve();
     const mine = before.then(() => {
-      if (now() - asked > maxWaitMs) throw refusal();
+      if (now() - askedAt > maxWaitMs) throw refusal();
       return task();
     });
     const settled: Promise<unknown> = mine.then(

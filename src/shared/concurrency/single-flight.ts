@@ -15,12 +15,12 @@ export interface SingleFlight {
  */
 export function singleFlight(task: () => Promise<void>, ended: () => boolean): SingleFlight {
   let busy = false;
-  let asked = false;
+  let isRequested = false;
   let last = Promise.resolve();
 
   async function run(): Promise<void> {
-    while (asked && !ended()) {
-      asked = false;
+    while (isRequested && !ended()) {
+      isRequested = false;
       await task();
     }
     // In the same step as the last look at `asked`: a call from here on starts a new run.
@@ -32,7 +32,7 @@ export function singleFlight(task: () => Promise<void>, ended: () => boolean): S
       return busy;
     },
     ask() {
-      asked = true;
+      isRequested = true;
       if (!busy) {
         busy = true;
         last = run();

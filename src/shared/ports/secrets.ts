@@ -36,9 +36,9 @@ export interface Secrets {
   /**
    * True when the password fits. With `hash` null: does the same work and answers false. At most a few run at once; the
    * rest wait.
-   * @param known the browser or network of this account, or a login: does not wait behind strangers. False if absent
+   * @param isKnown the browser or network of this account, or a login: does not wait behind strangers. False if absent
    */
-  checkPassword(password: string, hash: string | null, known?: boolean): Promise<boolean>;
+  checkPassword(password: string, hash: string | null, isKnown?: boolean): Promise<boolean>;
   /** Sealed text (authenticated encryption, random nonce), base64. */
   seal(purpose: Purpose, plain: Uint8Array): string;
   /** The plain bytes. Throws HubError('internal') when the text was not sealed with this master secret and purpose. */

@@ -157,9 +157,9 @@ export function createAccounts(ports: Ports): Accounts {
       return oneAtATime(async () => {
         // Asked again in turn; between nodes the store's lock decides.
         if (await tenants.anyUser()) throw alreadySetUp();
-        const made = await bootstrap(request.tenantName, request, 'setup');
-        if (!made) throw alreadySetUp();
-        return { userId: made.admin.id, tenantId: made.tenant.id };
+        const account = await bootstrap(request.tenantName, request, 'setup');
+        if (!account) throw alreadySetUp();
+        return { userId: account.admin.id, tenantId: account.tenant.id };
       });
     },
 
@@ -218,12 +218,12 @@ export function createAccounts(ports: Ports): Accounts {
     },
 
     async ensureSigningKeys() {
-      let made = 0;
+      let created = 0;
       for (const tenantId of await tenants.tenantIds()) {
         if (await signing.active(tenantId)) continue;
-        if ((await signing.add(newSigningKey(tenantId))) === 'created') made++;
+        if ((await signing.add(newSigningKey(tenantId))) === 'created') created++;
       }
-      return made;
+      return created;
     },
   };
 }

@@ -37,22 +37,22 @@ export const coverage: Handlers<typeof coverageRoutes> = {
     const withVerdicts = query.include_verdicts === 'true' || query.include_verdicts === '1';
     const withDurations = query.include_durations === 'true';
     const range = { since, withDurations };
-    const found = await app.coverage.ofAgent(principalOf(caller), params.agent_id, range);
-    const { deployed } = found;
+    const coverage = await app.coverage.ofAgent(principalOf(caller), params.agent_id, range);
+    const { deployed } = coverage;
     return {
       agent_id: params.agent_id,
-      environment: found.env,
-      time_window: { since: iso(since), until: iso(found.until) },
+      environment: coverage.env,
+      time_window: { since: iso(since), until: iso(coverage.until) },
       deployed_bundle: deployed && {
         name: deployed.bundleName,
         version: deployed.version,
         revision_hash: deployed.revisionHash,
       },
-      tools: found.tools.map((tool) => ({
+      tools: coverage.tools.map((tool) => ({
         ...renderTool(tool, withVerdicts),
-        ...(withDurations ? { durations: renderDurations(found.durations.get(tool.tool)) } : {}),
+        ...(withDurations ? { durations: renderDurations(coverage.durations.get(tool.tool)) } : {}),
       })),
-      summary: renderCounts(found.counts),
+      summary: renderCounts(coverage.counts),
     };
   },
 
@@ -62,11 +62,11 @@ export const coverage: Handlers<typeof coverageRoutes> = {
     const scope = { tenantId, list: 'coverage' } as const;
     const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const { env = null, limit } = query;
-    const found = await hub.app.coverage.ofFleet(principalOf(caller), { env, since, limit, after });
-    const { summary } = found;
+    const fleet = await hub.app.coverage.ofFleet(principalOf(caller), { env, since, limit, after });
+    const { summary } = fleet;
     return {
-      time_window: { since: iso(since), until: iso(found.until) },
-      agents: found.agents.map(renderAgent),
+      time_window: { since: iso(since), until: iso(fleet.until) },
+      agents: fleet.agents.map(renderAgent),
       fleet_summary: {
         total_agents: summary.agents,
         fully_enforced: summary.fullyEnforced,
@@ -79,16 +79,16 @@ export const coverage: Handlers<typeof coverageRoutes> = {
           agent_ids: [...agentIds],
         })),
       },
-      next_cursor: found.next === null ? null : sealCursor(hub, scope, found.next),
+      next_cursor: fleet.next === null ? null : sealCursor(hub, scope, fleet.next),
     };
   },
 
   async agentHistory({ app }, { params, query }, caller) {
-    const found = await app.histories.ofAgent(principalOf(caller), params.agent_id, query.limit);
+    const history = await app.histories.ofAgent(principalOf(caller), params.agent_id, query.limit);
     return {
       agent_id: params.agent_id,
-      environment: found.env,
-      events: found.entries.map((entry) => ({
+      environment: history.env,
+      events: history.entries.map((entry) => ({
         ...nothing,
         timestamp: time(entry.at),
         ...renderEntry(entry),

@@ -33,18 +33,18 @@ export const overview: Handlers<typeof overviewRoutes> = {
   async statsOverview({ app, clock }, { query }, caller) {
     const { env = null, compare, until = clock.now() + 1, since = until - dayMs } = query;
     const principal = principalOf(caller);
-    const [found, range] = await Promise.all([
+    const [overview, range] = await Promise.all([
       app.statistics.overview(principal, env),
       compare === undefined ? null : app.statistics.range(principal, { env, since, until }),
     ]);
     return {
-      pending_approvals: found.pendingApprovals,
-      active_agents: found.activeAgents,
-      total_agents: found.totalAgents,
-      events_24h: found.events,
-      denials_24h: found.denials,
-      observe_findings_24h: found.observeFindings,
-      contracts_triggered_24h: found.contractsTriggered,
+      pending_approvals: overview.pendingApprovals,
+      active_agents: overview.activeAgents,
+      total_agents: overview.totalAgents,
+      events_24h: overview.events,
+      denials_24h: overview.denials,
+      observe_findings_24h: overview.observeFindings,
+      contracts_triggered_24h: overview.contractsTriggered,
       ...(range === null
         ? {}
         : {

@@ -111,7 +111,7 @@ export async function outOfDate(
     const behind = versions.filter(({ oldestSince }) => oldestSince !== null);
     const since = Math.min(...behind.map(({ oldestSince }) => oldestSince ?? Number.POSITIVE_INFINITY));
     if (!(since < clock.now() - soonMs)) return [];
-    const wanted = current.find((one) => one.bundleName === bundleName)?.version ?? null;
+    const deployedVersion = current.find((one) => one.bundleName === bundleName)?.version ?? null;
     return {
       kind: 'out_of_date' as const,
       severity: 'medium' as const,
@@ -120,7 +120,7 @@ export async function outOfDate(
       since,
       deadline: null,
       count: behind.reduce((sum, { agents }) => sum + agents, 0),
-      facts: { wanted_version: wanted },
+      facts: { wanted_version: deployedVersion },
       role: 'viewer' as const,
     };
   });

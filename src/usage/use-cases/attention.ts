@@ -83,14 +83,14 @@ export function createAttention(ports: AttentionPorts): Attention {
     async read(principal, env) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      const seen = listedEnvs(principal, env);
-      const envs = environments.filter((one) => isInFilter(seen, one));
+      const visibleEnvs = listedEnvs(principal, env);
+      const envs = environments.filter((one) => isInFilter(visibleEnvs, one));
       const lists = await Promise.all([
         inTenant(tenantId),
         ...envs.map((one) => inEnvironment(tenantId, one)),
       ]);
       const mayRead = (item: AttentionItem): boolean =>
-        (item.env === null || isInFilter(seen, item.env)) && holdsRole(principal, item.role, item.env);
+        (item.env === null || isInFilter(visibleEnvs, item.env)) && holdsRole(principal, item.role, item.env);
       return lists.flat().filter(mayRead).sort(byUrgency).slice(0, maxItems);
     },
   };

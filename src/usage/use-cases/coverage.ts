@@ -135,17 +135,17 @@ export function createCoverage({
 
   /** Registrations of these agents; only the id for unregistered ones. */
   async function registrationsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly Known[]> {
-    const known = new Map<string, RegistrationSummary>();
+    const byId = new Map<string, RegistrationSummary>();
     let after: string | null = null;
     do {
       const query = { order: 'agentId', descending: false, search: null, limit: atOnce } as const;
       const place: { readonly agentId: string; readonly at: number } | null =
         after === null ? null : { agentId: after, at: 0 };
       const { items, more } = await store.agents.find(tenantId, { ...query, after: place });
-      for (const item of items) known.set(item.agentId, item);
+      for (const item of items) byId.set(item.agentId, item);
       after = more ? (items.at(-1)?.agentId ?? null) : null;
     } while (after !== null);
-    return agentIds.map((agentId) => known.get(agentId) ?? { agentId, bundleName: null, tags: {} });
+    return agentIds.map((agentId) => byId.get(agentId) ?? { agentId, bundleName: null, tags: {} });
   }
 
   return {
@@ -191,10 +191,10 @@ export function createCoverage({
     async ofAgents(principal, { env, since }, registrations) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      const known = new Map(registrations.map((registration) => [registration.agentId, registration]));
+      const byId = new Map(registrations.map((registration) => [registration.agentId, registration]));
       const envs = listedEnvs(principal, env);
-      const { toolSets, agents } = await store.usage.toolsOfAgents(tenantId, envs, since, [...known.keys()]);
-      const own = agents.map(({ agentId }) => known.get(agentId) ?? unknown);
+      const { toolSets, agents } = await store.usage.toolsOfAgents(tenantId, envs, since, [...byId.keys()]);
+      const own = agents.map(({ agentId }) => byId.get(agentId) ?? unknown);
       const judged = await judge(tenantId, agents, own, toolSets);
       return new Map(agents.map(({ agentId }, i) => [agentId, (judged[i] ?? none).counts]));
     },
@@ -204,9 +204,9 @@ export function createCoverage({
       const { tenantId } = principal;
       const until = clock.now();
       const envs = listedEnvs(principal, env);
-      const { toolSets, agents: found } = await store.usage.fleet(tenantId, envs, since, until - dayMs);
+      const { toolSets, agents: fleetAgents } = await store.usage.fleet(tenantId, envs, since, until - dayMs);
       // Stores order some texts otherwise, and pages are told apart by this order.
-      const agents = [...found].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
+      const agents = [...fleetAgents].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
       const registrations = await registrationsOf(
         tenantId,
         agents.map(({ agentId }) => agentId),
@@ -222,11 +222,11 @@ export function createCoverage({
         }),
       );
       const page = after === null ? judged : judged.filter(({ agentId }) => agentId > after);
-      const shown = page.slice(0, limit);
+      const pageRows = page.slice(0, limit);
       return {
         until,
-        agents: shown,
-        next: page.length > limit ? (shown.at(-1)?.agentId ?? null) : null,
+        agents: pageRows,
+        next: page.length > limit ? (pageRows.at(-1)?.agentId ?? null) : null,
         summary: summaryOf(judged),
       };
     },
@@ -268,7 +268,7 @@ export function createCoverage({
         places.map((place) => registrations[place] ?? unknown),
       );
       // Agents that follow the same bundle and use the same tools are judged once.
-      const known = new Map<string, Verdict>();
+      const verdicts = new Map<string, Verdict>();
       const local: { readonly place: number; readonly drift: DriftStatus }[] = [];
       for (const [i, place] of places.entries()) {
         const agent = agents[place];
@@ -281,8 +281,8 @@ export function createCoverage({
           continue;
         }
         const key = `${agent.tools} ${bundleName === null ? '' : `=${bundleName}`}`;
-        const verdict = known.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
-        known.set(key, verdict);
+        const verdict = verdicts.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
+        verdicts.set(key, verdict);
         judged[place] = { drift, ...verdict };
       }
       for (let from = 0; from < local.length; from += manifestsAtOnce) {
@@ -296,8 +296,8 @@ export function createCoverage({
           await steps.take(stepsOfAgent);
           const { digest, ruling } = await rulingOfLocal(byAgent.get(agent.agentId) ?? null);
           const key = `${agent.tools} ${digest}`;
-          const verdict = known.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
-          known.set(key, verdict);
+          const verdict = verdicts.get(key) ?? (await verdictOf(ruling, toolSets[agent.tools] ?? [], steps));
+          verdicts.set(key, verdict);
           judged[place] = { drift, ...verdict };
         }
       }
@@ -328,10 +328,10 @@ const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
 
 /** An agent's use of each tool, in all environments. */
 function byTool(uses: readonly ToolUse[]): Map<string, Omit<ToolUse, 'env'>> {
-  const found = new Map<string, Omit<ToolUse, 'env'>>();
+  const useByTool = new Map<string, Omit<ToolUse, 'env'>>();
   for (const { env: _, ...use } of uses) {
-    const before = found.get(use.tool);
-    found.set(
+    const before = useByTool.get(use.tool);
+    useByTool.set(
       use.tool,
       before === undefined
         ? use
@@ -345,11 +345,12 @@ function byTool(uses: readonly ToolUse[]): Map<string, Omit<ToolUse, 'env'>> {
           },
     );
   }
-  return found;
+  return useByTool;
 }
 
 function countsOf(statuses: readonly ToolStatus[]): CoverageCounts {
-  const count = (wanted: ToolStatus): number => statuses.filter((status) => status === wanted).length;
+  const count = (countedStatus: ToolStatus): number =>
+    statuses.filter((status) => status === countedStatus).length;
   const enforced = count('enforced');
   return {
     total: statuses.length,

@@ -85,11 +85,11 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
     requireRole(principal, 'viewer');
     checkRange({ since, until });
     const { tenantId } = principal;
-    const seen = listedEnvs(principal, env);
-    const envs = environments.filter((one) => isInFilter(seen, one));
+    const visibleEnvs = listedEnvs(principal, env);
+    const envs = environments.filter((one) => isInFilter(visibleEnvs, one));
     const countsIn = async (range: SeriesRange): Promise<CallCounts> => {
       const bucketMs = range.until - range.since;
-      const request = { ...range, env: seen, by: 'total', values: [''], bucketMs } as const;
+      const request = { ...range, env: visibleEnvs, by: 'total', values: [''], bucketMs } as const;
       const [series] = await store.events.series(tenantId, request);
       const sum = (counts: readonly number[] = []) => counts.reduce((total, count) => total + count, 0);
       return {
@@ -99,10 +99,10 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
         pending: sum(series?.pending),
       };
     };
-    const [calls, previous, known, pending, ...fleets] = await Promise.all([
+    const [calls, previous, agentCount, pending, ...fleets] = await Promise.all([
       countsIn({ since, until }),
       countsIn({ since: 2 * since - until, until: since }),
-      store.agents.count(tenantId, seen),
+      store.agents.count(tenantId, visibleEnvs),
       Promise.all(envs.map((one) => store.approvals.pending(tenantId, one))),
       ...envs.map((one) => actors.ask('environment', environmentKey(tenantId, one), 'fleet', null)),
     ]);
@@ -111,7 +111,7 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
     return {
       calls,
       previous,
-      agents: { known, ...fleets.reduce(addNumbers, noAgents) },
+      agents: { known: agentCount, ...fleets.reduce(addNumbers, noAgents) },
       nextDeadline: deadlines.length === 0 ? null : deadlines.reduce((a, b) => Math.min(a, b)),
     };
   },
@@ -119,14 +119,14 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
   async overview(principal, env) {
     const { tenantId } = principal;
     const now = clock.now();
-    const seen = listedEnvs(principal, env);
+    const envsInSight = listedEnvs(principal, env);
     const { entries } = await rulings.entryNames(tenantId);
     const [pending, ofSample, totalAgents, counts] = await Promise.all([
-      store.approvals.countPending(tenantId, seen, now),
-      sampleRuns.pending(tenantId, seen),
+      store.approvals.countPending(tenantId, envsInSight, now),
+      sampleRuns.pending(tenantId, envsInSight),
       store.agents.count(tenantId, principal.env === null ? visibleEnvs(principal) : null),
       // To the minute: whole minutes are counted already.
-      store.events.counts(tenantId, seen, floorMinute(now - dayMs), now - hourMs, entries),
+      store.events.counts(tenantId, envsInSight, floorMinute(now - dayMs), now - hourMs, entries),
     ]);
     return { pendingApprovals: Math.max(0, pending - ofSample), totalAgents, ...counts };
   },
@@ -140,8 +140,14 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
       );
     }
     const names = await rulings.entryNames(principal.tenantId);
-    const seen = listedEnvs(principal, env);
-    const { events, contracts } = await store.usage.contracts(principal.tenantId, seen, since, until, names);
+    const visibleEnvs = listedEnvs(principal, env);
+    const { events, contracts } = await store.usage.contracts(
+      principal.tenantId,
+      visibleEnvs,
+      since,
+      until,
+      names,
+    );
     return { events, contracts: contracts.slice(0, maxContracts) };
   },
 });

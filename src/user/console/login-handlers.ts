@@ -33,8 +33,8 @@ export const auth: Handlers<typeof authRoutes> = {
 
   async loginByInvite(hub, { body }, _caller, request) {
     const { token, password } = body;
-    const made = await hub.app.logins.signInByInvite(token, password, originOf(request), request.limits);
-    return loggedIn(hub, made, request);
+    const login = await hub.app.logins.signInByInvite(token, password, originOf(request), request.limits);
+    return loggedIn(hub, login, request);
   },
 
   async logout(hub, _input, _caller, request) {

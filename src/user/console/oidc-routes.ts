@@ -14,7 +14,7 @@ const shared = {
   limits: [limits.logins],
 } as const;
 /** A parameter of the provider's. */
-const given = text(4096).optional();
+const textParameter = text(4096).optional();
 /** Bytes. */
 const logoutBody = 16 * 1024;
 
@@ -53,7 +53,13 @@ export const oidcRoutes = routes({
     summary:
       'Where the identity provider sends the browser back to; signs in, or shows a page that says why not',
     media: 'text/html; charset=utf-8',
-    query: z.object({ code: given, state: given, iss: given, error: given, error_description: given }),
+    query: z.object({
+      code: textParameter,
+      state: textParameter,
+      iss: textParameter,
+      error: textParameter,
+      error_description: textParameter,
+    }),
     status: 302,
     errors: ['not_found', 'rate_limited'],
   },

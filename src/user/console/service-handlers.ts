@@ -48,11 +48,11 @@ export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
     (await app.serviceAccounts.tokens(principalOf(caller), params.account_id)).map(renderToken),
 
   async createServiceToken({ app }, { params, body }, caller) {
-    const wanted = { label: body.label, days: body.expires_in_days };
+    const request = { label: body.label, days: body.expires_in_days };
     const { record, token } = await app.serviceAccounts.createToken(
       principalOf(caller),
       params.account_id,
-      wanted,
+      request,
     );
     return { id: record.id, token, expires_at: iso(record.expiresAt) };
   },

@@ -11,9 +11,9 @@ const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(e
 
 export const operatorTokens: Handlers<typeof operatorTokenRoutes> = {
   async createOperatorToken({ app }, { body }, caller) {
-    const wanted = { role: body.role, ttlMs: body.ttl_seconds * 1000 };
-    const given = await app.operatorTokens.give(principalOf(caller), wanted);
-    return { id: given.id, ...render(given) };
+    const request = { role: body.role, ttlMs: body.ttl_seconds * 1000 };
+    const token = await app.operatorTokens.give(principalOf(caller), request);
+    return { id: token.id, ...render(token) };
   },
 
   async listOperatorTokens({ app }, { query }, caller) {

@@ -62,19 +62,19 @@ export function rolesIn(
   { roleClaims, roleMap, defaultRole }: Pick<OidcSettings, 'roleClaims' | 'roleMap' | 'defaultRole'>,
 ): readonly EnvRole[] {
   const words = roleClaims.flatMap((path) => at(claims, path));
-  const found = words.flatMap((word): readonly EnvRole[] => {
+  const roles = words.flatMap((word): readonly EnvRole[] => {
     if (typeof word !== 'string') return [];
     if (Object.hasOwn(roleMap, word)) return roleMap[word] ?? [];
     return isOperatorRole(word) ? [{ role: word, env: anyEnv }] : [];
   });
-  if (found.length === 0) return defaultRole === null ? [] : [{ role: defaultRole, env: anyEnv }];
-  const admin = found.find(({ role }) => role === 'admin');
+  if (roles.length === 0) return defaultRole === null ? [] : [{ role: defaultRole, env: anyEnv }];
+  const admin = roles.find(({ role }) => role === 'admin');
   if (admin) return [admin];
   // The strongest of each environment.
   const byEnv = new Map<string, EnvRole>();
-  for (const one of found) {
-    const known = byEnv.get(one.env);
-    if (!known || !includesRole(known.role, one.role)) byEnv.set(one.env, one);
+  for (const one of roles) {
+    const current = byEnv.get(one.env);
+    if (!current || !includesRole(current.role, one.role)) byEnv.set(one.env, one);
   }
   return [...byEnv.values()];
 }

@@ -189,10 +189,10 @@ export function createLogins(ports: Ports): Logins {
     async signIn({ email, password, network, device, userAgent }, counters) {
       requirePasswords(settings);
       const attempt = { email, network, device };
-      const { user, known, succeeded, untried } = await admitAttempt(ports, attempt, counters);
+      const { user, known: isKnown, succeeded, untried } = await admitAttempt(ports, attempt, counters);
       // With an unknown e-mail the same work is done, so that the time does not tell.
       const right = await secrets
-        .checkPassword(password, user?.passwordHash ?? null, known)
+        .checkPassword(password, user?.passwordHash ?? null, isKnown)
         .catch(async (error: unknown) => {
           // Too busy: that is nobody's failure.
           await untried();

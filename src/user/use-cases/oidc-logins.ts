@@ -22,7 +22,7 @@ export interface OidcLogins {
    * @param token of the login of a person who links the account; null for a sign-in
    * @throws HubError unauthenticated, validation_failed, unavailable
    */
-  begin(wanted: { readonly returnTo: string | null; readonly token: string | null }): Promise<{
+  begin(request: { readonly returnTo: string | null; readonly token: string | null }): Promise<{
     readonly url: string;
     readonly state: string;
   }>;
@@ -91,8 +91,8 @@ export function createOidcLogins(ports: Ports): OidcLogins {
 
   /** Roles for a sign-in by these claims. @throws HubError forbidden */
   function rolesOf(claims: Claims): readonly EnvRole[] {
-    const given = oidc.rolesFrom === 'here' ? [] : rolesIn(claims, oidc);
-    if (given.length > 0) return given;
+    const claimedRoles = oidc.rolesFrom === 'here' ? [] : rolesIn(claims, oidc);
+    if (claimedRoles.length > 0) return claimedRoles;
     if (oidc.rolesFrom === 'here') return [{ role: oidc.defaultRole ?? 'viewer', env: anyEnv }];
     throw new HubError(
       'role_required',
@@ -104,8 +104,8 @@ export function createOidcLogins(ports: Ports): OidcLogins {
   async function tenantOf(claims: Claims, roles: readonly EnvRole[]): Promise<string> {
     const workspaceId = textAt(claims, oidc.workspaceClaims);
     const isAdmin = roles.some(({ role }) => role === 'admin');
-    const known = workspaceId === null ? null : await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
-    if (known !== null) return known;
+    const tenant = workspaceId === null ? null : await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
+    if (tenant !== null) return tenant;
     const [only, another] = await tenants.tenantIds();
     if (only !== undefined && another === undefined) return only;
     throw new HubError(
@@ -144,10 +144,10 @@ export function createOidcLogins(ports: Ports): OidcLogins {
   /** The person of an account that is not linked: of an open invitation, or a new one. */
   async function newcomer(claims: Claims, subject: string): Promise<User> {
     const email = emailOf(claims);
-    const known = email === null ? null : await tenants.userByEmail(email);
-    const invite = known && inviteOf(known);
-    if (known && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
-    const user = known ?? (await made(claims, email));
+    const existingUser = email === null ? null : await tenants.userByEmail(email);
+    const invite = existingUser && inviteOf(existingUser);
+    if (existingUser && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
+    const user = existingUser ?? (await made(claims, email));
     await link(user, subject);
     // The invitation is used up.
     const passwordHash = `none$${secrets.token(16)}`;
@@ -185,9 +185,9 @@ export function createOidcLogins(ports: Ports): OidcLogins {
       return { login: null, returnTo: state.returnTo };
     }
     const identity = await identities.find(oidc.issuer, subject);
-    const known = identity && (await tenants.userById(identity.userId));
-    if (identity && !known) throw refused();
-    const user = await withRoles(known ?? (await newcomer(claims, subject)), claims);
+    const linkedUser = identity && (await tenants.userById(identity.userId));
+    if (identity && !linkedUser) throw refused();
+    const user = await withRoles(linkedUser ?? (await newcomer(claims, subject)), claims);
     const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
     return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
   };
@@ -223,10 +223,10 @@ export function createOidcLogins(ports: Ports): OidcLogins {
         throw new HubError('unauthenticated', 'The token is no logout token of the identity provider.');
       }
       const identity = typeof sub === 'string' ? await identities.find(oidc.issuer, sub) : null;
-      const found = identity
+      const logins = identity
         ? await store.logins.ofUser(identity.userId, clock.now(), maxLogins)
         : await store.logins.ofProviderSession(String(sid ?? ''), clock.now(), maxLogins);
-      for (const { tokenHash, method, providerSession } of found) {
+      for (const { tokenHash, method, providerSession } of logins) {
         if (method !== 'oidc' || (typeof sid === 'string' && providerSession !== sid)) continue;
         await store.logins.remove(tokenHash);
         await broadcast.control({ kind: 'login_ended', tokenHash });

@@ -29,7 +29,7 @@ export interface OwnTokens extends OperatorTokens {
    */
   give(
     principal: Principal,
-    wanted: { readonly role: OperatorRole; readonly ttlMs: number },
+    request: { readonly role: OperatorRole; readonly ttlMs: number },
   ): Promise<GivenToken & { readonly id: string }>;
   /** Those that admins made and that are good now, newest first. @throws HubError forbidden */
   list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
@@ -125,12 +125,12 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
 
   return {
     async identify(token) {
-      const named = jwts.issuerOf(token);
-      if (named === issuer) return identifyOwn(token);
-      if (provider && named === provider.issuer) return provider.identify(token);
+      const issuerName = jwts.issuerOf(token);
+      if (issuerName === issuer) return identifyOwn(token);
+      if (provider && issuerName === provider.issuer) return provider.identify(token);
       throw new HubError(
         'unauthenticated',
-        named === null
+        issuerName === null
           ? 'The bearer token is not valid. Send an API key or an operator token (a JSON Web Token).'
           : "This hub does not trust the token's issuer. Use a token from the configured identity provider or from this hub.",
       );
@@ -147,8 +147,8 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
       const { tenantId } = principal;
       const [id, name] = [secrets.uuid(), actorName(principal.actor)];
       const claims = { jti: id, sub: `given:${secrets.uuid()}`, tenant: tenantId, role, name };
-      const given = await give(claims, ttlMs);
-      const { expiresAt } = given;
+      const signed = await give(claims, ttlMs);
+      const { expiresAt } = signed;
       // Recorded before anybody has it.
       await noted(ports, principal, {
         action: 'operator_token.created',
@@ -164,7 +164,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
         expiresAt,
         revokedAt: null,
       });
-      return { ...given, id };
+      return { ...signed, id };
     },
 
     async list(principal, page) {

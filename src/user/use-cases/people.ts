@@ -70,8 +70,8 @@ function becomes(before: readonly EnvRole[], after: readonly EnvRole[]): string 
 }
 
 /** `is_admin` in the words of roles: who loses it becomes an operator, and nobody else changes. */
-function rolesAfter(roles: readonly EnvRole[], wanted: 'admin' | 'member'): readonly EnvRole[] {
-  if (wanted === 'admin') return isAdmin(roles) ? roles : adminRoles;
+function rolesAfter(roles: readonly EnvRole[], role: 'admin' | 'member'): readonly EnvRole[] {
+  if (role === 'admin') return isAdmin(roles) ? roles : adminRoles;
   return isAdmin(roles) ? memberRoles : roles;
 }
 
@@ -137,7 +137,7 @@ export function createPeople(ports: Ports): People {
       return { url, expiresAt };
     },
 
-    async setRoles(principal, userId, wanted) {
+    async setRoles(principal, userId, nextRoles) {
       requireRole(principal, 'admin');
       const { tenantId } = principal;
       const before = await tenants.userById(userId);
@@ -152,7 +152,7 @@ export function createPeople(ports: Ports): People {
           'The identity provider decides about the roles of this person. Change them there, or set OIDC_ROLES=here.',
         );
       }
-      const roles = typeof wanted === 'string' ? rolesAfter(before.roles, wanted) : wanted;
+      const roles = typeof nextRoles === 'string' ? rolesAfter(before.roles, nextRoles) : nextRoles;
       // Nothing changes, and nothing is recorded.
       if (rolesText(before.roles) === rolesText(roles)) return before;
       const noting = noted(ports, principal, {

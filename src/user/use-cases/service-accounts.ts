@@ -22,7 +22,7 @@ export interface ServiceAccounts {
   /** @throws HubError forbidden, conflict (the name is taken) */
   create(
     principal: Principal,
-    wanted: { readonly name: string; readonly roles: readonly EnvRole[] },
+    request: { readonly name: string; readonly roles: readonly EnvRole[] },
   ): Promise<ServiceAccount>;
   /** New roles hold at once, also for open streams. @throws HubError forbidden, not_found, conflict */
   update(
@@ -38,7 +38,7 @@ export interface ServiceAccounts {
   createToken(
     principal: Principal,
     id: string,
-    wanted: { readonly label: string; readonly days: number },
+    request: { readonly label: string; readonly days: number },
   ): Promise<{ readonly record: ServiceToken; readonly token: string }>;
   /** It is refused and its streams end within a second. @throws HubError forbidden, not_found */
   revokeToken(principal: Principal, id: string, tokenId: string): Promise<void>;

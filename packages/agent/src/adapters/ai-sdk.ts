@@ -36,14 +36,14 @@ const checks: Checks<AiGuardOptions> = {
 type Json = null | string | number | boolean | { [name: string]: Json | undefined } | Json[];
 type ModelOutput = { type: 'text' | 'error-text'; value: string } | { type: 'json'; value: Json };
 type Result<R> = R extends AsyncIterable<infer One> ? One : Awaited<R>;
-type OwnModelOutput<T> = T extends { toModelOutput?: (...given: never) => infer M } ? Awaited<M> : never;
+type OwnModelOutput<T> = T extends { toModelOutput?: (...args: never) => infer M } ? Awaited<M> : never;
 
 /** A tool whose result can be a refusal. */
 export type GuardedAiTool<T> = T extends { readonly execute?: infer E }
   ? E extends (input: infer I, options: infer O) => infer R
     ? Omit<T, 'execute' | 'toModelOutput' | 'outputSchema'> & {
         execute: (input: I, options: O) => Promise<Result<R> | Refusal>;
-        toModelOutput: (given: unknown) => Promise<ModelOutput | OwnModelOutput<T>>;
+        toModelOutput: (value: unknown) => Promise<ModelOutput | OwnModelOutput<T>>;
       }
     : T
   : T;
@@ -51,7 +51,7 @@ export type GuardedAiTool<T> = T extends { readonly execute?: infer E }
 export type GuardedAiTools<T> = { [K in keyof T]: GuardedAiTool<T[K]> };
 
 type Execute = (input: unknown, options: unknown) => unknown;
-type ToModelOutput = (given: unknown) => unknown;
+type ToModelOutput = (value: unknown) => unknown;
 
 /**
  * The same tools, each call governed; the tools given stay ungoverned themselves.

@@ -40,7 +40,7 @@ const checks: Checks<McpGuardOptions> = {
       : `a text of 1 to ${maxServerLabel} characters`,
 };
 
-type Handler = (...given: unknown[]) => unknown;
+type Handler = (...args: unknown[]) => unknown;
 type Fields = { [name: string]: unknown };
 
 /** The request of a `tools/call`, as far as it is looked at. */

@@ -65,17 +65,17 @@ export function guardOpenAiAgent<A extends OpenAiAgentLike>(
 ): A {
   checkOptions(options, checks);
   if (!claim(guard, agent, 'agent')) return agent;
-  const lookUp = agent.getAllTools.bind(agent) as (...given: unknown[]) => Promise<OpenAiTool[]>;
+  const lookUp = agent.getAllTools.bind(agent) as (...args: unknown[]) => Promise<OpenAiTool[]>;
   const fields = agent as { getAllTools: unknown; clone?: unknown };
-  fields.getAllTools = async (...given: unknown[]) => {
-    const tools = await lookUp(...given);
+  fields.getAllTools = async (...args: unknown[]) => {
+    const tools = await lookUp(...args);
     for (const tool of tools) governTool(guard, tool, options);
     return tools;
   };
   const { clone } = fields;
   if (typeof clone === 'function') {
-    fields.clone = (...given: unknown[]) =>
-      guardOpenAiAgent(guard, clone.apply(agent, given) as OpenAiAgentLike, options);
+    fields.clone = (...args: unknown[]) =>
+      guardOpenAiAgent(guard, clone.apply(agent, args) as OpenAiAgentLike, options);
   }
   return agent;
 }

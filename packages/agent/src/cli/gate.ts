@@ -114,7 +114,7 @@ async function verdictOn(
     unknown,
     warnsOfUnknown: format !== formats.generic,
     hubApprovals: async () => (hub ? (await import('./gate/ask.ts')).hubApprovals(hub) : null),
-    told: say,
+    log: say,
   });
 }
 

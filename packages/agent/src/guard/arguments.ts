@@ -58,8 +58,8 @@ class Copier {
 
   copy(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const known = this.#seen.get(value);
-    if (known !== undefined) return known;
+    const cached = this.#seen.get(value);
+    if (cached !== undefined) return cached;
     this.#count(1);
     const { shape, doubt } = shapeOf(value);
     if (doubt !== null) this.#doubts(doubt);

@@ -41,7 +41,7 @@ const aPrincipal: Check = orNull((value) => {
   const plain = (name: string): string => name.toLowerCase().replaceAll('_', '');
   const names = Object.keys(value as object);
   const meant = (name: string) =>
-    principalNames.find((known) => known !== name && plain(known) === plain(name));
+    principalNames.find((principalName) => principalName !== name && plain(principalName) === plain(name));
   const wrong = names.find((name) => !principalNames.includes(name) && meant(name) !== undefined);
   return wrong === undefined ? null : `an object with ${meant(wrong)} instead of ${wrong}`;
 });

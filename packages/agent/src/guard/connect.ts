@@ -28,7 +28,7 @@ export async function connectGuard<G>(
   if (options.transport?.startsWith('websocket')) await loadWebSocket();
   const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
-  let made: Made<G> | null = null;
+  let connected: Made<G> | null = null;
   /** The one whose findings were told: a document that comes again says nothing new. */
   let looked: Policy | null = null;
   const live = new LiveBundle<Policy>({
@@ -45,7 +45,7 @@ export async function connectGuard<G>(
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
       const policy = bundle.compiled.named(bundle.bundleName);
-      made?.swap(policy);
+      connected?.swap(policy);
       if (looked?.version !== policy.version || looked.name !== policy.name) tellFindings(policy, options);
       looked = policy;
       options.onBundle?.({
@@ -61,13 +61,13 @@ export async function connectGuard<G>(
   await live.start();
   const first = live.current;
   if (!first) throw new ConfigurationError('the hub returned no bundle');
-  made = make(first.compiled.named(first.bundleName), {
+  connected = make(first.compiled.named(first.bundleName), {
     ...options,
     hub,
     ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
   });
-  made.onClose(() => live.close());
-  return made.guard;
+  connected.onClose(() => live.close());
+  return connected.guard;
 }
 
 function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {

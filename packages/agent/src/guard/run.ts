@@ -213,42 +213,45 @@ export class GovernedCall<A extends object, R> {
 
   async #askApproval(decision: Decision): Promise<void> {
     const { approvals } = this.#parts;
-    const asked = this.#denialOf(decision);
+    const denial = this.#denialOf(decision);
     const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
     if (!approvals)
-      return this.#undecided(asked, `Approval required but no approval backend configured: ${asked.reason}`);
-    await this.#conclude(asked, async () => {
-      const question = { ...questionOf(asked, decision), ...terms, ...this.#context };
+      return this.#undecided(
+        denial,
+        `Approval required but no approval backend configured: ${denial.reason}`,
+      );
+    await this.#conclude(denial, async () => {
+      const question = { ...questionOf(denial, decision), ...terms, ...this.#context };
       const request = { tool: this.#input.tool, args: this.#shown, ...question };
       const pending = await this.#span.within(() => approvals.request(request, this.#options.signal));
-      await this.#record('call_approval_requested', detailsOf(asked));
+      await this.#record('call_approval_requested', detailsOf(denial));
       return pending.outcome(this.#options.signal);
     });
   }
 
-  readonly #undecided = (asked: Denial, reason: string): Promise<void> =>
-    this.#deny({ ...asked, reason, policyError: true });
+  readonly #undecided = (denial: Denial, reason: string): Promise<void> =>
+    this.#deny({ ...denial, reason, policyError: true });
 
   /** What follows from a person's decision. */
-  async #conclude(asked: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
+  async #conclude(denial: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
     let outcome: ApprovalOutcome;
     try {
       outcome = await outcomeOf();
     } catch (failure) {
       if (failure instanceof HandedOverError) {
-        this.#round.suspend(asked);
+        this.#round.suspend(denial);
         throw failure;
       }
       const message = failure instanceof Error ? failure.message : String(failure);
-      return this.#undecided(asked, `The approval request failed: ${message}`);
+      return this.#undecided(denial, `The approval request failed: ${message}`);
     }
     this.#span.link(outcome.traceparent);
     if (!outcome.proceed) {
       const action = outcome.status === 'denied' ? 'call_approval_denied' : 'call_approval_timeout';
-      return this.#deny(refusedByPeople(asked, outcome), action);
+      return this.#deny(refusedByPeople(denial, outcome), action);
     }
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
-    const { conditions: _, ...details } = detailsOf(asked);
+    const { conditions: _, ...details } = detailsOf(denial);
     await this.#record(action, details);
     this.#round.isApproved = true;
     const { refused } = await this.#judgeAgain();

@@ -53,11 +53,11 @@ export class StreamFollower {
   async #run(): Promise<void> {
     let base = minWait;
     while (!this.#closed.signal.aborted) {
-      const { lasted, asked } = await this.#connectOnce();
+      const { lasted, asked: wasAsked } = await this.#connectOnce();
       if (this.#closed.signal.aborted) return;
       if (lasted >= longEnough) base = minWait;
       // Jitter only adds: a thousand agents that lost one hub come back spread over twice the wait.
-      const wait = Math.min(maxWait, Math.max(base + base * this.#options.clock.random(), asked));
+      const wait = Math.min(maxWait, Math.max(base + base * this.#options.clock.random(), wasAsked));
       base = Math.min(maxWait / 2, base * 2);
       await this.#pause(wait);
     }

@@ -207,7 +207,7 @@ export function gateSurface({ document, environment, principal }: World): Surfac
       unknown: 'judge',
       warnsOfUnknown: false,
       hubApprovals: async () => null,
-      told: () => {},
+      log: () => {},
     });
     return verdict === 'allow';
   }

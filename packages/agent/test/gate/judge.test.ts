@@ -89,7 +89,7 @@ async function verdictOn(name: string, payload: object, setting: Setting = {}): 
     unknown,
     warnsOfUnknown: true,
     hubApprovals: async () => null,
-    told: (text) => told.push(text),
+    log: (text) => told.push(text),
   });
   return { ...verdict, told };
 }

@@ -54,21 +54,24 @@ export function ReplayPanel({
   return (
     <section className="form" aria-label="Replay of past calls">
       <h2>Replay of past calls</h2>
-      {!replay.data && (
-        <p className="muted">
-          A replay compares this document with{' '}
-          {base === undefined ? `the one deployed to ${env}` : `version ${base}`} for the newest{' '}
-          {count(maxCalls)} calls in {env} from the last 7 days. A replay deploys nothing.
-        </p>
-      )}
       <div className="decide-buttons">
         <ActButton operation="replayBundle" icon="play" busy={replay.isPending} onClick={ask}>
           Replay newest {count(maxCalls)} calls
         </ActButton>
       </div>
       {replay.error && <Failed error={replay.error} />}
-      {/* Said to who listens when it comes. */}
-      <div role="status">{replay.data && <Sums replay={replay.data} />}</div>
+      {/* Announced when it arrives, in the place of the explanation: the buttons below keep theirs. */}
+      <div role="status">
+        {replay.data ? (
+          <Sums replay={replay.data} />
+        ) : (
+          <p className="muted">
+            A replay compares this document with{' '}
+            {base === undefined ? `the one deployed to ${env}` : `version ${base}`} for the newest{' '}
+            {count(maxCalls)} calls in {env} from the last 7 days. A replay deploys nothing.
+          </p>
+        )}
+      </div>
       {replay.data && (
         <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
       )}

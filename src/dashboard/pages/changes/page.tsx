@@ -6,9 +6,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Empty, PageHead } from '../../ui/parts.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { PageHead } from '../../ui/parts.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 
 type Deployment = Reply<'listDeployments'>[number];
 
@@ -20,34 +20,31 @@ const columns: readonly Column<Deployment>[] = [
   proseColumn('reason', 'Reason', (one) => one.reason ?? '', 2),
 ];
 
+const deployments: Resource<Deployment> = {
+  name: 'deployments',
+  noun: 'deployment',
+  columns,
+  keyOf: (one) => one.id,
+  linkOf: (one) => linkTo.deployment(one.id),
+};
+
 export default function Changes(): JSX.Element {
   const env = useEnv();
   const navigate = useNavigate();
   const query = { limit: 200, ...(env ? { env } : {}) };
   const deploymentsQuery = useCall('listDeployments', { query });
-  const rows = deploymentsQuery.data ?? [];
+  const empty = {
+    title: env ? `No deployments to ${env} yet` : 'No deployments yet',
+    text: 'Deployments appear here. Open a composition or a document to deploy it.',
+  };
   return (
     <div className="page">
-      <PageHead title="Changes" />
-      <QueryResult query={deploymentsQuery} rows={10}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={env ? `No deployments to ${env} yet` : 'No deployments yet'}>
-              <p>Deployments appear here. Open a composition or a document to deploy it.</p>
-            </Empty>
-          ) : (
-            <Table
-              name="deployments"
-              row="deployment"
-              rows={rows}
-              columns={columns}
-              keyOf={(one) => one.id}
-              linkOf={(one) => linkTo.deployment(one.id)}
-              onOpen={(one) => void navigate({ ...linkTo.deployment(one.id) })}
-            />
-          )
-        }
-      </QueryResult>
+      <ResourceView
+        resource={{ ...deployments, empty, onOpen: (one) => void navigate({ ...linkTo.deployment(one.id) }) }}
+        query={deploymentsQuery}
+        rows={deploymentsQuery.data ?? []}
+        head={() => <PageHead title="Changes" />}
+      />
     </div>
   );
 }

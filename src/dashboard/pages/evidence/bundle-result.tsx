@@ -1,19 +1,21 @@
 // The result of the check of a decision bundle, and the content of a bundle's file.
-import type { JSX } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { readStrictJson } from '../../../../packages/agent/src/rules/strict-json.ts';
-import { type Checked, isKey } from '../../lib/evidence.ts';
+import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { counted } from '../../lib/text.ts';
+import { FileButton } from '../../ui/file-button.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
+import { usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 export type Bundle = HostedReply<'hostedRunBundle'>;
 
 /** Bytes; larger than any bundle. */
-export const maxFile = 32 * 1024 * 1024;
+const maxFile = 32 * 1024 * 1024;
 
 /** The content of a file. The check rejects a text that is no JSON, or that has two readings. */
-export function bundleIn(text: string): Bundle {
+function bundleIn(text: string): Bundle {
   try {
     return readStrictJson(text, { numbers: 'written' }) as Bundle;
   } catch {
@@ -21,20 +23,77 @@ export function bundleIn(text: string): Bundle {
   }
 }
 
-export function CheckResult({
-  result,
-  bundle,
-  run,
-  keys,
-  onPin,
+/** A decision bundle, checked again whenever it or the pinned keys change. */
+export function useBundleCheck() {
+  const [keys, onPin] = usePinnedKeys();
+  /** Why a file was rejected. */
+  const [refused, setRefused] = useState<string | null>(null);
+  const [bundle, setBundle] = useState<Bundle | null>(null);
+  const [checked, setChecked] = useState<Checked | null>(null);
+  useEffect(() => {
+    let isOver = false;
+    if (bundle !== null) {
+      void verifyBundle(bundle, keys).then((verdict) => {
+        if (!isOver) setChecked(verdict);
+      });
+    }
+    return () => {
+      isOver = true;
+    };
+  }, [bundle, keys]);
+  const check = (next: Bundle): void => {
+    setRefused(null);
+    setBundle(next);
+  };
+  return { keys, onPin, refused, setRefused, bundle, checked, check };
+}
+
+export const BundleButton = ({
+  label,
+  by: { check, setRefused },
 }: {
+  readonly label: string;
+  readonly by: ReturnType<typeof useBundleCheck>;
+}): JSX.Element => (
+  <FileButton
+    label={label}
+    accept=".json"
+    maxBytes={maxFile}
+    onText={(text) => check(bundleIn(text))}
+    onRefused={setRefused}
+  />
+);
+
+/** What came of the check. */
+export const BundleCheck = ({
+  by: { refused, bundle, checked, keys, onPin },
+  run,
+}: {
+  readonly by: ReturnType<typeof useBundleCheck>;
+  readonly run: CheckResultProps['run'];
+}): JSX.Element => (
+  <>
+    {refused && (
+      <p className="field-error" role="alert">
+        {refused}
+      </p>
+    )}
+    {bundle && checked && (
+      <CheckResult result={checked} bundle={bundle} run={run} keys={keys} onPin={onPin} />
+    )}
+  </>
+);
+
+interface CheckResultProps {
   readonly result: Checked;
   readonly bundle: Bundle;
   /** The run on the page; null on a page for any run. */
   readonly run: { readonly agent_id: string; readonly session_id: string } | null;
   readonly keys: readonly string[];
   readonly onPin: (keys: readonly string[]) => void;
-}): JSX.Element {
+}
+
+function CheckResult({ result, bundle, run, keys, onPin }: CheckResultProps): JSX.Element {
   const events = counted(result.payload?.event_count ?? 0, 'event');
   const offered = typeof bundle?.public_key === 'string' ? bundle.public_key.toLowerCase() : '';
   const isOther =

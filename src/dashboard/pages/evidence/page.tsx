@@ -1,13 +1,11 @@
 // The evidence page: verifies files in this browser, and holds the keys that a person trusts and the hub's own.
-import { type JSX, useEffect, useState } from 'react';
-import { type Checked, verifyBundle } from '../../lib/evidence.ts';
+import type { JSX } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
-import { FileButton } from '../../ui/file-button.tsx';
 import { PageHead } from '../../ui/parts.tsx';
-import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
+import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { Chain } from '../audit/chain.tsx';
-import { type Bundle, bundleIn, CheckResult, maxFile } from './bundle-result.tsx';
+import { BundleButton, BundleCheck, useBundleCheck } from './bundle-result.tsx';
 import { SigningKey } from './signing-key.tsx';
 
 export default function Evidence(): JSX.Element {
@@ -39,47 +37,17 @@ export default function Evidence(): JSX.Element {
 
 /** A decision bundle of any run, from a file. */
 function BundleFile(): JSX.Element {
-  const [keys, keep] = usePinnedKeys();
-  const [refused, setRefused] = useState<string | null>(null);
-  const [bundle, setBundle] = useState<Bundle | null>(null);
-  const [checked, setChecked] = useState<Checked | null>(null);
-  useEffect(() => {
-    let isOver = false;
-    if (bundle !== null) {
-      void verifyBundle(bundle, keys).then((verdict) => {
-        if (!isOver) setChecked(verdict);
-      });
-    }
-    return () => {
-      isOver = true;
-    };
-  }, [bundle, keys]);
+  const check = useBundleCheck();
   return (
     <>
       <p className="muted">
         Open a run to verify it directly. A downloaded bundle of a run is verified here as a file.
       </p>
       <div>
-        <FileButton
-          label="Verify bundle file"
-          accept=".json"
-          maxBytes={maxFile}
-          onText={(text) => {
-            setRefused(null);
-            setBundle(bundleIn(text));
-          }}
-          onRefused={setRefused}
-        />
+        <BundleButton label="Verify bundle file" by={check} />
       </div>
-      {refused && (
-        <p className="field-error" role="alert">
-          {refused}
-        </p>
-      )}
-      {bundle && checked && (
-        <CheckResult result={checked} bundle={bundle} run={null} keys={keys} onPin={keep} />
-      )}
-      <PinnedKeys keys={keys} onKeys={keep} />
+      <BundleCheck by={check} run={null} />
+      <PinnedKeys keys={check.keys} onKeys={check.onPin} />
     </>
   );
 }

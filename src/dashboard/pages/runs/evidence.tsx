@@ -1,14 +1,12 @@
 // A run's signed decision bundle: download, and verification with the pinned keys. The key inside the bundle is never
 // trusted.
-import { type JSX, useEffect, useState } from 'react';
-import { type Checked, verifyBundle } from '../../lib/evidence.ts';
+import type { JSX } from 'react';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { download } from '../../ui/download.ts';
-import { FileButton } from '../../ui/file-button.tsx';
 import { Button } from '../../ui/parts.tsx';
-import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
+import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import { type Bundle, bundleIn, CheckResult, maxFile } from '../evidence/bundle-result.tsx';
+import { BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
 
 export function Evidence({
   agent,
@@ -21,22 +19,8 @@ export function Evidence({
   readonly isPeek: boolean;
 }): JSX.Element {
   const fetched = useHostedAction('hostedRunBundle');
-  const [keys, keep] = usePinnedKeys();
-  /** Why a file was rejected. */
-  const [refused, setRefused] = useState<string | null>(null);
-  const [bundle, setBundle] = useState<Bundle | null>(null);
-  const [checked, setChecked] = useState<Checked | null>(null);
-  useEffect(() => {
-    let isOver = false;
-    if (bundle !== null) {
-      void verifyBundle(bundle, keys).then((verdict) => {
-        if (!isOver) setChecked(verdict);
-      });
-    }
-    return () => {
-      isOver = true;
-    };
-  }, [bundle, keys]);
+  const check = useBundleCheck();
+  const { bundle } = check;
   const params = { agent_id: agent, session_id: session };
   return (
     <section className="form" aria-label="Seal">
@@ -51,25 +35,11 @@ export function Evidence({
         <Button
           icon="check"
           busy={fetched.isPending}
-          onClick={() => {
-            setRefused(null);
-            fetched.mutate({ params }, { onSuccess: setBundle });
-          }}
+          onClick={() => fetched.mutate({ params }, { onSuccess: check.check })}
         >
           Verify run
         </Button>
-        {!isPeek && (
-          <FileButton
-            label="Verify file"
-            accept=".json"
-            maxBytes={maxFile}
-            onText={(text) => {
-              setRefused(null);
-              setBundle(bundleIn(text));
-            }}
-            onRefused={setRefused}
-          />
-        )}
+        {!isPeek && <BundleButton label="Verify file" by={check} />}
         {bundle && (
           <Button
             icon="download"
@@ -80,15 +50,8 @@ export function Evidence({
         )}
       </div>
       {fetched.error && <Failed error={fetched.error} />}
-      {refused && (
-        <p className="field-error" role="alert">
-          {refused}
-        </p>
-      )}
-      {bundle && checked && (
-        <CheckResult result={checked} bundle={bundle} run={params} keys={keys} onPin={keep} />
-      )}
-      {!isPeek && <PinnedKeys keys={keys} onKeys={keep} />}
+      <BundleCheck by={check} run={params} />
+      {!isPeek && <PinnedKeys keys={check.keys} onKeys={check.onPin} />}
     </section>
   );
 }

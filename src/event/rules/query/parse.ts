@@ -269,11 +269,11 @@ function readTerm(reader: Reader, grammar: QueryGrammar): QueryTerm {
   const start = reader.at;
   const isNegated = reader.take('-');
   if (reader.isAtEnd || isSpace(reader.next)) throw new Mistake(start, 1, 'a term after -');
-  const named = readField(reader, grammar);
-  if (named) {
-    const operator = readOperator(reader, named.field);
-    const values = readValues(reader, named.field, operator);
-    const { field, path } = named;
+  const namedField = readField(reader, grammar);
+  if (namedField) {
+    const operator = readOperator(reader, namedField.field);
+    const values = readValues(reader, namedField.field, operator);
+    const { field, path } = namedField;
     return {
       isNegated,
       field: field.name,

@@ -37,7 +37,7 @@ export interface Judging {
   /** Whether people are told of tools that are not known. */
   readonly warnsOfUnknown: boolean;
   /** For people. */
-  readonly told: (text: string) => void;
+  readonly log: (text: string) => void;
 }
 
 /** Whether every contract that asks leaves it to the person in front of the assistant. */
@@ -46,7 +46,7 @@ const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
 
 /** @throws Error when the call cannot be judged */
 export async function judge(input: HookInput, judging: Judging): Promise<Verdict> {
-  const { plan, state, contracts, told } = judging;
+  const { plan, state, contracts, log } = judging;
   const {
     toolArguments,
     commandProfiles = {},
@@ -104,15 +104,15 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     telemetry: noTelemetry,
     clock: systemClock,
     onError: (failure: unknown, what: string) =>
-      told(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`),
+      log(`${what}: ${failure instanceof Error ? failure.message : String(failure)}`),
     strict: false,
   };
   // Each call has a process of its own, so the index comes from the folder of state.
   const callIndex = (await sessions.increment(`calls ${session}`)) - 1;
   const place = { runId: session, callIndex, parentCallId: null, environment, principal };
-  const asked = { tool, args: input.args, judged: judgedArguments(input.args) };
+  const call = { tool, args: input.args, judged: judgedArguments(input.args) };
   try {
-    await new GovernedCall(parts, place, asked, { cwd }).decide();
+    await new GovernedCall(parts, place, call, { cwd }).decide();
     return { verdict: 'allow', contract: null, reason: '' };
   } catch (failure) {
     if (failure instanceof HandedOverError) return { verdict: 'ask', contract: null, reason: question };
@@ -135,7 +135,7 @@ function hooksOf({ tool, args, known }: HookInput, policy: Policy, judging: Judg
     const advice = 'Declare its arguments with --tools';
     if (judging.unknown === 'judge') {
       if (judging.warnsOfUnknown)
-        judging.told(
+        judging.log(
           `the tool ${tool} is unknown to this format, so it is judged by its own name and arguments. ${advice}.`,
         );
       return [];

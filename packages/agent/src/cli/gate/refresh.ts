@@ -60,7 +60,7 @@ export async function fetchContracts(
 
 function keep(
   state: GateState,
-  known: Omit<KeptContracts, 'documents'>,
+  keptContracts: Omit<KeptContracts, 'documents'>,
   texts: readonly Buffer[],
 ): KeptContracts {
   const documents = texts.flatMap((text) => {
@@ -68,7 +68,7 @@ function keep(
     if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('\n'));
     return read.documents;
   });
-  const contracts = { ...known, documents };
+  const contracts = { ...keptContracts, documents };
   state.keepContracts(contracts);
   return contracts;
 }

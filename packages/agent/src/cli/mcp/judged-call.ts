@@ -295,8 +295,8 @@ export class JudgedCall {
 function serverTaskOf(result: unknown): ServerTask | null {
   const { resultType, taskId, pollIntervalMs } = fieldsOf(result);
   if (resultType !== 'task' || typeof taskId !== 'string' || taskId.length > maxTaskId) return null;
-  const asked = typeof pollIntervalMs === 'number' ? pollIntervalMs : longestPoll;
-  return { taskId, pollMs: Math.min(longestPoll, Math.max(shortestPoll, asked)) };
+  const pollInterval = typeof pollIntervalMs === 'number' ? pollIntervalMs : longestPoll;
+  return { taskId, pollMs: Math.min(longestPoll, Math.max(shortestPoll, pollInterval)) };
 }
 
 /** How a guard records a retry that may not go on, without running it. */

@@ -187,10 +187,10 @@ export class LegacyClient implements Translation {
     if (open.rounds >= maxRounds)
       return void fail(failureOf(id, codes.server, `the MCP server asked ${maxRounds} times without an end`));
     for (const [, question] of questions) {
-      const { method: asked, params } = fieldsOf(question);
-      if (typeof asked !== 'string' || !inputMethods.includes(asked))
+      const { method: questionMethod, params } = fieldsOf(question);
+      if (typeof questionMethod !== 'string' || !inputMethods.includes(questionMethod))
         return void fail(failureOf(id, codes.server, 'the MCP server asked what its revision does not have'));
-      const missing = missingCapability(asked, fieldsOf(params), this.#capabilities);
+      const missing = missingCapability(questionMethod, fieldsOf(params), this.#capabilities);
       if (missing !== null) return void fail(unable(id, method, missing));
     }
     open.rounds += 1;

@@ -99,14 +99,14 @@ export class McpListener {
     const { pathname } = new URL(request.url ?? '/', 'http://proxy');
     if (pathname !== '/mcp') throw new Refusal(404, codes.invalid, 'the path is /mcp');
     if (request.method === 'POST') return this.#post(request, response);
-    const known = this.#known(request);
+    const session = this.#known(request);
     if (request.method === 'GET') {
       if (!accepts(request, 'text/event-stream'))
         throw new Refusal(406, codes.invalid, 'accept text/event-stream');
-      return known.session.listen(response);
+      return session.session.listen(response);
     }
     if (request.method !== 'DELETE') throw new Refusal(405, codes.invalid, 'POST, GET or DELETE');
-    await this.#end(known.session.id);
+    await this.#end(session.session.id);
     response.writeHead(200).end();
   }
 
@@ -121,11 +121,13 @@ export class McpListener {
     const isForeign = origin !== undefined && !loopback.includes(host) && !isOriginOf(origin, headers.host);
     if (isForeign) throw new Refusal(403, codes.invalid, `requests of ${origin} are refused`);
     if (loopback.includes(host)) {
-      const named = [
+      const localOrigins = [
         `http://${headers.host ?? ''}`,
         ...(headers.origin === undefined ? [] : [headers.origin]),
       ];
-      const foreign = named.some((address) => !URL.canParse(address) || !loopback.includes(hostOf(address)));
+      const foreign = localOrigins.some(
+        (address) => !URL.canParse(address) || !loopback.includes(hostOf(address)),
+      );
       if (foreign)
         throw new Refusal(403, codes.invalid, 'this proxy accepts only the host names of this machine');
     }
@@ -139,10 +141,10 @@ export class McpListener {
   #known({ headers }: IncomingMessage): { readonly session: HttpSession; lastUse: number } {
     const id = headers['mcp-session-id'];
     if (typeof id !== 'string') throw new Refusal(400, codes.invalid, 'Mcp-Session-Id is missing');
-    const known = this.#sessions.get(id);
-    if (!known) throw new Refusal(404, codes.invalid, 'the session does not exist: initialize again');
-    known.lastUse = this.#proxy.clock.monotonic();
-    return known;
+    const session = this.#sessions.get(id);
+    if (!session) throw new Refusal(404, codes.invalid, 'the session does not exist: initialize again');
+    session.lastUse = this.#proxy.clock.monotonic();
+    return session;
   }
 
   async #post(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -185,9 +187,9 @@ export class McpListener {
   }
 
   async #end(id: string): Promise<void> {
-    const known = this.#sessions.get(id);
+    const session = this.#sessions.get(id);
     this.#sessions.delete(id);
-    await known?.session.close();
+    await session?.session.close();
   }
 
   #sweepLater(): void {

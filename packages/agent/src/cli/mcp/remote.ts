@@ -190,13 +190,14 @@ class RemoteConnection implements Connection {
     response: Response,
     related: Id | null,
     signal: AbortSignal,
-    told: (id: string | null, answered: readonly Id[]) => void,
+    onMessage: (id: string | null, answered: readonly Id[]) => void,
   ): Promise<Error | null> {
     const parser = new SseParser(maxMessage);
     try {
       if (!response.body) return null;
       for await (const bytes of bodyParts(response.body, signal)) {
-        for (const { id, data } of parser.push(bytes)) told(id, data === '' ? [] : this.#take(data, related));
+        for (const { id, data } of parser.push(bytes))
+          onMessage(id, data === '' ? [] : this.#take(data, related));
       }
       return null;
     } catch (failure) {

@@ -15,9 +15,9 @@ export interface DeadPart {
 
 /** @param contract as it is written, valid */
 export function deadParts(contract: JsonObject): readonly DeadPart[] {
-  const found: DeadPart[] = [];
+  const parts: DeadPart[] = [];
   const add = (path: YamlPath, message: string, suggestion: string | null = null): void => {
-    found.push({ path, message, suggestion });
+    parts.push({ path, message, suggestion });
   };
   each(contract, ['tool'], (text, path) => {
     if (/[/\\\p{Cc}]/u.test(text))
@@ -57,7 +57,7 @@ export function deadParts(contract: JsonObject): readonly DeadPart[] {
     conditions(contract.when, ['when'], add);
     addContradictions(contract.when, ['when'], add);
   }
-  return found;
+  return parts;
 }
 
 type Add = (path: YamlPath, message: string, suggestion?: string | null) => void;

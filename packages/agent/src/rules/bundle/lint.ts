@@ -229,18 +229,18 @@ class Linter {
   #principal(entry: Entry, selector: string, field: string, at: YamlPath): void {
     if (principalFields.has(selector.slice('principal.'.length))) return;
     if (field === 'claims' && selector.length > 'principal.claims.'.length) return;
-    const known = [...principalFields, 'claims'];
-    const nearest = nearestWord(field, known, () => 2);
+    const names = [...principalFields, 'claims'];
+    const nearest = nearestWord(field, names, () => 2);
     const claim = field === 'claims' ? 'the name of a claim, for example principal.claims.team' : null;
     const suggestion = claim ?? `principal.${nearest ?? `claims.${field}`}`;
-    const message = `${selector} is always missing. A principal has ${known.join(', ')}.`;
+    const message = `${selector} is always missing. A principal has ${names.join(', ')}.`;
     this.#add(entry, 'error', 'unknown-principal-field', at, message, suggestion);
   }
 
   #root(entry: Entry, root: string, bare: boolean, at: YamlPath): void {
     // A long word may be misspelt twice.
-    const nearest = nearestWord(root, [...builtInPrefixes, ...this.#selectors], (known) =>
-      known.length >= 7 ? 2 : 1,
+    const nearest = nearestWord(root, [...builtInPrefixes, ...this.#selectors], (selector) =>
+      selector.length >= 7 ? 2 : 1,
     );
     if (nearest !== undefined) {
       const message = `${root} does not exist, so this selector is always missing.`;
@@ -323,16 +323,16 @@ class Linter {
     }
     const perTool = limits.max_calls_per_tool;
     if (!isMapping(perTool)) return;
-    const known = this.#known();
+    const names = this.#known();
     for (const key of Object.keys(perTool)) {
-      if (known.has(key)) continue;
+      if (names.has(key)) continue;
       const at = [...entry.at, 'limits', 'max_calls_per_tool', key];
       if (globCharacters.test(key)) {
         const message = `${key} counts each matching tool separately; released clients read it as a tool name and never count it.`;
         this.#add(entry, 'warning', 'glob-key', at, message);
         continue;
       }
-      const nearest = nearestWord(key, known, (tool) => (Math.min(key.length, tool.length) <= 2 ? 1 : 2));
+      const nearest = nearestWord(key, names, (tool) => (Math.min(key.length, tool.length) <= 2 ? 1 : 2));
       if (nearest !== undefined) {
         const message = `No contract or declaration contains the tool ${key}. If the name is right, declare it under tools.`;
         this.#add(entry, 'error', 'unknown-tool', at, message, nearest);

@@ -15,17 +15,17 @@ const placeholder = /\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}/g;
 
 /**
  * What is odd about the placeholders of a message.
- * @param known roots that agents register
+ * @param names roots that agents register
  * @param used selectors of the document's conditions, which are looked at where they stand
  */
 export function emptyPlaceholders(
   message: string,
-  known: ReadonlySet<string>,
+  names: ReadonlySet<string>,
   used: ReadonlySet<string>,
 ): readonly EmptyPlaceholder[] {
   const selectors = new Set([...message.matchAll(placeholder)].map(([, selector = '']) => selector));
   return [...selectors].flatMap((selector) => {
-    const meant = meantFor(selector, known, used);
+    const meant = meantFor(selector, names, used);
     return meant === undefined
       ? []
       : [

@@ -92,7 +92,7 @@ export class Reader {
 /** "Did you mean", as the end of a sentence; empty when no word comes near. */
 export function meantBy(word: string, words: readonly string[]): string {
   if (word.length > 100) return '';
-  const nearest = nearestWord(word, words, (known) => (known.length >= 7 ? 2 : 1));
+  const nearest = nearestWord(word, words, (candidate) => (candidate.length >= 7 ? 2 : 1));
   return nearest === undefined ? '' : `. Did you mean ${nearest}?`;
 }
 

@@ -119,7 +119,7 @@ function sandboxExplainer(options: EngineOptions) {
   };
   return (rule: SandboxRule, view: View): readonly EvaluatedCondition[] => {
     const naming = new Naming(view.call, declarations(view.call.tool), newBudget());
-    return partsOf(rule).map(({ operator, expected, leaves, named }) => {
+    return partsOf(rule).map(({ operator, expected, leaves, named: actualOf }) => {
       let result: TraceOutcome = 'fault';
       try {
         const outcome = leaves({ ...view, budget: newBudget() });
@@ -127,7 +127,7 @@ function sandboxExplainer(options: EngineOptions) {
       } catch {
         // A spent budget is a fault.
       }
-      return { path: 'args', operator, expected, actual: named(naming), result };
+      return { path: 'args', operator, expected, actual: actualOf(naming), result };
     });
   };
 }

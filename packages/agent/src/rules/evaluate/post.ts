@@ -52,7 +52,7 @@ export function evaluatePost(
     const rules = bundle.rulesFor(call.tool);
     const view = viewOf(bundle, call, output, budget);
     const sideEffect = sideEffectOf(call, bundle.tools);
-    const shown = mustBeSeen(call, bundle.tools);
+    const result = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
       const record = recordOf(compiled, view);
       records.push(record);
@@ -62,7 +62,7 @@ export function evaluatePost(
       if (!record.observed && effect !== 'warn') withheldReason ??= message;
       if (record.observed) warnings.push(`[observe] ${message}`);
       // What has changed the world cannot be undone by hiding its result.
-      else if (effect === 'warn' || shown) {
+      else if (effect === 'warn' || result) {
         warnings.push(`${message} ${advice(sideEffect)}`);
       } else if (effect === 'deny') {
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;

@@ -129,7 +129,7 @@ export class Automaton {
   #simulate(state: State, text: string, from: number, budget: Budget): boolean {
     const { length } = text;
     const { ops, x: xs, y: ys, anchored } = this.#program;
-    const seen = this.#seen;
+    const visited = this.#seen;
     const size = ops.length;
     let current = new Uint16Array(size + 1);
     let next = new Uint16Array(size + 1);
@@ -151,8 +151,8 @@ export class Automaton {
         stack[depth++] = current[c] as number;
         while (depth > 0) {
           const pc = stack[--depth] as number;
-          if (seen[pc] === round) continue;
-          seen[pc] = round;
+          if (visited[pc] === round) continue;
+          visited[pc] = round;
           work++;
           const code = ops[pc];
           if (code === matchOp) return true;
@@ -184,15 +184,15 @@ export class Automaton {
     const { ops, x, y, anchored } = this.#program;
     const char = this.#classes.list[index] as CharClass;
     const round = ++this.#round;
-    const seen = this.#seen;
+    const visited = this.#seen;
     const stack = [...state.pcs];
     const reached: number[] = [];
     let work = 4;
     let result: State | undefined;
     while (stack.length > 0) {
       const pc = stack.pop() as number;
-      if (seen[pc] === round) continue;
-      seen[pc] = round;
+      if (visited[pc] === round) continue;
+      visited[pc] = round;
       work++;
       const code = ops[pc];
       if (code === matchOp) {

@@ -104,15 +104,15 @@ export class SpanFinder {
   #follow(first: number, start: number, before: number, after: number): void {
     const { ops, x, y } = this.#program;
     const stack = this.#stack;
-    const seen = this.#seen;
+    const visited = this.#seen;
     const current = this.#current;
     const round = this.#round;
     let depth = 0;
     stack[depth++] = first;
     while (depth > 0) {
       const pc = stack[--depth] as number;
-      if (seen[pc] === round) continue;
-      seen[pc] = round;
+      if (visited[pc] === round) continue;
+      visited[pc] = round;
       const code = ops[pc];
       if (code === jumpOp) stack[depth++] = x[pc] as number;
       else if (code === splitOp) {

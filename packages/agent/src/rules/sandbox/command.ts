@@ -2,7 +2,7 @@
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
-import { arePlain, hidesCommand } from './hidden.ts';
+import { hidesCommand, isPlain } from './hidden.ts';
 import { nameOf } from './profiles/index.ts';
 import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
@@ -63,7 +63,7 @@ class CommandJudge {
       hidesCommand(texts, roles, name, profile) ||
       roles.some((role, i) => !(isListed && i === 0) && this.#wordLeaves(words[i] as ShellWord, role)) ||
       // Watch gives the words to a shell.
-      (name === 'watch' && !arePlain(texts.slice(roles.length))) ||
+      (name === 'watch' && !texts.slice(roles.length).every(isPlain)) ||
       this.leaves(rest, false, depth + 1)
     );
   }

@@ -25,34 +25,30 @@ export function hidesCommand(
   program: string,
   profile: CommandProfile | undefined,
 ): boolean {
-  // Letters that make tar run the next word: `tar cIf zstd out src`.
-  if (program.endsWith('tar') && /^[A-Za-z]*[IF]/.test(words[1] ?? '')) return true;
-  if (shells.test(program) && words.some((word) => word.startsWith('+'))) return true;
-  // The letter of an option with a command may stand anywhere in a word.
-  if (carriers.test(program) && words.some((word) => /^-[A-Za-z]/.test(word) && !letters.test(word)))
-    return true;
+  const own = words.slice(0, roles.length);
+  const behind = (programs: RegExp): readonly string[] => {
+    const at = own.findIndex((word, i) => (i > 0 || profile === undefined) && programs.test(nameOf(word)));
+    return at < 0 ? [] : own.slice(at + 1);
+  };
   const line = lineOptions.get(program);
-  if (words.some((word, i) => line?.test(word) && !plain.test(words[i + 1] ?? ''))) return true;
-  let carrier = false;
-  let shell = false;
   // The built-in profile of an interpreter names no option with code.
   const inline = profile === profiles[program] ? undefined : inlineCode.get(program);
   const isCurl = words.some((word) => /(?:^|\/)curl(?:\.exe)?$/i.test(word));
-  for (const [i, word] of words.slice(0, roles.length).entries()) {
-    const name = nameOf(word);
-    if (carrier && !plain.test(word)) return true;
-    if (shell && /^[-+](?=[A-Za-z]).*c/s.test(word)) return true;
-    if (i > 0 && inline?.test(word)) return true;
-    if (expanded.test(word) || !plain.test(variable.exec(word)?.[1] ?? '')) return true;
-    if (roles[i]?.kind !== 'text' && subscript.test(word)) return true;
-    if (isCurl && curlPattern.test(word)) return true;
-    if (i > 0 || profile === undefined) {
-      carrier ||= carriers.test(name);
-      shell ||= shells.test(name);
-    }
-  }
-  return false;
+  return (
+    // Letters that make tar run the next word: `tar cIf zstd out src`.
+    (program.endsWith('tar') && /^[A-Za-z]*[IF]/.test(words[1] ?? '')) ||
+    (shells.test(program) && words.some((word) => word.startsWith('+'))) ||
+    // The letter of an option with a command may stand anywhere in a word.
+    (carriers.test(program) && words.some((word) => /^-[A-Za-z]/.test(word) && !letters.test(word))) ||
+    words.some((word, i) => line?.test(word) && !isPlain(words[i + 1] ?? '')) ||
+    !behind(carriers).every(isPlain) ||
+    behind(shells).some((word) => /^[-+](?=[A-Za-z]).*c/s.test(word)) ||
+    own.some((word, i) => i > 0 && inline?.test(word)) ||
+    own.some((word) => expanded.test(word) || !isPlain(variable.exec(word)?.[1] ?? '')) ||
+    own.some((word, i) => roles[i]?.kind !== 'text' && subscript.test(word)) ||
+    (isCurl && own.some((word) => curlPattern.test(word)))
+  );
 }
 
-/** Whether a shell reads words as the same words, again and again. */
-export const arePlain = (words: readonly string[]): boolean => words.every((word) => plain.test(word));
+/** Whether a shell reads a word as the same word, again and again. */
+export const isPlain = (word: string): boolean => plain.test(word);

@@ -36,36 +36,33 @@ export function readCommand(text: string): readonly ShellWord[] | null {
   const line = text.slice(0, end).replace(/^[ \t\n]+/, '');
   if (unreadable.test(line)) return null;
   const words: ShellWord[] = [];
-  let word: { text: string; marked: string } | null = null;
+  /** With the marks of wildcards. */
+  let word: string | null = null;
   for (let at = 0; at < line.length; at = piece.lastIndex) {
     piece.lastIndex = at;
     const groups = piece.exec(line)?.groups;
     if (!groups) return null;
-    const { redirection, wildcard, plain } = groups;
-    const literal = groups.single ?? groups.double?.replace(/\\(["\\$`])/g, '$1') ?? groups.escaped ?? plain;
-    const isSeparator = groups.blank !== undefined || redirection !== undefined;
+    const { blank, joined, redirection, single, double, escaped, wildcard, plain } = groups;
     // Digits before a redirection are its descriptor, whatever they belong to.
-    if (redirection !== undefined && /\d$/.test(word?.text ?? '')) return null;
+    if (redirection !== undefined && /\d$/.test(word ?? '')) return null;
     // A comment, and `~` where a shell may take it for a home folder.
     if (word === null && plain?.startsWith('#')) return null;
-    if (plain?.includes('~') && /(?:^|[=:])~/.test((word?.text.slice(-1) ?? '') + plain)) return null;
-    if (isSeparator || groups.joined !== undefined) {
-      if (isSeparator && word !== null) words.push(wordOf(word));
-      if (isSeparator) word = null;
-      continue;
+    if (plain?.includes('~') && /(?:^|[=:])~/.test((word ?? '').slice(-1) + plain)) return null;
+    if ((blank ?? redirection) !== undefined) {
+      if (word !== null) words.push(wordOf(word));
+      word = null;
+    } else if (joined === undefined) {
+      const literal = single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain;
+      word = (word ?? '') + (literal ?? wildcards[wildcard as keyof typeof wildcards]);
     }
-    const { text: before, marked }: { text: string; marked: string } = word ?? { text: '', marked: '' };
-    word = {
-      text: before + (literal ?? wildcard),
-      marked: marked + (literal ?? wildcards[wildcard as keyof typeof wildcards]),
-    };
   }
   if (word !== null) words.push(wordOf(word));
   return words;
 }
 
-function wordOf({ text, marked }: { text: string; marked: string }): ShellWord {
+function wordOf(marked: string): ShellWord {
   // A `[` that nothing closes is itself.
   const glob = /\ue002..*\]/s.test(marked) ? marked : marked.replaceAll(wildcards['['], '[');
-  return { text, glob: /[\ue000-\ue002]/.test(glob) ? glob : null };
+  const text = glob.replace(/[\ue000-\ue002]/g, (mark) => '*?['[mark.charCodeAt(0) - 0xe000] ?? mark);
+  return { text, glob: text === glob ? null : glob };
 }

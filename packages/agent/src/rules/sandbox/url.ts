@@ -53,7 +53,8 @@ export function hostsInText(text: string): ReadonlySet<string> {
     const isSentence = /\s/.test(whole);
     // Programs disagree about which of several `@` ends the name of the user.
     if (/@.*@/.test(address)) hosts.add('');
-    if (!isSentence && (looksLikeUrl(whole) || URL.canParse(whole))) hosts.add(hostOf(whole));
+    // Also what no parser takes: some programs read a host in it. A scheme alone names none.
+    if (!isSentence && !whole.endsWith(':')) hosts.add(hostOf(whole));
     if (isSentence && /\s/.test(address) && (address.includes('@') || URL.canParse(whole))) hosts.add('');
     if (isSentence && !/^[a-z0-9+.-]+:\/\//i.test(whole) && URL.canParse(whole)) hosts.add('');
   }

