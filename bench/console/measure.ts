@@ -17,6 +17,14 @@ import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { heapOf } from './heap.ts';
 import { filterTimes, frames, loadHome, whenShown } from './page.ts';
+import {
+  deployBundles,
+  matrixTime,
+  pageChangeTime,
+  queryTimes,
+  scrolledFrames,
+  searchedBackTime,
+} from './speed.ts';
 
 const connections = 32;
 const decisionsOfRound = 4;
@@ -24,6 +32,9 @@ const otherDashboards = 199;
 const tailEventsPerSecond = 1000;
 const socketEventsPerSecond = 200;
 const adminEmail = 'bench@example.com';
+/** Queries at the end of the ten that read arguments. */
+const textQueries = 3;
+const scrollMs = 3_000;
 const facets = ['Tool', 'Contract', 'Agent'] as const;
 
 interface Setup {
@@ -41,10 +52,49 @@ interface Round {
   readonly firstLoadKb: number;
   readonly decisionMs: number;
   readonly filterMs: readonly number[];
+  readonly pageChangeMs: number;
+  readonly matrixMs: number;
+  /** Of ten queries: the slowest of those that read no arguments, and of those that do. */
+  readonly queryMs: number;
+  readonly textQueryMs: number;
+  readonly searchedBackMs: number;
+  readonly scrolledEvents: Scrolled;
+  readonly scrolledAgents: Scrolled;
   readonly frameGapMs: number;
   readonly longestTaskMs: number;
   readonly tailObjectsMib: number;
   readonly socketCores: number | null;
+}
+
+/** Frames while a list scrolls: the p95 of their gaps ÷ that of the page at rest, and the longest task. */
+interface Scrolled {
+  readonly ratio: number;
+  readonly longest: number;
+}
+
+async function measureScrolling(page: Page, path: string, grid: string): Promise<Scrolled> {
+  await page.goto(path);
+  await page.getByRole('grid', { name: grid }).waitFor();
+  await delay(2_000);
+  const rest = await frames(page, scrollMs);
+  const scrolled = await scrolledFrames(page, grid, scrollMs);
+  return { ratio: scrolled.p95 / rest.p95, longest: scrolled.longest };
+}
+
+async function measureSpeed({ options: { report } }: Setup, page: Page) {
+  const times = await queryTimes(page);
+  report(`queries: ${times.map(Math.round).join(', ')} ms`, 0);
+  const speed = {
+    pageChangeMs: await pageChangeTime(page),
+    matrixMs: await matrixTime(page),
+    queryMs: Math.max(...times.slice(0, -textQueries)),
+    textQueryMs: Math.max(...times.slice(-textQueries)),
+    searchedBackMs: await searchedBackTime(page),
+    scrolledEvents: await measureScrolling(page, '/dashboard/explore', 'Events'),
+    scrolledAgents: await measureScrolling(page, '/dashboard/fleet?view=agents', 'Agents'),
+  };
+  report(`pages: ${JSON.stringify(speed)}`, 0);
+  return speed;
 }
 
 const openView = ({ hub, admin }: Setup) => view(hub.url, { cookie: admin.cookie() });
@@ -145,6 +195,7 @@ async function measureRound(setup: Setup, n: number): Promise<Round> {
       filterMs.push((await filterTimes(page, facet, n % 2, () => processorMsOf(hub.pid) ?? 0)).ms);
     }
     report(`filters: ${filterMs.map(Math.round).join(', ')} ms`, 0);
+    const speed = await measureSpeed(setup, page);
     const tail = await measureTail(setup, page, n);
     const socketCores = await measureSockets(setup, page, n);
     return {
@@ -153,6 +204,7 @@ async function measureRound(setup: Setup, n: number): Promise<Round> {
       firstLoadKb: home.bytes / 1024,
       decisionMs: medianOf(decisions),
       filterMs,
+      ...speed,
       frameGapMs: tail.p95,
       longestTaskMs: tail.longest,
       tailObjectsMib: tail.objects / 2 ** 20,
@@ -189,6 +241,60 @@ const forms: readonly Form[] = [
     atMost: 300,
     value: ({ filterMs }: Round) => filterMs[n] ?? null,
   })),
+  {
+    id: 'page_change',
+    what: 'from a link to the heading of its page, slowest of six',
+    unit: 'ms',
+    atMost: 150,
+    value: ({ pageChangeMs }) => pageChangeMs,
+  },
+  {
+    id: 'matrix',
+    what: 'from a link to the matrix',
+    unit: 'ms',
+    atMost: 300,
+    value: ({ matrixMs }) => matrixMs,
+  },
+  {
+    id: 'query',
+    what: 'from a query to its rows, slowest of seven',
+    unit: 'ms',
+    atMost: 300,
+    value: ({ queryMs }) => queryMs,
+  },
+  {
+    id: 'text_query',
+    what: 'from a verdict with a text to its rows, slowest of three',
+    unit: 'ms',
+    atMost: 300,
+    value: ({ textQueryMs }) => textQueryMs,
+  },
+  {
+    id: 'searched_back',
+    what: 'from a rare text to "Searched back to"',
+    unit: 'ms',
+    atMost: 300,
+    value: ({ searchedBackMs }) => searchedBackMs,
+  },
+  ...(['scrolledEvents', 'scrolledAgents'] as const).flatMap((list): Form[] => {
+    const noun = list === 'scrolledEvents' ? 'events' : 'agents';
+    return [
+      {
+        id: `scrolled_${noun}`,
+        what: `time between frames of scrolling ${noun} ÷ of the page at rest, p95`,
+        unit: 'x',
+        atMost: 1.1,
+        value: (round) => round[list].ratio,
+      },
+      {
+        id: `scrolled_${noun}_task`,
+        what: `longest task of scrolling ${noun}`,
+        unit: 'ms',
+        atMost: 50,
+        value: (round) => round[list].longest,
+      },
+    ];
+  }),
   {
     id: 'frame_gap',
     what: `time between frames of the live tail at ${tailEventsPerSecond} events/s, p95`,
@@ -250,6 +356,7 @@ export async function runConsole(options: RunOptions): Promise<Scenario> {
   const rounds: Round[] = [];
   try {
     const { admin, keys } = await makeTenants(hub, 1);
+    await deployBundles(admin);
     const setup: Setup = { hub, admin, keys, loader, dashboards, options };
     report(`storing ${rows} events`, 0);
     const maxBatches = Math.max(1, Math.ceil(rows / batchSize));

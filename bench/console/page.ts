@@ -12,17 +12,15 @@ const round = (value: number, digits = 1): number => Number(value.toFixed(digits
 
 /** What Home shows, as expressions of the page. */
 const shows = {
-  /** The figures and the queue of approvals: somebody sees what is wrong and can decide. */
+  /** The figures: somebody sees how many calls wait, were made and were denied. */
   usable:
-    "[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Events in 24 h') && " +
-    "/\\d/.test(one.querySelector('.figure-value').textContent)) && " +
-    "document.querySelector('section[aria-labelledby=waiting] p, section[aria-labelledby=waiting] article') !== " +
-    'null',
-  /** The charts and the figure of ungoverned tools too. */
+    "['Pending approvals', 'Calls', 'Denied'].every((name) => [...document.querySelectorAll('.figure')].some((one) => " +
+    "one.querySelector('.figure-name')?.textContent === name && " +
+    "/\\d/.test(one.querySelector('.figure-value').textContent)))",
+  /** The lanes and the lists of most denials too. */
   whole:
-    "document.querySelector('section[aria-labelledby=rate] figure') !== null && " +
-    "[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && " +
-    "/\\d/.test(one.querySelector('.figure-value').textContent))",
+    'document.querySelector(\'section[aria-label="Calls over time"] figure\') !== null && ' +
+    "document.querySelector('.top-rows .sparkline') !== null",
 };
 
 /** Milliseconds since the navigation began. */
@@ -127,7 +125,7 @@ export async function filterTimes(
     .locator('.facet', { has: page.locator('summary', { hasText: facet }) })
     .locator('.facet-value');
   // A busy machine may end the counting before the facets are known.
-  const again = page.locator('.facets').getByRole('button', { name: 'Try again' });
+  const again = page.locator('.facets').getByRole('button', { name: 'Retry' });
   while ((await values.count()) <= nth) {
     await values.nth(nth).or(again).first().waitFor({ timeout: 60_000 });
     if ((await again.count()) > 0) await again.click();

@@ -2,7 +2,8 @@
 // at the fields that they name. Submission stays in the page: the browser's own would load another one.
 import { Field as Base } from '@base-ui/react/field';
 import { Form as BaseForm } from '@base-ui/react/form';
-import { type ComponentProps, type JSX, type ReactElement, type ReactNode, useRef } from 'react';
+import { type ComponentProps, type JSX, type ReactElement, type ReactNode, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { Env } from '../../shared/ids.ts';
 import type { ApiError, Operation } from '../lib/api.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
@@ -37,7 +38,10 @@ export function Form(props: FormProps): JSX.Element {
   const { onSubmit, className = 'form', label, by, act, isOff, operation, envs, buttons, children } = props;
   const form = useRef<HTMLFormElement>(null);
   const error = by?.error ?? null;
-  const errors = props.errors ?? error?.fields ?? noErrors;
+  const refusals = props.errors ?? error?.fields ?? noErrors;
+  // The cause of a refusal may be in another field, or gone from the hub: nothing of it keeps a form from being sent.
+  const [sentWith, setSentWith] = useState<object>(noErrors);
+  const errors = refusals === sentWith ? noErrors : refusals;
   const names = Object.keys(errors);
   const isAtFields = names.length > 0 && names.every((name) => form.current?.elements.namedItem(name));
   return (
@@ -46,6 +50,7 @@ export function Form(props: FormProps): JSX.Element {
       className={className}
       aria-label={label}
       errors={errors}
+      onSubmitCapture={() => flushSync(() => setSentWith(refusals))}
       onFormSubmit={() => onSubmit()}
     >
       {children}
