@@ -36,7 +36,7 @@ export async function startProxy(domains: readonly string[]): Promise<DomainProx
   const server = createServer((incoming, response) => forward(incoming, response, isAllowed));
   server.maxConnections = maxConnections;
   server.timeout = idleTimeout;
-  server.on('connect', (incoming, client) => tunnel(incoming, client, isAllowed));
+  server.on('connect', (incoming, client, head) => tunnel(incoming, client, head, isAllowed));
   const clients = new Set<Duplex>();
   server.on('connection', (client) => {
     clients.add(client);
@@ -85,8 +85,16 @@ function forward(incoming: IncomingMessage, response: ServerResponse, isAllowed:
   incoming.pipe(outgoing);
 }
 
-/** A connection for TLS and whatever else a program speaks to an allowed name. */
-function tunnel(incoming: IncomingMessage, client: Duplex, isAllowed: (host: string) => boolean): void {
+/**
+ * A connection for TLS and whatever else a program speaks to an allowed name.
+ * @param head what the program sent before it had an answer
+ */
+function tunnel(
+  incoming: IncomingMessage,
+  client: Duplex,
+  head: Buffer,
+  isAllowed: (host: string) => boolean,
+): void {
   const [, host = '', port] = /^\[?([^\s[\]]+)\]?:(\d{1,5})$/.exec(incoming.url ?? '') ?? [];
   if (!isAllowed(host) || Number(port) > 65_535) {
     client.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${refusal(host)}`);
@@ -94,6 +102,7 @@ function tunnel(incoming: IncomingMessage, client: Duplex, isAllowed: (host: str
   }
   const server = connect({ host, port: Number(port), timeout: idleTimeout }, () => {
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    server.write(head);
     server.pipe(client).pipe(server);
   });
   server.on('timeout', () => server.destroy());
