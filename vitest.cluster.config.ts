@@ -25,7 +25,6 @@ const adapters = [
   'message-bus',
   'cluster-format',
   'connect-failure',
-  '{move,move-kill}',
   '{alerts,prometheus}',
   '{doctor,oidc,tenant-files}',
 ].map((name) => `test/cluster/${name}.test.ts`);

@@ -109,13 +109,15 @@ const ownStore: ReadonlySet<Suite> = new Set([
  * Runs all suites.
  * @param open a new, empty store at each call; whoever calls it closes it
  * @param parts all by default
+ * @param isShared false: a store for each suite, where opening one costs less than what other suites leave in it
  */
 export function storeContract(
   name: string,
   open: Open,
   parts: readonly (keyof typeof storeSuites)[] = ['library', 'fleet', 'events'],
+  isShared = true,
 ): void {
-  const shared = storeOfFile(open);
+  const shared = isShared ? storeOfFile(open) : open;
   for (const part of parts)
     for (const suite of storeSuites[part] as readonly Suite[])
       suite(name, ownStore.has(suite) ? open : shared);
