@@ -45,7 +45,7 @@ beforeAll(async () => {
   const store = await openSqliteInline(join(hub.dataDir, 'reeve.db'));
   const now = Date.now();
   for (let from = 0; from < events; from += 500) {
-    const batch = Array.from({ length: 500 }, (_, i) =>
+    const batch = Array.from({ length: Math.min(500, events - from) }, (_, i) =>
       ofSession(`run-${(from + i) % 97}`, { call_id: `call-${from + i}`, timestamp: now - from - i }),
     );
     await store.events.ingest(aBatch(tenantId, batch, { receivedAt: now }));
