@@ -1,14 +1,13 @@
 // Filters beside the list: the values of each field with their counts. A click sets or removes a filter.
 import { type JSX, useState } from 'react';
 import { hasFilter, toggled, useEventQuery } from '../../lib/event-query.ts';
-import { useCall, useIsOld } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import type { EventRow } from './columns.tsx';
 import { facetLabels, facetNames, filterBy } from './facet-names.ts';
 import type { filterOf } from './filters.ts';
-import { facetsOfRows } from './sample-events.ts';
+import { useFacets } from './use-facets.ts';
 
 const few = 6;
 
@@ -32,19 +31,10 @@ export function Facets({
 }): JSX.Element {
   const eventQuery = useEventQuery();
   const [open, setOpen] = useState<readonly string[]>([]);
-  const eventFacetsQuery = useCall(
-    'eventFacets',
-    { query: filter },
-    { enabled: enabled && rows === null, keep: true, moves: true },
-  );
-  const isOld = useIsOld(eventFacetsQuery, question);
+  const eventFacets = useFacets(filter, question, enabled, rows);
   return (
     <aside className="facets" aria-label="Filters">
-      <QueryResult
-        query={rows ? { ...eventFacetsQuery, data: facetsOfRows(rows), error: null } : eventFacetsQuery}
-        rows={12}
-        isOld={isOld && rows === null}
-      >
+      <QueryResult {...eventFacets} rows={12}>
         {({ total, facets }) => {
           const least = rows !== null && isMore ? '≥ ' : '';
           return (

@@ -2,12 +2,11 @@
 // its verdicts and its calls over time.
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type JSX, useMemo } from 'react';
+import type { JSX } from 'react';
 import { createSemaphore } from '../../../shared/concurrency/semaphore.ts';
 import { minuteMs } from '../../../shared/duration.ts';
 import { call, type Input, type Reply } from '../../lib/api.ts';
 import { narrowed, useEventQuery } from '../../lib/event-query.ts';
-import { useCall, useIsOld } from '../../lib/query.ts';
 import { instantsOf, type Span } from '../../lib/range.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Empty, Name } from '../../ui/parts.tsx';
@@ -18,7 +17,8 @@ import type { VerdictCounts } from '../../ui/verdict-counts.ts';
 import type { EventRow } from './columns.tsx';
 import { facetLabels, filterBy, type GroupField, groupFields } from './facet-names.ts';
 import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
-import { bucketsOfRows, facetsOfRows, facetValue } from './sample-events.ts';
+import { bucketsOfReply, bucketsOfRows, facetValue, firstBucket } from './sample-events.ts';
+import { useFacets } from './use-facets.ts';
 
 /** Values in the table. */
 const maxGroups = 20;
@@ -28,8 +28,10 @@ const points = 48;
 interface Group {
   readonly value: string;
   readonly calls: number;
-  /** In chronological order, without empty ones; undefined while they load. */
-  readonly buckets: readonly VerdictCounts[] | undefined;
+  /** Undefined while they load. */
+  readonly verdicts: ReturnType<typeof verdictsOf> | undefined;
+  /** Undefined while they load. */
+  readonly bars: ReturnType<typeof barsOf> | undefined;
 }
 
 export interface GroupedProps {
@@ -45,20 +47,11 @@ export interface GroupedProps {
 
 export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProps): JSX.Element {
   const name = groupFields[by];
-  const eventFacetsQuery = useCall(
-    'eventFacets',
-    { query: filter },
-    { enabled: enabled && rows === null, keep: true, moves: true },
-  );
-  const isOld = useIsOld(eventFacetsQuery, questionOf(filter, span));
+  const eventFacets = useFacets(filter, questionOf(filter, span), enabled, rows);
   const least = rows !== null && isMore ? '≥ ' : '';
   return (
     <div className="events-list">
-      <QueryResult
-        query={rows ? { ...eventFacetsQuery, data: facetsOfRows(rows), error: null } : eventFacetsQuery}
-        rows={10}
-        isOld={isOld && rows === null}
-      >
+      <QueryResult {...eventFacets} rows={10}>
         {({ total, facets }) => {
           const { top, rest } = facets[name];
           const named = top.reduce((sum, one) => sum + one.count, rest.count);
@@ -93,7 +86,7 @@ interface GroupsProps extends Pick<GroupedProps, 'by' | 'filter' | 'span' | 'row
 
 function Groups({ by, top, note, least, filter, span, rows }: GroupsProps): JSX.Element {
   const groups = useGroups({ by, top, filter, span, rows });
-  const columns = useColumns(by, groups, span, least);
+  const columns = useColumns(by, groups, least);
   return (
     <Table
       name={`calls-by-${by}`}
@@ -145,24 +138,19 @@ function useGroups({
     })),
   });
   return top.map(({ value, count: calls }, at): Group => {
-    if (rows !== null) {
-      const own = rows.filter((row) => facetValue(row, groupFields[by]) === value);
-      return { value, calls, buckets: bucketsOfRows(own, firstBucket(span), bucketMs) };
-    }
-    const buckets = requests[at]?.data?.map(({ bucket_start, ...counts }) => ({
-      at: Date.parse(bucket_start),
-      ...counts,
-    }));
-    return { value, calls, buckets };
+    const reply = requests[at]?.data;
+    const buckets = rows
+      ? bucketsOfRows(
+          rows.filter((row) => facetValue(row, groupFields[by]) === value),
+          firstBucket(span.from, bucketMs),
+          bucketMs,
+        )
+      : reply && bucketsOfReply(reply);
+    return { value, calls, verdicts: buckets && verdictsOf(buckets), bars: buckets && barsOf(buckets, span) };
   });
 }
 
-const firstBucket = (span: Span): number => {
-  const bucketMs = groupBucketMs(span);
-  return Math.floor(span.from / bucketMs) * bucketMs;
-};
-
-const callsOf = (buckets: readonly VerdictCounts[]) => {
+const verdictsOf = (buckets: readonly VerdictCounts[]) => {
   const sum = (of: (one: VerdictCounts) => number): number =>
     buckets.reduce((total, one) => total + of(one), 0);
   return {
@@ -175,7 +163,8 @@ const callsOf = (buckets: readonly VerdictCounts[]) => {
 
 /** The calls of each bucket of the range, and the denied ones. */
 function barsOf(buckets: readonly VerdictCounts[], span: Span) {
-  const [from, bucketMs] = [firstBucket(span), groupBucketMs(span)];
+  const bucketMs = groupBucketMs(span);
+  const from = firstBucket(span.from, bucketMs);
   const size = Math.min(points + 2, Math.max(1, Math.ceil((span.until - from) / bucketMs)));
   const totals = Array.from({ length: size }, () => 0);
   const denied = [...totals];
@@ -188,17 +177,9 @@ function barsOf(buckets: readonly VerdictCounts[], span: Span) {
   return { totals, denied };
 }
 
-function useColumns(
-  by: GroupField,
-  groups: readonly Group[],
-  span: Span,
-  least: string,
-): readonly Column<Group>[] {
+function useColumns(by: GroupField, groups: readonly Group[], least: string): readonly Column<Group>[] {
   const eventQuery = useEventQuery();
-  const max = useMemo(
-    () => Math.max(1, ...groups.flatMap(({ buckets }) => barsOf(buckets ?? [], span).totals)),
-    [groups, span],
-  );
+  const max = Math.max(1, ...groups.flatMap(({ bars }) => bars?.totals ?? []));
   return [
     {
       key: by,
@@ -233,19 +214,19 @@ function useColumns(
       key: 'denied',
       label: 'Denied',
       number: true,
-      sort: ({ buckets }) => callsOf(buckets ?? []).denied,
-      cell: ({ buckets }) => (buckets ? `${least}${count(callsOf(buckets).denied)}` : '…'),
+      sort: ({ verdicts }) => verdicts?.denied ?? 0,
+      cell: ({ verdicts }) => (verdicts ? `${least}${count(verdicts.denied)}` : '…'),
     },
     {
       key: 'verdicts',
       label: 'Verdicts',
-      cell: ({ buckets }) => buckets && sumOf(callsOf(buckets)) > 0 && <Ribbon calls={callsOf(buckets)} />,
+      cell: ({ verdicts }) => verdicts && sumOf(verdicts) > 0 && <Ribbon calls={verdicts} />,
     },
     {
       key: 'time',
       label: 'Over time',
       width: 1.4,
-      cell: ({ buckets }) => buckets && <Sparkline {...barsOf(buckets, span)} max={max} />,
+      cell: ({ bars }) => bars && <Sparkline {...bars} max={max} />,
     },
   ];
 }

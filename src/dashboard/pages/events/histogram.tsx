@@ -9,7 +9,7 @@ import { QueryResult } from '../../ui/query-result.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import type { EventRow } from './columns.tsx';
 import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
-import { bucketsOfRows } from './sample-events.ts';
+import { bucketsOfReply, bucketsOfRows, firstBucket } from './sample-events.ts';
 
 export function Histogram({
   filter,
@@ -25,7 +25,7 @@ export function Histogram({
 }): JSX.Element {
   const [, change] = useFilters();
   const bucketMs = bucketMsOf(span);
-  const from = Math.floor(span.from / bucketMs) * bucketMs;
+  const from = firstBucket(span.from, bucketMs);
   const until = Math.ceil(span.until / bucketMs) * bucketMs;
   const eventHistogramQuery = useCall(
     'eventHistogram',
@@ -53,11 +53,7 @@ export function Histogram({
         {(buckets) => (
           <VerdictChart
             {...chart}
-            buckets={
-              sampleRows
-                ? bucketsOfRows(sampleRows, from, bucketMs)
-                : buckets.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))
-            }
+            buckets={sampleRows ? bucketsOfRows(sampleRows, from, bucketMs) : bucketsOfReply(buckets)}
             onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
           />
         )}

@@ -17,6 +17,13 @@ export function visibleEvents(rows: readonly EventRow[]): {
   return reported.length > 0 ? { rows: reported, isSample: false } : { rows, isSample: rows.length > 0 };
 }
 
+/** The start of the bucket that a range begins in, in epoch milliseconds. */
+export const firstBucket = (from: number, bucketMs: number): number => Math.floor(from / bucketMs) * bucketMs;
+
+/** The buckets of the hub's answer. */
+export const bucketsOfReply = (reply: Reply<'eventHistogram'>): readonly VerdictCounts[] =>
+  reply.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }));
+
 /** The buckets of the chart, in the order of time. @param from the start of the first, in epoch milliseconds */
 export function bucketsOfRows(
   rows: readonly EventRow[],
