@@ -159,9 +159,14 @@ export interface Evenness {
   readonly longest: number;
 }
 
-/** Frames of the page for so long. */
-export async function frames(page: Page, ms: number): Promise<Evenness> {
+/**
+ * Frames of the page for so long.
+ * @param prepare statements of the page that run before the first frame
+ * @param move statements that run in each frame
+ */
+export async function frames(page: Page, ms: number, prepare = '', move = ''): Promise<Evenness> {
   const found = (await page.evaluate(`new Promise((done) => {
+    ${prepare}
     const gaps = []; let longest = 0; let last = performance.now(); const end = last + ${ms};
     const observer = new PerformanceObserver((list) => {
       for (const one of list.getEntries()) longest = Math.max(longest, one.duration);
@@ -170,6 +175,7 @@ export async function frames(page: Page, ms: number): Promise<Evenness> {
     const turn = (at) => {
       gaps.push(at - last);
       last = at;
+      ${move}
       if (at < end) requestAnimationFrame(turn);
       else { observer.disconnect(); done({ gaps: gaps.slice(1), longest }); }
     };

@@ -2,7 +2,7 @@
 // frames while a list scrolls. All by the page's own clock.
 import type { Locator, Page } from 'playwright-core';
 import type { Admin } from '../admin.ts';
-import type { Evenness } from './page.ts';
+import { type Evenness, frames } from './page.ts';
 
 /** A search or a page that takes longer has failed. Milliseconds. */
 const patienceMs = 30_000;
@@ -137,29 +137,15 @@ export async function scrolledFrames(page: Page, grid: string, ms: number): Prom
   const rows = page.getByRole('grid', { name: grid }).getByRole('row');
   await rows.nth(5).waitFor({ timeout: patienceMs });
   await page.waitForTimeout(2_000);
-  return (await page.evaluate(`new Promise((done) => {
-    let box = document.querySelector('[role=grid][aria-label=${JSON.stringify(grid)}]');
+  return frames(
+    page,
+    ms,
+    `let box = document.querySelector('[role=grid][aria-label=${JSON.stringify(grid)}]');
     while (box.parentElement && !(box.scrollHeight > box.clientHeight + 50 && /auto|scroll/.test(getComputedStyle(box).overflowY)))
       box = box.parentElement;
-    const gaps = []; let longest = 0; let by = 40; let last = performance.now(); const end = last + ${ms};
-    const observer = new PerformanceObserver((list) => {
-      for (const one of list.getEntries()) longest = Math.max(longest, one.duration);
-    });
-    observer.observe({ entryTypes: ['longtask'] });
-    const turn = (at) => {
-      gaps.push(at - last);
-      last = at;
-      const before = box.scrollTop;
+    let by = 40;`,
+    `const before = box.scrollTop;
       box.scrollTop += by;
-      if (box.scrollTop === before) by = -by;
-      if (at < end) requestAnimationFrame(turn);
-      else {
-        observer.disconnect();
-        gaps.shift();
-        gaps.sort((a, b) => a - b);
-        done({ p95: Math.round(gaps[Math.floor(gaps.length * 0.95)] * 10) / 10, longest: Math.round(longest) });
-      }
-    };
-    requestAnimationFrame(turn);
-  })`)) as Evenness;
+      if (box.scrollTop === before) by = -by;`,
+  );
 }
