@@ -104,13 +104,12 @@ export async function exec(options: ExecOptions): Promise<ExecResult> {
   const problem = mode === 'none' ? 'isolation is none' : await isolationProblem(bubblewrap);
   if (problem !== null && mode === 'required') throw new IsolationError(problem);
   const cwd = resolve(options.cwd ?? options.within[0] ?? '.');
-  const within = options.within.map((path) => resolve(path));
+  const within = absolute(options.within);
   if (!within.some((folder) => liesWithin(cwd, folder)))
     throw new TypeError(`option cwd must be a folder in within, but is ${cwd}`);
   if (problem !== null) return run(options.argv, options, cwd, 'none');
   const proxy = options.domains?.length ? await startProxy(options.domains) : null;
   try {
-    const absolute = (paths: readonly string[] = []) => paths.map((path) => resolve(path));
     const readOnly = [...absolute(options.readOnly), ...(proxy ? [proxy.folder, execPath] : [])];
     const reach = { within, notWithin: absolute(options.notWithin), readOnly, cwd };
     const words = [
@@ -124,6 +123,8 @@ export async function exec(options: ExecOptions): Promise<ExecResult> {
     await proxy?.close();
   }
 }
+
+const absolute = (paths: readonly string[] = []) => paths.map((path) => resolve(path));
 
 const relayWords = ({ socket }: DomainProxy): readonly string[] => [
   execPath,

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { compileGlob } from '../rules/evaluate/glob.ts';
+import { compileHostGlobs } from '../rules/evaluate/glob.ts';
 
 /** Connections at once, for each program. */
 const maxConnections = 256;
@@ -20,13 +20,10 @@ export interface DomainProxy {
   close(): Promise<void>;
 }
 
-/** Whether a name is among globs, as `allows.domains` of a sandbox compares it. */
-export function domainTest(domains: readonly string[]): (host: string) => boolean {
-  const globs = domains.map((domain) => compileGlob(domain.toLowerCase()));
-  return (host) => {
-    const name = host.toLowerCase().replace(/\.$/, '');
-    return globs.some((matches) => matches(name));
-  };
+/** A test of names by globs, as `allows.domains` of a sandbox compares them. */
+function domainTest(domains: readonly string[]): (host: string) => boolean {
+  const isAllowed = compileHostGlobs(domains);
+  return (host) => isAllowed(host.toLowerCase().replace(/\.$/, ''));
 }
 
 export async function startProxy(domains: readonly string[]): Promise<DomainProxy> {

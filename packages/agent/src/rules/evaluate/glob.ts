@@ -30,6 +30,12 @@ export function compileGlob(pattern: string): (text: string) => boolean {
   };
 }
 
+/** A test whether one of some globs, of any case, fits a host name in lower case. */
+export function compileHostGlobs(globs: readonly string[]): (host: string) => boolean {
+  const tests = globs.map((glob) => compileGlob(glob.toLowerCase()));
+  return (host) => tests.some((matches) => matches(host));
+}
+
 /**
  * A test for literals with any text between them. Each literal is taken where it comes first: that leaves the most
  * room for the others.
@@ -51,7 +57,7 @@ function literalsTest(literals: readonly string[]): (text: string) => boolean {
   };
 }
 
-/** Whether the whole text fits the glob. */
+/** True if the whole text fits the glob. */
 export const globMatch = (pattern: string, text: string): boolean => compileGlob(pattern)(text);
 
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0;

@@ -3,7 +3,7 @@
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
-import { compileGlob } from '../evaluate/glob.ts';
+import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
@@ -103,18 +103,17 @@ function hostsOf({ urls, texts }: Naming, pathsJudged: boolean, budget: Budget):
   ];
 }
 
-/** Whether a host is refused; null if the sandbox has no list of hosts. */
+/** True if a host is refused; null if the sandbox has no list of hosts. */
 function compileHosts(
   allowed: readonly string[] | null,
   denied: readonly string[],
 ): ((host: string, budget: Budget) => boolean) | null {
   if (!allowed && denied.length === 0) return null;
-  const compile = (globs: readonly string[]) => globs.map((glob) => compileGlob(glob.toLowerCase()));
-  const [inside, outside] = [compile(allowed ?? ['*']), compile(denied)];
+  const inside = allowed ?? ['*'];
+  const [isInside, isOutside] = [compileHostGlobs(inside), compileHostGlobs(denied)];
   return (host, budget) => {
-    spend(budget, (outside.length + inside.length) * (1 + (host.length >> 2)));
-    const isIn = (globs: typeof inside): boolean => globs.some((matches) => matches(host));
+    spend(budget, (denied.length + inside.length) * (1 + (host.length >> 2)));
     // The empty host stands for a text that is no canonical URL.
-    return host === '' || isIn(outside) || !isIn(inside);
+    return host === '' || isOutside(host) || !isInside(host);
   };
 }
