@@ -102,10 +102,10 @@ export function newestReport(
 ): ReportedVersion | null {
   const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
   const candidates = bundleName === null || own.length === 0 ? versions : own;
-  let reportOfStream: ReportedVersion | null = null;
+  let newestVersion: ReportedVersion | null = null;
   for (const version of candidates)
-    if (!reportOfStream || version.at >= reportOfStream.at) reportOfStream = version;
-  return reportOfStream;
+    if (!newestVersion || version.at >= newestVersion.at) newestVersion = version;
+  return newestVersion;
 }
 
 /**

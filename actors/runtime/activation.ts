@@ -73,7 +73,7 @@ const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || e
 
 const doneBare: Outcome<null> = { reply: null };
 
-/** Whether any effect is to leave: what only replies, as most messages do, waits for nothing more. */
+/** True if any effect is to leave: what only replies, as most messages do, waits for nothing more. */
 function leaves({ announcements, control, tells, jobs }: Effects): boolean {
   return Boolean(announcements?.length || control?.length || tells?.length || jobs?.length);
 }

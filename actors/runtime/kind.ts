@@ -14,7 +14,7 @@ export interface LiveActor {
 export interface ActorKind<M extends Messages, Ports> {
   readonly kind: string;
   knows(type: string): boolean;
-  /** Whether its askers wait longer than others. */
+  /** True if its askers wait longer than others. */
   isPatient(type: string): boolean;
   /** At once where the state is, else when it was read. @throws what building the state throws */
   wake(context: ActorContext<Ports>): Promise<LiveActor> | LiveActor;

@@ -53,7 +53,7 @@ const soonMs = 300;
 
 const shardName = (shard: number): string => `shard:${shard}`;
 
-/** Whether a node with shards is no longer a member, although it did not announce that it leaves. */
+/** True if a node with shards is no longer a member, although it did not announce that it leaves. */
 const hasLost = (before: readonly Member[], now: readonly Member[]): boolean =>
   before.some(
     ({ node, note }) =>

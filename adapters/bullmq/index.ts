@@ -33,7 +33,7 @@ async function lookUp(queue: Queue, id: string) {
   for (let turn = 0; ; turn++) {
     const job = await queue.getJob(id);
     const after = await queue.getJobState(id);
-    if (state === after || turn === 10) return { job, known: after };
+    if (state === after || turn === 10) return { job, bullState: after };
     state = after;
   }
 }
@@ -139,10 +139,10 @@ export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
     },
     find: (queue, id) =>
       ask(async () => {
-        const { job, known: isRegistered } = await lookUp(queueOf(queue), redisId(id));
-        if (!job || isRegistered === 'completed' || isRegistered === 'unknown') return null;
+        const { job, bullState } = await lookUp(queueOf(queue), redisId(id));
+        if (!job || bullState === 'completed' || bullState === 'unknown') return null;
         const state: JobState =
-          isRegistered === 'failed' ? 'dead' : isRegistered === 'active' ? 'running' : 'waiting';
+          bullState === 'failed' ? 'dead' : bullState === 'active' ? 'running' : 'waiting';
         const error = job.failedReason ?? null;
         return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
       }),

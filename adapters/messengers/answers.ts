@@ -31,7 +31,7 @@ export function retryAfterMs(header: string | undefined, now: number): number {
   return Number.isNaN(at) ? 0 : Math.max(0, at - now);
 }
 
-/** Whether a later attempt may end otherwise. */
+/** True if a later attempt may end otherwise. */
 export const mayRetryStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;

@@ -62,7 +62,7 @@ export function mongoAgents(
 
   return {
     async seen(tenantId, agentId, env, now, newId, on) {
-      const { row, made: isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
+      const { row, isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
       return { registration: row && record(row), made: isNew };
     },
     async get(tenantId, agentId) {

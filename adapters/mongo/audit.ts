@@ -147,14 +147,14 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     const [first] = notes;
     if (!first) return;
     const { tenantId } = first;
-    const batcher = {
+    const newAppender = {
       use: 0,
       add: createBatcher(
         (calls: readonly (readonly AuditNote[])[]) => appendNow(tenantId, calls),
         callsAtOnce,
       ),
     };
-    const appender = appenders.get(tenantId) ?? batcher;
+    const appender = appenders.get(tenantId) ?? newAppender;
     appenders.set(tenantId, appender);
     appender.use++;
     try {

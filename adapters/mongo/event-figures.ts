@@ -20,7 +20,7 @@ const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
 const observing = { $eq: ['$mode', 'observe'] };
 const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
-const isPending = { $in: ['$verdict', verdictsOf('pending')] };
+const pending = { $in: ['$verdict', verdictsOf('pending')] };
 const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
@@ -33,7 +33,7 @@ export const countedAsOf = (words: { readonly [C in CountedAs]: string }) => ({
   $cond: [
     enforcedDenial,
     words.denied,
-    { $cond: [observed, words.observed, { $cond: [isPending, words.pending, words.allowed] }] },
+    { $cond: [observed, words.observed, { $cond: [pending, words.pending, words.allowed] }] },
   ],
 });
 
@@ -96,9 +96,9 @@ export function mongoEventFigures(
             {
               $group: {
                 _id: start,
-                allowed: count(and(not(denied), not(wouldDeny), not(isPending))),
+                allowed: count(and(not(denied), not(wouldDeny), not(pending))),
                 denied: count(enforcedDenial),
-                pending: count(isPending),
+                pending: count(pending),
                 observed: count(observed),
               },
             },

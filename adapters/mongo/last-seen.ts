@@ -31,8 +31,8 @@ const maxBatch = 200;
 function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (item: T) => number): T[] {
   const byKey = new Map<string, T>();
   for (const item of items) {
-    const agent = byKey.get(keyOf(item));
-    if (agent === undefined || timeOf(item) >= timeOf(agent)) byKey.set(keyOf(item), item);
+    const latest = byKey.get(keyOf(item));
+    if (latest === undefined || timeOf(item) >= timeOf(latest)) byKey.set(keyOf(item), item);
   }
   return [...byKey.values()];
 }
@@ -75,7 +75,7 @@ const addedEnvs = (row: AgentRow, items: readonly Seen[]): Env[] =>
 interface SeenRow {
   /** Retired, or null, when the agent is not registered. */
   readonly row: AgentRow | null;
-  readonly made: boolean;
+  readonly isNew: boolean;
 }
 
 /** The newest says which API; whether it loads any document is what the last of the batch said that said so. */
@@ -165,7 +165,7 @@ export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Pro
       const row = rows.get(key) ?? null;
       // One that is missing was removed in between.
       if (row === null && item.newId !== null) return unavailable();
-      return { row, made: createdIds.has(key) && item.newId === newIds.get(key) };
+      return { row, isNew: createdIds.has(key) && item.newId === newIds.get(key) };
     });
   }, maxBatch);
 }

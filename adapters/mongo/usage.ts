@@ -187,7 +187,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
       sums.warnings += observed ? calls : 0;
       sums.last = Math.max(sums.last, last);
     };
-    const hasOutcome = { 'outcomes.0': { $exists: true } };
+    const withOutcome = { 'outcomes.0': { $exists: true } };
     const [alone, total] = await Promise.all([
       events
         .aggregate<{
@@ -196,7 +196,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
           readonly last: number;
         }>(
           [
-            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [hasOutcome] }] } },
+            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [withOutcome] }] } },
             {
               $group: {
                 _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
@@ -217,7 +217,7 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
     }
     // A call that several reports speak of counts once for each contract that they name.
     const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
-    for await (const row of events.find({ $and: [match, hasOutcome] }, { ...bounded, projection })) {
+    for await (const row of events.find({ $and: [match, withOutcome] }, { ...bounded, projection })) {
       const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
       const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
       const outcomes = row.outcomes.map(toOutcome);

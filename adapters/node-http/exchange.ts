@@ -20,7 +20,7 @@ export class Exchange implements Sink {
   #live: Session | null = null;
   #sending = false;
   #body: IncomingBody | null = null;
-  /** Whether its body comes too slowly. @param now monotonic milliseconds */
+  /** True if its body comes too slowly. @param now monotonic milliseconds */
   isSlow: (now: number) => boolean = () => false;
   /** Gives back what was counted as unsent. */
   #settle: (() => void) | null = null;

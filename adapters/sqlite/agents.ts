@@ -32,7 +32,7 @@ function walk({ order, descending }: AgentQuery): string {
 /** Registrations looked at in one go for a search. */
 const searchedAtOnce = 2_000;
 
-/** Whether a search for `needle` finds the id or the name; SQLite knows no other cases than those of ASCII. */
+/** True if a search for `needle` finds the id or the name; SQLite knows no other cases than those of ASCII. */
 const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
   needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 

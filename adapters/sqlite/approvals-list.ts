@@ -28,7 +28,7 @@ const walk = (columns: readonly string[]) => `SELECT ${['rowid', 'created_at', f
   ORDER BY created_at DESC, rowid DESC LIMIT ?9`;
 const [walkAll, walkSearched] = [walk([]), walk(searched)];
 
-/** Whether a search for `needle` finds one of the texts; SQLite knows no other cases than those of ASCII. */
+/** True if a search for `needle` finds one of the texts; SQLite knows no other cases than those of ASCII. */
 const mentions = (texts: readonly unknown[], needle: string | null): boolean =>
   needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 

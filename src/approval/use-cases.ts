@@ -33,9 +33,9 @@ export interface ApprovalPage {
   /** The items from the store. Approvals decided since are left out, but count in the offset. */
   readonly items: readonly Approval[];
   readonly more: boolean;
-  /** The places among the items of those that are shown. */
+  /** The places among the items of the visible ones. */
   readonly places: readonly number[];
-  readonly shown: readonly Approval[];
+  readonly visible: readonly Approval[];
 }
 
 export interface Approvals {
@@ -296,7 +296,7 @@ export function createApprovals({
       const current = await timeOutDue(tenantId, items, now);
       const { status } = filter;
       const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
-      return { items, more, places, shown: places.flatMap((place) => current[place] ?? []) };
+      return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
     },
 
     async count(principal, filter) {

@@ -110,3 +110,11 @@ export type Control =
   | { readonly kind: 'shards_moved'; readonly shards: readonly number[] }
   /** Not sent: this node may have missed control messages, and must not trust what it remembers. */
   | { readonly kind: 'missed' };
+
+/** Decision events for streams that carry other frames too. */
+export interface DecisionSource {
+  /** Whose events. */
+  readonly audience: Audience;
+  /** The frame that tells of an event. */
+  toFrame(frame: Frame): Frame;
+}

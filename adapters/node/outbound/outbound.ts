@@ -150,7 +150,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     // What may be private was not refused by its port before.
     if (resolved.some(({ address }) => kindOf(address) === 'public')) requirePort(target);
     const isPlain = target.url.protocol === 'http:';
-    if (isPlain && !target.named && !resolved.every(({ address }) => kindOf(address) === 'loopback')) {
+    if (isPlain && !target.isNamed && !resolved.every(({ address }) => kindOf(address) === 'loopback')) {
       throw new OutboundError('refused', 'The URL must begin with https://, except on this machine.');
     }
     return resolved;

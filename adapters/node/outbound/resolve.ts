@@ -34,7 +34,7 @@ export interface Lookups {
 
 /** None when the host has no address, or finding one failed. */
 function lookUp(
-  { host, named: isNamed }: OutboundTarget,
+  { host, isNamed }: OutboundTarget,
   { byName, bySystem }: Lookups,
 ): Promise<readonly string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
@@ -55,7 +55,7 @@ export async function addressesOf(
   if (answers.length === 0) throw new OutboundError('unresolved');
   const allowed = (address: string): boolean => {
     const kind = kindOf(address);
-    return target.named || kind === 'public' || (rules.allowPrivate && kind !== 'special');
+    return target.isNamed || kind === 'public' || (rules.allowPrivate && kind !== 'special');
   };
   if (!answers.every(allowed)) throw new OutboundError('refused', 'The host is not public.');
   return answers.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));

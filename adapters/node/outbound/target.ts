@@ -13,7 +13,7 @@ export interface OutboundTarget {
   readonly host: string;
   readonly port: number;
   /** Named by OUTBOUND_ALLOW. */
-  readonly named: boolean;
+  readonly isNamed: boolean;
 }
 
 export interface UrlTarget extends OutboundTarget {
@@ -25,7 +25,7 @@ const maxUrl = 2048;
 const refused = (message: string): OutboundError => new OutboundError('refused', message);
 
 /** @throws OutboundError('refused'); ports of other services than HTTP are for targets that the settings name */
-export function requirePort({ named: isNamed, port }: OutboundTarget): void {
+export function requirePort({ isNamed, port }: OutboundTarget): void {
   if (!isNamed && port !== 443 && port < 1024) throw refused('The port must be 443, or 1024 or above.');
 }
 
@@ -33,7 +33,7 @@ export function requirePort({ named: isNamed, port }: OutboundTarget): void {
 export function targetOf(host: string, port: number, rules: OutboundRules): OutboundTarget {
   const bare = host.toLowerCase();
   const written = `${isIP(bare) === 6 ? `[${bare}]` : bare}:${port}`;
-  return { host: bare, port, named: rules.allow.includes(written) };
+  return { host: bare, port, isNamed: rules.allow.includes(written) };
 }
 
 /**
@@ -50,7 +50,7 @@ export function urlTarget(text: string, rules: OutboundRules): UrlTarget {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const target = targetOf(host, port, rules);
-  if (!target.named && !rules.allowPrivate && url.protocol !== 'https:') {
+  if (!target.isNamed && !rules.allowPrivate && url.protocol !== 'https:') {
     throw refused('The URL must begin with https://.');
   }
   if (!rules.allowPrivate) requirePort(target);

@@ -54,7 +54,7 @@ export interface Telling {
   readonly by?: 'agent' | 'versions';
 }
 
-/** Whether the filter takes some of the events of a segment. */
+/** True if the filter takes some of the events of a segment. */
 const isPartial = ({ toolName, verdict, verdicts, mode, decisionName, query }: EventFilter): boolean =>
   [toolName, verdict, verdicts, mode, decisionName, query].some((value) => value !== undefined);
 

@@ -188,7 +188,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     return newestByName;
   }
 
-  /** Whether the newest event of the row was among those that go. */
+  /** True if the newest event of the row was among those that go. */
   function subtract({
     table,
     tenant,

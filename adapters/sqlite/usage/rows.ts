@@ -205,7 +205,7 @@ export interface Removed {
   readonly outcomes: readonly EventOutcome[];
 }
 
-/** Whether what a repeat said may change what is counted of contracts. */
+/** True if what a repeat said may change what is counted of contracts. */
 export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
   if (outcome.decision_name === null) return false;
   if (outcome.decision_name !== event.name) return true;

@@ -1,4 +1,4 @@
-// Whether an agent matches a query. Pure.
+// The test whether an agent matches a query. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
 import { anyOf, globs, isText } from '../../event/rules/query/values.ts';
 import { visibleText, wordTest } from '../../event/rules/query/words.ts';

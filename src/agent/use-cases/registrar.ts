@@ -53,7 +53,7 @@ interface Living {
   /** Registrations under way. */
   pending: number;
   /** Registered here since they were counted: other nodes may have registered as many. */
-  made: number;
+  created: number;
   readAt: number;
   reading: Promise<void> | null;
 }
@@ -63,11 +63,11 @@ type Place =
   | { readonly granted: true; readonly living: Living; readonly portion: Portion }
   | { readonly granted: false; readonly reason: string };
 
-function giveBack({ living, portion }: Extract<Place, { granted: true }>, isRegistered: boolean): void {
+function giveBack({ living, portion }: Extract<Place, { granted: true }>, isCreated: boolean): void {
   living.pending--;
-  if (isRegistered) {
+  if (isCreated) {
     living.count++;
-    living.made++;
+    living.created++;
   } else portion.left++;
 }
 
@@ -204,9 +204,9 @@ export class Registrar {
     return count + pending >= this.#parts.maxLive;
   }
 
-  #isFresh({ count, pending, made: createdCount, readAt }: Living, now: number): boolean {
+  #isFresh({ count, pending, created, readAt }: Living, now: number): boolean {
     // So each node lets in a hundredth of the cap too many at most, besides what is under way.
-    if (createdCount >= Math.max(1, this.#parts.maxLive / 100)) return false;
+    if (created >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);
   }
@@ -216,14 +216,14 @@ export class Registrar {
     const now = clock.now();
     const knownLiving = this.#living.get(tenantId, now);
     const readAt = Number.NEGATIVE_INFINITY;
-    const living = knownLiving ?? { count: 0, pending: 0, made: 0, readAt, reading: null };
+    const living = knownLiving ?? { count: 0, pending: 0, created: 0, readAt, reading: null };
     if (!knownLiving) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
     if (this.#isFresh(living, now)) return living;
     living.reading ??= agents
       .count(tenantId)
       .then((count) => {
         living.count = count;
-        living.made = 0;
+        living.created = 0;
         living.readAt = now;
       })
       .finally(() => {

@@ -6,7 +6,7 @@ import type { SentCopies, SentCopy } from '../../deployment/use-cases/sent-copie
 import type { Updates } from '../../deployment/use-cases/updates.ts';
 import type { Announcement } from '../../shared/announcement.ts';
 import type { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
-import type { Audience, Frame, FrameHeader } from '../../shared/frame.ts';
+import type { Audience, DecisionSource, FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
 import { pause } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -63,7 +63,7 @@ export interface Asked {
   /** The recorded fetches of the agent, if they show its running version. */
   readonly fetched?: (() => FetchedRuleset | null) | null;
   /** Decision events that come between the frames of its audience. */
-  readonly decisions?: { readonly audience: Audience; made(frame: Frame): Frame } | null;
+  readonly decisions?: DecisionSource | null;
 }
 
 /** A class, and names made when they are needed, because there may be tens of thousands. */

@@ -77,7 +77,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
       items,
       more,
       places,
-      shown: visibleApprovals,
+      visible: visibleApprovals,
     } = await hub.app.approvals.list(principalOf(caller), filter, page);
     const now = hub.clock.now();
     return new List(

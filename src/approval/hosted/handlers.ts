@@ -53,7 +53,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       approvals.list(principal, filter, { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) }),
       approvals.count(principal, filter),
     ]);
-    const { items } = pageOf(page.shown.map(render), query, page.more);
+    const { items } = pageOf(page.visible.map(render), query, page.more);
     // What was decided while it was read is not shown, and is passed all the same.
     const passed = page.places[items.length] ?? page.items.length;
     const last = page.items[passed - 1];

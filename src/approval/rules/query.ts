@@ -1,4 +1,4 @@
-// Whether an approval matches a query. Pure.
+// The test whether an approval matches a query. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
 import { anyOf, globs, isText, pathTest, someText } from '../../event/rules/query/values.ts';
 import { type TextTest, visibleText, wordTest } from '../../event/rules/query/words.ts';

@@ -57,7 +57,7 @@ export function createApprovalSearches({
       let last = after;
       for (;;) {
         const request = { limit: portion, offset: 0, ...(last ? { after: last } : {}) };
-        const { items: read, more, shown: visible } = await approvals.list(principal, narrowed, request);
+        const { items: read, more, visible } = await approvals.list(principal, narrowed, request);
         const currentById = new Map(visible.map((approval) => [approval.id, approval]));
         for (const [i, listed] of read.entries()) {
           last = listed;

@@ -1,4 +1,4 @@
-// Whether a document may be deployed, by what was found in it. Pure.
+// The test whether a document may be deployed, by what was found in it. Pure.
 
 import { HubError } from '../../shared/error.ts';
 import { type Finding, findingText, isError } from './finding.ts';

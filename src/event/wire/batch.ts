@@ -112,7 +112,7 @@ type Repair = (
 /** How an API takes events. */
 interface EventForm {
   readonly repair: Repair;
-  /** Whether an event's fields are those of its payload. */
+  /** True if an event's fields are those of its payload. */
   readonly isFlat: typeof isFlat;
 }
 
@@ -241,7 +241,7 @@ export function readParsedBatch(value: unknown, context: RepairContext, rounded?
 
 const maxDepth = 64;
 
-/** Whether a value is not parsed whole. */
+/** True if a value is not parsed whole. */
 const isLarge = ({ start, end, depth }: Span): boolean => depth > maxDepth || end - start > maxParsedEvent;
 
 /** Spans next to each other, a few at a time; one that is not parsed whole stands alone. */

@@ -2,7 +2,7 @@
 // bundles).
 import type { StreamTransport } from '../../agent/record.ts';
 import type { Announcement } from '../../shared/announcement.ts';
-import type { Audience, Frame, FrameHeader } from '../../shared/frame.ts';
+import type { Audience, DecisionSource, Frame, FrameHeader } from '../../shared/frame.ts';
 import type { Position } from '../../shared/position.ts';
 import type { Caller } from './call.ts';
 
@@ -31,14 +31,6 @@ export interface EventSource {
    * @param max frames that are looked through at most
    */
   history?(audience: Audience, place: number, max: number): History;
-}
-
-/** Decision events for streams that carry other frames too. */
-export interface DecisionSource {
-  /** Whose events. */
-  readonly audience: Audience;
-  /** The frame that tells of an event. */
-  made(frame: Frame): Frame;
 }
 
 /** What a stream missed, read piece by piece as its client takes it. */

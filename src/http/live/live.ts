@@ -257,7 +257,7 @@ export function createLive(options: LiveOptions): Live {
           });
         if (!feed.isFollowing) await feed.follow(sourceOf(feed.audience));
         if (admitted.decisions && options.events) {
-          const { audience, made: toFrame } = admitted.decisions;
+          const { audience, toFrame } = admitted.decisions;
           await feed.followAside(options.events, audience, toFrame);
         }
         // The first frames are sent with the head of the answer, in one system call. Replayed frames can be many, so

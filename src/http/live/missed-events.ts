@@ -108,13 +108,13 @@ class MissedEvents implements PendingEvents {
     const { decisions } = stream.admitted;
     const history = decisions && source.history?.(decisions.audience, this.place, maxMissed);
     if (!history) return;
-    let isTold = await this.#sendAll(history, decisions.made);
+    let isTold = await this.#sendAll(history, decisions.toFrame);
     do {
       this.#overflowed = false;
       this.#held = new Backlog();
       if (isTold && !stream.ended) {
         await history.again();
-        isTold = await this.#sendAll(history, decisions.made);
+        isTold = await this.#sendAll(history, decisions.toFrame);
       }
       await stream.room();
     } while (this.#overflowed && isTold && !stream.ended);

@@ -95,7 +95,7 @@ export function createSocketMessages({
     try {
       if (stream.caller.kind !== 'key' || stream.sender === null)
         throw new HubError('bad_request', 'This stream accepts no messages.');
-      const { given: fields, rounded } = read(stream, message);
+      const { fields, rounded } = read(stream, message);
       ref = refOf(fields);
       // A large message is parsed in one turn and dealt with in another.
       const { length } = message.bytes;
@@ -173,7 +173,7 @@ const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? calle
 function read(
   stream: Stream,
   { bytes, binary }: Message,
-): { readonly given: object; readonly rounded: unknown } {
+): { readonly fields: object; readonly rounded: unknown } {
   if (bytes.length > maxMessageBytes) {
     throw new HubError('payload_too_large', 'Message too large. Maximum allowed: 1MB.');
   }
@@ -185,7 +185,7 @@ function read(
   const members: object = typeof value === 'object' && value !== null ? value : {};
   // Events are judged one by one: an odd text in one of them must not refuse the others.
   if (!('type' in members && members.type === 'events')) measureJson(value);
-  return { given: members, rounded };
+  return { fields: members, rounded };
 }
 
 function refOf(message: object): Ref {

@@ -3,8 +3,7 @@
 import type { StoredEvent } from '../../event/record.ts';
 import { sessionOf } from '../../event/rules/decision.ts';
 import { decisionFrame } from '../../http/contract/hosted-frames.ts';
-import type { DecisionSource } from '../../http/contract/stream.ts';
-import { type Audience, eventsOf, type Frame } from '../../shared/frame.ts';
+import { type Audience, type DecisionSource, eventsOf, type Frame } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
 
 /** Written when somebody wants it. */
@@ -30,7 +29,7 @@ class DecisionFrame implements Frame {
 /** The decision events of a tenant, for streams that carry other frames too. */
 export const decisionsOf = (tenantId: string): DecisionSource => ({
   audience: eventsOf(tenantId),
-  made: (frame) => (frame.event ? new DecisionFrame(frame, frame.event) : frame),
+  toFrame: (frame) => (frame.event ? new DecisionFrame(frame, frame.event) : frame),
 });
 
 /** True for an event of another environment or session than a stream wants. @param sessionId null: any */

@@ -42,7 +42,7 @@ Changes after the back-up are lost: keys and users that were removed since are v
 Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: restore it with its own tools (docs/cluster.md).
 `;
 
-/** Whether the hub will find the master secret of this database. */
+/** True if the hub will find the master secret of this database. */
 type SecretState = 'included' | 'in_folder' | 'in_environment' | 'missing';
 
 const secretWords: { readonly [S in SecretState]: string } = {

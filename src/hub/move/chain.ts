@@ -1,4 +1,4 @@
-// Whether the links of audit chains in a store are unbroken, and are those that signed heads cover.
+// The test whether the links of audit chains in a store are unbroken, and are those that signed heads cover.
 import { hash } from 'node:crypto';
 import { linkText } from '../../audit/record.ts';
 import { HubError } from '../../shared/error.ts';

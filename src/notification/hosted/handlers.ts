@@ -125,7 +125,7 @@ const fields: { readonly [T in HostedType]: readonly string[] } = {
 
 /** What a person sees of a secret. */
 const masked = (secret: string): string => `****${secret.length > 8 ? secret.slice(-4) : ''}`;
-/** Whether it is that of some secret: the one that is stored now, or one that has been replaced. */
+/** True if it is that of some secret: the one that is stored now, or one that has been replaced. */
 const isMask = (value: unknown): boolean => typeof value === 'string' && /^\*{4}(.{4})?$/s.test(value);
 
 /** A configuration in this API's words, with its secrets in the clear. */

@@ -24,7 +24,7 @@ export function masked(secret: string): string {
   return secret.length <= 8 ? '•'.repeat(8) : `${secret.slice(0, 4)}••••${secret.slice(-4)}`;
 }
 
-/** Whether it is what a person sees of some secret: the one that is stored now, or one that has been replaced. */
+/** True if it is what a person sees of some secret: the one that is stored now, or one that has been replaced. */
 const isMask = (value: unknown): boolean => typeof value === 'string' && /^(.{4}•{4}.{4}|•{8})$/s.test(value);
 
 /** One line; it may be empty. */

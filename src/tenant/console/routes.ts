@@ -10,7 +10,7 @@ const maxDeclarations = 2_000;
 const declarations = z.record(line(255), z.record(line(255), z.enum(argumentKinds)));
 const { $schema: _, ...declarationsShape } = z.toJSONSchema(declarations, { io: 'input' });
 
-/** Whether a value of any shape holds no more than may be declared; stops counting there. */
+/** True if a value of any shape holds no more than may be declared; stops counting there. */
 function isWithinCount(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   let count = 0;

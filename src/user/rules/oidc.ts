@@ -20,7 +20,7 @@ export interface OidcSettings {
   readonly autoProvision: boolean;
   /** People sign in to the console through it; null: they do not. */
   readonly login: OidcLoginSettings | null;
-  /** Whether the roles of people follow the claims at each sign-in, or are given in the console. */
+  /** True if the roles of people follow the claims at each sign-in; false if the console gives them. */
   readonly rolesFrom: 'claims' | 'here';
 }
 

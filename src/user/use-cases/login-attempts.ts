@@ -24,7 +24,7 @@ interface Admitted {
   /** Null when nobody has this e-mail. */
   readonly user: User | null;
   /** From a browser or a network of this account: need not wait behind strangers. */
-  readonly known: boolean;
+  readonly isKnown: boolean;
   /** To be called when the password was right. */
   succeeded(): Promise<void>;
   /** To be called when the password was not looked at. */
@@ -63,7 +63,7 @@ export async function admitAttempt(
   };
   return {
     user,
-    known: own || familiar,
+    isKnown: own || familiar,
     untried: takeBack,
     async succeeded() {
       await takeBack();

@@ -189,7 +189,7 @@ export function createLogins(ports: Ports): Logins {
     async signIn({ email, password, network, device, userAgent }, counters) {
       requirePasswords(settings);
       const attempt = { email, network, device };
-      const { user, known: isKnown, succeeded, untried } = await admitAttempt(ports, attempt, counters);
+      const { user, isKnown, succeeded, untried } = await admitAttempt(ports, attempt, counters);
       // With an unknown e-mail the same work is done, so that the time does not tell.
       const right = await secrets
         .checkPassword(password, user?.passwordHash ?? null, isKnown)

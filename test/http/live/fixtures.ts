@@ -2,7 +2,7 @@
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
-import type { AdmittedStream, DecisionSource, EventSource } from '../../../src/http/contract/stream.ts';
+import type { AdmittedStream, EventSource } from '../../../src/http/contract/stream.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { oneApi } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';
@@ -11,7 +11,13 @@ import { type Codec, type Session, type Sink, subprotocols } from '../../../src/
 import type { LiveCaller } from '../../../src/http/live/stream.ts';
 import type { Announcement } from '../../../src/shared/announcement.ts';
 import { memberRoles } from '../../../src/shared/env-roles.ts';
-import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/shared/frame.ts';
+import {
+  agentsOf,
+  type DecisionSource,
+  dashboardsOf,
+  type Frame,
+  type FrameHeader,
+} from '../../../src/shared/frame.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { aDeployment } from '../../conformance/fixtures.ts';

@@ -2,8 +2,8 @@
 // else meanwhile.
 import { expect, it } from 'vitest';
 import type { StoredEvent } from '../../../src/event/record.ts';
-import type { DecisionSource, EventSource, History } from '../../../src/http/contract/stream.ts';
-import { eventsOf, type Frame } from '../../../src/shared/frame.ts';
+import type { EventSource, History } from '../../../src/http/contract/stream.ts';
+import { type DecisionSource, eventsOf, type Frame } from '../../../src/shared/frame.ts';
 import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, hub } from './fixtures.ts';
@@ -46,7 +46,12 @@ function source() {
   };
   const decisions: DecisionSource = {
     audience,
-    made: (frame) => ({ ...frame, type: 'decision', audience: agents, agent: frame.event?.agent_id ?? '' }),
+    toFrame: (frame) => ({
+      ...frame,
+      type: 'decision',
+      audience: agents,
+      agent: frame.event?.agent_id ?? '',
+    }),
   };
   return {
     events,

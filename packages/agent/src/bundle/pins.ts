@@ -22,7 +22,7 @@ export interface Pin {
   readonly sequence: number | null;
   /** Hex SHA-256 of that document's bytes. */
   readonly revisionHash: string;
-  /** Whether that document was attested: then every later one has to be. */
+  /** True if that document was attested: then every later one has to be. */
   readonly attested: boolean;
 }
 

@@ -30,7 +30,7 @@ export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<Arr
   return whole;
 }
 
-/** Whether a mapping has no other members than these. */
+/** True if a mapping has no other members than these. */
 export const hasOnly = (value: object, members: readonly string[]): boolean =>
   Object.keys(value).every((name) => members.includes(name));
 

@@ -98,7 +98,7 @@ const itemsOf = (list: readonly unknown[]): Member[] =>
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
 function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
-  /** Whether a flag says that the item behind it is a secret, or a member of an object, or another member of it. */
+  /** True if a flag says that the item behind it is a secret, or a member of an object, or another member of it. */
   const isSecretItem = ([word, item]: Member): boolean =>
     detect && word !== '' && (word === '-p' || names.isSecretName(word.replace(/^-{1,2}/, ''), item));
   const secretFieldsOf = (members: readonly Member[]): RegExp | null => {

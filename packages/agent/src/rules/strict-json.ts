@@ -184,7 +184,7 @@ class StrictReader {
     return this.#number();
   }
 
-  /** Whether the bracket that ends a list or an object stands here. */
+  /** True if the bracket that ends a list or an object stands here. */
   #isEnd(bracket: string): boolean {
     this.#skipBlanks();
     if (this.#text[this.#at] !== bracket) return false;

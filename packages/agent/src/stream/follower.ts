@@ -53,17 +53,17 @@ export class StreamFollower {
   async #run(): Promise<void> {
     let base = minWait;
     while (!this.#closed.signal.aborted) {
-      const { lasted, asked: wasAsked } = await this.#connectOnce();
+      const { lasted, retryMs } = await this.#connectOnce();
       if (this.#closed.signal.aborted) return;
       if (lasted >= longEnough) base = minWait;
       // Jitter only adds: a thousand agents that lost one hub come back spread over twice the wait.
-      const wait = Math.min(maxWait, Math.max(base + base * this.#options.clock.random(), wasAsked));
+      const wait = Math.min(maxWait, Math.max(base + base * this.#options.clock.random(), retryMs));
       base = Math.min(maxWait / 2, base * 2);
       await this.#pause(wait);
     }
   }
 
-  async #connectOnce(): Promise<{ lasted: number; asked: number }> {
+  async #connectOnce(): Promise<{ lasted: number; retryMs: number }> {
     const { clock, idleTimeout = 120_000 } = this.#options;
     const dead = new AbortController();
     let openedAt: number | null = null;
@@ -101,7 +101,7 @@ export class StreamFollower {
     }
     this.#connected = false;
     (timer as Timer | null)?.cancel();
-    return { lasted: openedAt === null ? 0 : clock.monotonic() - openedAt, asked: retryMs };
+    return { lasted: openedAt === null ? 0 : clock.monotonic() - openedAt, retryMs };
   }
 
   #take(frame: ReceivedFrame): void {

@@ -27,20 +27,20 @@ interface HookPayload {
   readonly session: string | null;
   /** Folders of the project; default: the payload names none. */
   readonly roots?: readonly string[];
-  /** Whether the assistant asks its user at this event; default: as the format says. */
+  /** True if the assistant asks its user at this event; default: as the format says. */
   readonly asks?: boolean;
   /** The assistant needs to be told that the call is allowed. */
   readonly needsAnswer?: boolean;
   /** Where the event itself says what the tool is; default: the format's table says it. */
-  readonly known?: KnownTool;
+  readonly knownTool?: KnownTool;
 }
 
 /** The call as it is judged. */
-export interface HookInput extends Omit<HookPayload, 'known'> {
+export interface HookInput extends Omit<HookPayload, 'knownTool'> {
   /** The common name of what the tool does, else the assistant's own name of it. */
   readonly tool: string;
   /** Null: the tool is not known. */
-  readonly known: KnownTool | null;
+  readonly knownTool: KnownTool | null;
 }
 
 export interface Verdict {
@@ -60,7 +60,7 @@ export interface HookOutput {
 
 export interface HookFormat {
   readonly table: ToolTable;
-  /** Whether the assistant asks its user when a hook says so. */
+  /** True if the assistant asks its user when a hook says so. */
   readonly asks: boolean;
   /** The variable of the environment by which the assistant names the project; null: it sets none. */
   readonly projectVariable: string | null;
@@ -185,7 +185,7 @@ const cursor: HookFormat = {
       case 'beforeMCPExecution': {
         const tool = nameOf(input.tool_name);
         const ofServer = mcpTool(tool, [`MCP:${tool}`]);
-        return { tool, args: argsOf(input.tool_input), ...place, known: ofServer };
+        return { tool, args: argsOf(input.tool_input), ...place, knownTool: ofServer };
       }
       case 'preToolUse': {
         // It takes `ask` and does not ask.
@@ -262,7 +262,7 @@ const windsurf: HookFormat = {
         const tool = nameOf(info.mcp_tool_name);
         const args = argsOf(info.mcp_tool_arguments);
         const name = server === null ? tool : `mcp__${server}__${tool}`;
-        return { tool: name, args, ...place, known: mcpTool(name) };
+        return { tool: name, args, ...place, knownTool: mcpTool(name) };
       }
       default:
         // A tool of a version to come: unknown.
@@ -314,7 +314,7 @@ export function readInput(format: HookFormat, text: string): HookInput | null {
   if (!isObject(read)) throw new Error('the input is not an object');
   const payload = format.read(read);
   if (!payload) return null;
-  const declared = payload.known ?? toolIn(format.table, payload.tool);
+  const declared = payload.knownTool ?? toolIn(format.table, payload.tool);
   const args = declared?.adapt ? declared.adapt(payload.args) : payload.args;
-  return { ...payload, tool: declared?.name ?? payload.tool, args, known: declared };
+  return { ...payload, tool: declared?.name ?? payload.tool, args, knownTool: declared };
 }

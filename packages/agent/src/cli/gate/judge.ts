@@ -28,19 +28,19 @@ export interface Judging {
   readonly contracts: KeptContracts;
   /** Absolute folders of the project: relative boundaries of sandboxes start there. */
   readonly projects: readonly [string, ...string[]];
-  /** Whether the assistant asks its own user when it is told to. */
+  /** True if the assistant asks its own user when it is told to. */
   readonly asks: boolean;
   /** What happens to a call of a tool that is not known. */
   readonly unknown: 'judge' | 'deny';
   /** Approvals of the hub, when there is one. */
   readonly hubApprovals: () => Promise<ApprovalBackend | null>;
-  /** Whether people are told of tools that are not known. */
+  /** True if people are told of tools that are not known. */
   readonly warnsOfUnknown: boolean;
   /** For people. */
   readonly log: (text: string) => void;
 }
 
-/** Whether every contract that asks leaves it to the person in front of the assistant. */
+/** True if every contract that asks leaves it to the person in front of the assistant. */
 const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
   contracts.length > 0 && contracts.every(({ metadata }) => metadata?.elicit === true);
 
@@ -56,7 +56,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   const [project] = judging.projects;
   // The assistant's folder moves with what the model runs: it says where words start, never where a sandbox is.
   const cwd = resolve(project, input.cwd ?? '');
-  const { tool, known: knownTool } = input;
+  const { tool, knownTool } = input;
   const options = engineOptions({
     toolArguments: declarationsOf(input, toolArguments),
     commandProfiles,
@@ -122,18 +122,14 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
 }
 
 /** What arguments hold: as the table of the assistant says, and over that as the caller does. */
-function declarationsOf({ tool, known: knownTool }: HookInput, declared: ToolArguments = {}): ToolArguments {
+function declarationsOf({ tool, knownTool }: HookInput, declared: ToolArguments = {}): ToolArguments {
   const names = [...(knownTool?.also ?? []), tool];
   const own = names.map((name) => (Object.hasOwn(declared, name) ? declared[name] : undefined));
   return { ...declared, [tool]: Object.assign({}, knownTool?.args, ...own) };
 }
 
 /** What is refused before any contract is asked. */
-function hooksOf(
-  { tool, args, known: knownTool }: HookInput,
-  policy: Policy,
-  judging: Judging,
-): BeforeHook[] {
+function hooksOf({ tool, args, knownTool }: HookInput, policy: Policy, judging: Judging): BeforeHook[] {
   const { toolArguments = {} } = judging.plan.guard;
   if (knownTool === null && !Object.keys(toolArguments).some((pattern) => globMatch(pattern, tool))) {
     const advice = 'Declare its arguments with --tools';

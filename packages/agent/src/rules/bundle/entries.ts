@@ -29,6 +29,6 @@ export function effectOf({ type, value }: Entry, words: Vocabulary): 'deny' | 'a
 /** The order in which the types are looked at. */
 export const rankOf = ({ type }: Entry): number => (type === 'pre' ? 0 : type === 'sandbox' ? 1 : 2);
 
-/** Whether some tool may be meant by both. Of two globs only a plain overlap is seen. */
+/** True if some tool may be meant by both. Of two globs only a plain overlap is seen. */
 export const overlap = (some: readonly string[], others: readonly string[]): boolean =>
   some.some((a) => others.some((b) => a === b || compileGlob(a)(b) || compileGlob(b)(a)));

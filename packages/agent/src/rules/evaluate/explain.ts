@@ -76,7 +76,7 @@ interface Boundary {
   readonly operator: string;
   readonly expected: readonly string[];
   readonly alone: Partial<SandboxRule>;
-  readonly named: (naming: Naming) => readonly string[];
+  readonly actualOf: (naming: Naming) => readonly string[];
 }
 
 const open = { within: null, notWithin: [], commands: null, domains: null, notDomains: [] };
@@ -88,14 +88,19 @@ const addressesOf = (naming: Naming): readonly string[] => [...naming.urls, ...l
 
 function boundariesOf({ within, notWithin, commands, domains, notDomains }: SandboxRule): Boundary[] {
   const boundaries: (Boundary | null)[] = [
-    within && { operator: 'within', expected: within, alone: { within }, named: placesOf },
+    within && { operator: 'within', expected: within, alone: { within }, actualOf: placesOf },
     notWithin.length > 0
-      ? { operator: 'not_within', expected: notWithin, alone: { within: ['/'], notWithin }, named: placesOf }
+      ? {
+          operator: 'not_within',
+          expected: notWithin,
+          alone: { within: ['/'], notWithin },
+          actualOf: placesOf,
+        }
       : null,
-    commands && { operator: 'allows.commands', expected: commands, alone: { commands }, named: linesOf },
-    domains && { operator: 'allows.domains', expected: domains, alone: { domains }, named: addressesOf },
+    commands && { operator: 'allows.commands', expected: commands, alone: { commands }, actualOf: linesOf },
+    domains && { operator: 'allows.domains', expected: domains, alone: { domains }, actualOf: addressesOf },
     notDomains.length > 0
-      ? { operator: 'not_allows.domains', expected: notDomains, alone: { notDomains }, named: addressesOf }
+      ? { operator: 'not_allows.domains', expected: notDomains, alone: { notDomains }, actualOf: addressesOf }
       : null,
   ];
   return boundaries.flatMap((boundary) => boundary ?? []);
@@ -119,7 +124,7 @@ function sandboxExplainer(options: EngineOptions) {
   };
   return (rule: SandboxRule, view: View): readonly EvaluatedCondition[] => {
     const naming = new Naming(view.call, declarations(view.call.tool), newBudget());
-    return partsOf(rule).map(({ operator, expected, leaves, named: actualOf }) => {
+    return partsOf(rule).map(({ operator, expected, leaves, actualOf }) => {
       let result: TraceOutcome = 'fault';
       try {
         const outcome = leaves({ ...view, budget: newBudget() });

@@ -116,11 +116,11 @@ export const perToolRefusal = (limit: Limit, tool: string): LimitRefusal =>
 export const perToolLimit = (limits: SessionLimits, tool: string): number | undefined =>
   smallestMatch(perToolLimits(limits), tool);
 
-/** Whether a session rule alone (a shadow copy) would refuse. */
+/** True if a session rule alone (a shadow copy) would refuse. */
 export function exceeds(limits: SessionLimits, tool: string, counters: Counters): boolean {
   return endsSession(limits, counters) || counters.toolExecutions >= (perToolLimit(limits, tool) ?? Infinity);
 }
 
-/** Whether the limits for all calls of a session are reached. */
+/** True if the limits for all calls of a session are reached. */
 export const endsSession = (limits: SessionLimits, { executions, attempts }: Counters): boolean =>
   executions >= (limits.maxToolCalls ?? Infinity) || attempts >= (limits.maxAttempts ?? Infinity);

@@ -7,7 +7,7 @@ const maxMessageLength = 500;
 
 export interface MessageOptions {
   readonly selectors?: Readonly<Record<string, CustomSelector>>;
-  /** Whether a value must not be shown. */
+  /** True if a value must not be shown. */
   readonly looksSecret: (value: string) => boolean;
 }
 

@@ -36,7 +36,7 @@ export function sideEffectOf(call: ToolCall, tools: ReadonlyMap<string, ToolTrai
 }
 
 /**
- * Whether a result must be shown although a post contract would hide it: the bundle says that the tool changes
+ * True if a result must be shown although a post contract would hide it: the bundle says that the tool changes
  * something, so the agent must learn what it did. A tool that nobody declared is not known to change anything.
  */
 export const mustBeSeen = (call: ToolCall, tools: ReadonlyMap<string, ToolTraits>): boolean => {

@@ -9,7 +9,7 @@ import { op, type Program, places } from './program.ts';
 const { set: setOp, split: splitOp, place: placeOp, match: matchOp } = op;
 const placeNames = [...places];
 
-/** Whether the place (index into `places`) lies between two sides. */
+/** True if the place (index into `places`) lies between two sides. */
 export function holds(place: number, before: number, after: number): boolean {
   switch (placeNames[place]) {
     case 'start':

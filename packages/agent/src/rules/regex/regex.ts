@@ -59,7 +59,7 @@ export class Regex {
   }
 
   /**
-   * Whether the text holds a match anywhere.
+   * True if the text holds a match anywhere.
    * @throws BudgetSpent at the same character for the same text and budget, whatever was tested before
    */
   test(text: string, budget: Budget = newBudget()): boolean {

@@ -1,4 +1,4 @@
-// Whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
+// The test whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
@@ -40,7 +40,7 @@ export class Boundaries {
     return this.#files?.canonical(path, cwd) ?? lexicalPath(path, cwd);
   }
 
-  /** Whether a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
+  /** True if a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
   leaves(text: string, cwd: string): boolean {
     return [...readingsOf(text)].some((reading) => {
       const bare = reading.trim();
@@ -55,7 +55,7 @@ export class Boundaries {
   }
 
   /**
-   * Whether a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
+   * True if a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
    * when it is a name of something, leads through a link, or lies by its text in a folder that is excluded.
    */
   wordLeaves(word: string, cwd: string, tilde: boolean): boolean {
@@ -67,7 +67,7 @@ export class Boundaries {
     });
   }
 
-  /** Whether a path is in none of the folders, or in an excluded one. */
+  /** True if a path is in none of the folders, or in an excluded one. */
   #pathLeaves(path: string, cwd: string): boolean {
     if (this.#isOut(this.canonical(path, cwd))) return true;
     if (this.#files === null || !climbs(path) || /^[~$]/.test(path)) return false;
@@ -105,7 +105,7 @@ export class Boundaries {
   }
 
   /**
-   * Whether a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
+   * True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
    * matches. These are the names of excluded folders, and of files.
    */
   globLeaves(glob: string, cwd: string): boolean {

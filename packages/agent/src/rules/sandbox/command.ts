@@ -15,7 +15,7 @@ export interface CommandRules {
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** Whether a host is refused; null: hosts are not judged. */
+  /** True if a host is refused; null: hosts are not judged. */
   readonly refusesHost: ((host: string) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];

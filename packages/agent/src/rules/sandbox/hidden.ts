@@ -16,7 +16,7 @@ import type { CommandProfile } from './profiles/profile.ts';
 import type { ReadWord } from './reader.ts';
 
 /**
- * Whether a word may hold a command that the profile does not name.
+ * True if a word may hold a command that the profile does not name.
  * @param words the program first, then also those of a command that it runs and that have no role
  */
 export function hidesCommand(
@@ -50,5 +50,5 @@ export function hidesCommand(
   );
 }
 
-/** Whether a shell reads a word as the same word, again and again. */
+/** True if a shell reads a word as the same word, again and again. */
 export const isPlain = (word: string): boolean => plain.test(word);

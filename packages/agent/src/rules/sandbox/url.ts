@@ -11,7 +11,7 @@ export const workOfHosts = (text: string): number => text.length + workOfHost * 
 /** A scheme with slashes, or one of those that browsers take with any number of slashes of either kind, or none. */
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
 
-/** Whether a text is, as a whole, a URL with a host. */
+/** True if a text is, as a whole, a URL with a host. */
 export const looksLikeUrl = (text: string): boolean =>
   /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/])/i.test(text);
 
