@@ -1,7 +1,7 @@
 // How many large batches of events are taken at once. Each is read in many turns of the event loop: without a bound all
 // of a burst would be answered together, after the time that all of them take.
 
-import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { createSemaphores, type RefusingOptions } from '../shared/concurrency/semaphore.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Caller } from './contract/call.ts';
@@ -18,7 +18,7 @@ const maxWaitMs = 10_000;
 export type LargeBatches = <T>(caller: Caller, bytes: number, take: () => Promise<T>) => Promise<T>;
 
 export function createLargeBatches(clock: Clock): LargeBatches {
-  const shared: Pick<SemaphoreOptions, 'maxWaiting' | 'maxWait' | 'refusal'> = {
+  const shared: Pick<RefusingOptions, 'maxWaiting' | 'maxWait' | 'refusal'> = {
     // More than fit into the memory for bodies.
     maxWaiting: 4_000,
     maxWait: { ms: maxWaitMs, clock },

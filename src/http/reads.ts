@@ -1,7 +1,7 @@
 // How many answers are made from what is stored at once. Each holds up to 4 MiB several times over while it is made,
 // and a burst of them would come back from the store in one turn of the event loop.
 
-import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { createSemaphores, type RefusingOptions } from '../shared/concurrency/semaphore.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Caller } from './contract/call.ts';
@@ -15,7 +15,7 @@ const maxWaitMs = 10_000;
 export type Reads = <T>(caller: Caller, make: () => Promise<T>) => Promise<T>;
 
 export function createReads(clock: Clock): Reads {
-  const shared: Pick<SemaphoreOptions, 'maxWait' | 'refusal'> = {
+  const shared: Pick<RefusingOptions, 'maxWait' | 'refusal'> = {
     maxWait: { ms: maxWaitMs, clock },
     refusal: () =>
       new HubError('overloaded', 'Too many reads run at once. Try again shortly.', { retryAfter: 1 }),

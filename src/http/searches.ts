@@ -2,7 +2,7 @@
 // meanwhile. Keeps promise P42.
 
 import { callerNames } from '../admission/caller-name.ts';
-import { createSemaphores, type SemaphoreOptions } from '../shared/concurrency/semaphore.ts';
+import { createSemaphores, type RefusingOptions } from '../shared/concurrency/semaphore.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Caller } from './contract/call.ts';
@@ -16,7 +16,7 @@ const maxWaitMs = 2000;
 export type Searches = <T>(caller: Caller, search: () => Promise<T>) => Promise<T>;
 
 export function createSearches(clock: Clock): Searches {
-  const shared: Pick<SemaphoreOptions, 'maxWait' | 'refusal'> = {
+  const shared: Pick<RefusingOptions, 'maxWait' | 'refusal'> = {
     maxWait: { ms: maxWaitMs, clock },
     refusal: () =>
       new HubError('rate_limited', 'Too many searches run at once. Wait for one to end, then repeat.', {
