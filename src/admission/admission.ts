@@ -92,6 +92,16 @@ export class Admission {
     return holding(permit instanceof Promise ? await permit : permit, task);
   }
 
+  /** The same for the caller of a request; one without a tenant is not counted. */
+  runFor<T>(
+    caller: LimitedCaller & { readonly tenantId?: string },
+    name: PlaceClass,
+    task: () => Promise<T>,
+  ): Promise<T> {
+    const { tenantId } = caller;
+    return tenantId === undefined ? task() : this.run({ tenantId, caller }, name, task);
+  }
+
   /** A permit of the class's first bound, without a wait. @throws HubError the refusal of the class, at once */
   take(subject: AdmissionSubject, name: PlaceClass): Permit {
     const [bound] = this.#boundsOf(name);

@@ -29,7 +29,7 @@ export const requestClasses = {
   },
   /**
    * A search may read much of what a tenant has stored. Agents choose their ids: the bound of the tenant limits what
-   * they take from other tenants.
+   * they take from other tenants. Keeps promise P42.
    */
   searches: {
     title:

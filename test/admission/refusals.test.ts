@@ -5,6 +5,7 @@ import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createPasswords } from '../../adapters/node/passwords.ts';
 import { gatherCalls } from '../../adapters/sqlite/threads/gather.ts';
+import { Admission, type AdmissionSubject, refusalOf } from '../../src/admission/admission.ts';
 import { createAssistant } from '../../src/assistant/use-cases/conversation.ts';
 import { createExplanations } from '../../src/evaluation/use-cases/explanations.ts';
 import { createReplays } from '../../src/evaluation/use-cases/replays.ts';
@@ -12,15 +13,10 @@ import { createEventExports } from '../../src/event/use-cases/exports.ts';
 import { createEventScans } from '../../src/event/use-cases/scans.ts';
 import { createExports } from '../../src/export/use-cases.ts';
 import { checkAnswer, checkRoom, createBudgets } from '../../src/http/budgets.ts';
-import type { Caller } from '../../src/http/contract/call.ts';
 import { IncomingBody } from '../../src/http/incoming-body.ts';
-import { createLargeBatches } from '../../src/http/large-batches.ts';
 import { Reopenings } from '../../src/http/live/reopenings.ts';
 import { createSocketMessages } from '../../src/http/live/socket-messages.ts';
-import { createOpenings, tooManyOpenings } from '../../src/http/openings.ts';
 import { problemOf } from '../../src/http/problem.ts';
-import { createReads } from '../../src/http/reads.ts';
-import { createSearches } from '../../src/http/searches.ts';
 import { createEvidence } from '../../src/run/use-cases/evidence.ts';
 import type { Principal } from '../../src/shared/principal.ts';
 import { createAccounts } from '../../src/tenant/use-cases/accounts.ts';
@@ -45,8 +41,11 @@ const principal: Principal = {
   agentId: null,
   agentPattern: null,
 };
-const user = { kind: 'user', userId: 'u', tenantId: 't1' } as Caller;
-const agent = { kind: 'key', keyId: 'k', agentId: 'a', network: 'n', tenantId: 't1' } as Caller;
+const user = { tenantId: 't1', caller: { kind: 'user', userId: 'u' } } as const;
+const agent = {
+  tenantId: 't1',
+  caller: { kind: 'key', keyId: 'k', agentId: 'a', network: 'n' },
+} as const;
 const never = () => new Promise<never>(() => {});
 
 let clock: ManualClock;
@@ -84,6 +83,11 @@ const threads = () => ({
 const idle = <T extends { close(): Promise<void> }>(pool: T) =>
   Object.assign(pool, { [Symbol.asyncDispose]: () => pool.close() });
 
+const searches = () => {
+  const admission = new Admission(clock);
+  return (subject: AdmissionSubject, search: () => Promise<unknown>) =>
+    admission.run(subject, 'searches', search);
+};
 const evidence = () => createEvidence({ store: endless, secrets: endless, clock, runs: endless });
 const replayRequest = { env: null, agentId: null, sessionId: null, until: null, since: null } as never;
 const budgetsWith = (held: readonly (readonly [string, number])[]) => {
@@ -96,38 +100,47 @@ const bodyOf = (budgets: ReturnType<typeof createBudgets>) =>
 
 /** Makes the class refuse. @throws the refusal */
 const refusals: { readonly [name: string]: () => Promise<unknown> } = {
-  'a stream request that waited for 30 s': () => Promise.reject(tooManyOpenings()),
+  'a stream request that waited for 30 s': () => {
+    const admission = new Admission(clock);
+    const enter = () =>
+      new Promise((resolve, reject) => {
+        admission.enter({ credential: 'c' }, 'streamRequests', { open: true }, (permit) =>
+          permit ? resolve(permit) : reject(refusalOf('streamRequests')),
+        );
+      });
+    return late(512, 30_000, enter);
+  },
   'a stream opening that waited for 30 s': () => {
-    const open = createOpenings(clock);
-    return late(512, 30_000, () => open(user, never));
+    const admission = new Admission(clock);
+    return late(512, 30_000, () => admission.run(user, 'streamOpenings', never));
   },
   'a search of a user': () => {
-    const search = createSearches(clock);
+    const search = searches();
     return last(21, () => search(user, never));
   },
   'a search of an agent': () => {
-    const search = createSearches(clock);
+    const search = searches();
     return last(7, () => search(agent, never));
   },
   'a search of a tenant': () => {
-    const search = createSearches(clock);
-    return last(81, (n) => search({ ...user, userId: `u${n}` } as Caller, never));
+    const search = searches();
+    return last(81, (n) => search({ ...user, caller: { kind: 'user', userId: `u${n}` } }, never));
   },
   'a search that waited for 2 s': () => {
-    const search = createSearches(clock);
+    const search = searches();
     return late(4, 2_000, () => search(user, never));
   },
   'an answer that waited for 10 s': () => {
-    const read = createReads(clock);
-    return late(16, 10_000, () => read(user, never));
+    const admission = new Admission(clock);
+    return late(16, 10_000, () => admission.run(user, 'reads', never));
   },
   'an answer beside 4,000 that wait': () => {
-    const read = createReads(clock);
-    return last(4_017, () => read(user, never));
+    const admission = new Admission(clock);
+    return last(4_017, () => admission.run(user, 'reads', never));
   },
   'a large batch that waited for 10 s': () => {
-    const take = createLargeBatches(clock);
-    return late(4, 10_000, () => take(agent, 256 * 1024 + 1, never));
+    const admission = new Admission(clock);
+    return late(4, 10_000, () => admission.run(agent, 'largeBatches', never));
   },
   'a request of a caller with unread answers': async () =>
     checkRoom(budgetsWith([['c', 32 * mib - 64 * 1024 + 1]]), () => 'c'),
@@ -165,10 +178,10 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       log: endless,
     });
     for (let socket = 0; socket < 9; socket++) {
-      const stream = { caller: agent, incoming: null, end: () => {} } as never;
+      const stream = { caller: agent.caller, incoming: null, end: () => {} } as never;
       for (let i = 0; i < 8; i++) messages.pinged(stream, true);
     }
-    messages.admit(agent as never);
+    messages.admit(agent.caller as never);
   },
   'a set-up beside 1,000': () => {
     const accounts = createAccounts({
