@@ -3,8 +3,10 @@
 // that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
 // of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
 // that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
+import { Admission } from '../../src/admission/admission.ts';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
@@ -13,8 +15,6 @@ import { withSender } from '../../src/event/rules/as-sent.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
-import { createSemaphore } from '../../src/shared/concurrency/semaphore.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';
 import { addOutcomes } from './event-outcomes.ts';
@@ -22,9 +22,6 @@ import type { ExportLog } from './export-log.ts';
 import { takenAmong } from './failure.ts';
 import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
 import { type RisingIds, seqOf } from './uuidv7.ts';
-
-const atOnce = 16;
-const waiting = 256;
 
 /** A run, and the places of its events in a batch. */
 interface PlacesOfRun extends RunKey {
@@ -102,15 +99,7 @@ export function mongoEventIngest(
   }
 
   // A burst of ingest must neither take every connection nor pile up in memory.
-  const enter = createSemaphore({
-    max: atOnce,
-    maxWaiting: waiting,
-    maxWait: { ms: 5_000, clock },
-    refusal: () =>
-      new HubError('overloaded', 'The hub is writing too many events. Try again in a moment.', {
-        retryAfter: 1,
-      }),
-  });
+  const admission = new Admission(clock);
 
   /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
   async function write(batch: EventBatch, token: string) {
@@ -168,7 +157,7 @@ export function mongoEventIngest(
     return result;
   }
 
-  return (batch) => enter(() => ingest(batch));
+  return (batch) => admission.run({}, 'mongoEventWrites', () => ingest(batch));
 }
 
 /** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */

@@ -1,7 +1,10 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk. A third thread
 // copies the write-ahead log (log-copier.ts).
+
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
@@ -24,6 +27,8 @@ import { SummaryFlush } from './summary-flush.ts';
 import { readTenant } from './tenant-reader.ts';
 import type { ThreadRole, ThreadStart } from './wire.ts';
 
+const [storeWrites] = admissionTable.storeWrites.bounds;
+const [tenantEvents] = admissionTable.tenantEvents.bounds;
 const pingMs = 2000;
 /** Part of the pages at which SQLite itself would copy the write-ahead log. */
 const logPart = 0.8;
@@ -108,7 +113,8 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const start = options.startThread ?? startThread;
   const shortOfSpace = new SharedArrayBuffer(4);
   let checkpointPages = 0;
-  const maxQueuedBytes = options.maxQueuedBytes ?? 64 << 20;
+  const maxQueuedBytes = options.maxQueuedBytes ?? storeWrites.bytes;
+  const maxTenantBytes = options.maxQueuedBytes === undefined ? tenantEvents.bytes : maxQueuedBytes / 2;
   const channel = (role: ThreadRole) =>
     new StoreThread({
       name: role,
@@ -117,7 +123,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       clock,
       log,
       onTrouble: (trouble, cause) => disk.failed(trouble, cause),
-      maxCalls: options.maxQueuedWrites ?? 4096,
+      maxCalls: options.maxQueuedWrites ?? storeWrites.waiting,
       maxBytes: maxQueuedBytes,
     });
   const [writer, reader] = [channel('writer'), channel('reader')];
@@ -221,14 +227,8 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const shares = new Map<string, number>();
   /** Half of the queue at most is one tenant's. @throws HubError overloaded */
   function checkShare(tenantId: string): void {
-    if ((shares.get(tenantId) ?? 0) < maxQueuedBytes / 2) return;
-    throw new HubError(
-      'overloaded',
-      'Too many events from this tenant wait to be stored. Try again shortly.',
-      {
-        retryAfter: 1,
-      },
-    );
+    if ((shares.get(tenantId) ?? 0) < maxTenantBytes) return;
+    throw refusalOf('tenantEvents');
   }
 
   async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
