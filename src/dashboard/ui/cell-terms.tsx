@@ -1,6 +1,6 @@
-// The buttons + and − over the value under the pointer: the first narrows the query of the page to the value, the second
-// leaves the value out. The keys + and - do the same. One pair of buttons serves all cells, because a pair in each would
-// slow down the scrolling.
+// The buttons + and − over the value under the pointer: the first narrows the query of the page to the value, the
+// second leaves the value out. The keys + and - do the same. One pair of buttons serves all cells, because a pair in
+// each would slow down the scrolling.
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type RefObject, useEffect, useRef, useState } from 'react';
 import { visible } from '../lib/text.ts';
