@@ -154,7 +154,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
         action: 'operator_token.created',
         subject: { id },
         summary: `An operator token with the role ${role} was created.`,
-        details: { role, expires_at: expiresAt },
+        details: { role, expiresAt },
       }).operatorTokens.insert({
         id,
         tenantId,
@@ -178,7 +178,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
         action: 'operator_token.revoked',
         subject: { id },
         summary: 'An operator token was revoked.',
-        fromAnswer: { role: 'role', created_by: 'createdBy' },
+        fromAnswer: { role: 'role', createdBy: 'createdBy' },
       }).operatorTokens.revoke(principal.tenantId, id, clock.now());
       if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
       await broadcast.control({ kind: 'operator_token_revoked', tokenId: id });
