@@ -80,7 +80,7 @@ const flatOf = ({ ruling, ...rest }: ToolEntry): FlatEntry => ({
 
 export const readEntry = (row: Row): ToolEntry => entryOf(flatEntries.read(row));
 
-function _readDefinition(row: Row): ToolDefinition {
+export function readDefinition(row: Row): ToolDefinition {
   const { agents, definition, isAnnounced: _isAnnounced, ...flat } = definitions.read(row);
   return { ...entryOf(flat), agents, definition };
 }

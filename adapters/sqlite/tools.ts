@@ -1,3 +1,4 @@
+// Tool definitions and the decisions about them in SQLite: each method is one transaction of the one writer.
 import type { Env } from '../../src/shared/ids.ts';
 import type {
   ModeChange,
