@@ -1,6 +1,6 @@
 // What a client gets when the hub has no place for its work, class by class: status, code, message and Retry-After.
 import { describe, expect, it } from 'vitest';
-import { mongoEventIngest } from '../../adapters/mongo/event-ingest.ts';
+import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createPasswords } from '../../adapters/node/passwords.ts';
@@ -243,22 +243,22 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return last(9, () => assistant.assist(principal, { messages: [], currentYaml: null }, endless));
   },
   'a write to MongoDB beside 256 that wait': () => {
-    const ingest = mongoEventIngest(endless, endless, endless, () => 'id', clock, endless);
+    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
     const batch = {
       tenantId: 't1',
       events: [{ call_id: 'c', agent_id: 'a', payload: { session_id: 's' } }],
       receivedAt: 0,
     } as never;
-    return last(16 + 256 + 1, () => ingest(batch));
+    return last(16 + 256 + 1, () => ingest.store(batch));
   },
   'a write to MongoDB that waited for 5 s': () => {
-    const ingest = mongoEventIngest(endless, endless, endless, () => 'id', clock, endless);
+    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
     const batch = {
       tenantId: 't1',
       events: [{ call_id: 'c', agent_id: 'a', payload: { session_id: 's' } }],
       receivedAt: 0,
     } as never;
-    return late(16, 5_000, () => ingest(batch));
+    return late(16, 5_000, () => ingest.store(batch));
   },
   'a password beside 64 that wait': () => {
     const { checkPassword } = createPasswords({ cost: 2 ** 4 });
