@@ -1,6 +1,8 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
 // processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
 // and P5.
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Announcer } from '../../src/shared/ports/announcer.ts';
 import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
@@ -86,8 +88,6 @@ const retryMs = 100;
 const retries = 50;
 const retriesAtOnce = 10_000;
 
-const overloaded = () =>
-  new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 });
 const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
 
 class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
@@ -117,7 +117,8 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
 
   constructor(options: ActorsOptions<K, Ports>) {
     this.#options = options;
-    const { clock, log, announcer, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
+    const { clock, log, announcer, broadcast, jobs, idleMs = 60_000 } = options;
+    const mailboxCap = options.mailboxCap ?? admissionTable.mailboxes.bounds[0].waiting;
     this.#clock = clock;
     this.#log = log;
     this.#announcer = announcer;
@@ -164,7 +165,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
       (ask) => {
         if (this.#stopping) throw shuttingDown();
         const { type, body } = message;
-        if (!this.#activation(message).enqueue({ type, body, ask })) ask.reject(overloaded());
+        if (!this.#activation(message).enqueue({ type, body, ask })) ask.reject(refusalOf('mailboxes'));
       },
     );
   }
@@ -181,13 +182,13 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
         reject,
       };
       if (!this.#activation(message).enqueue({ type: message.type, body: message.body, ask }))
-        reject(overloaded());
+        reject(refusalOf('mailboxes'));
     });
   }
 
   async send(tell: Tell): Promise<void> {
     if (this.#stopping) throw shuttingDown();
-    if (!this.#enqueue(tell)) throw overloaded();
+    if (!this.#enqueue(tell)) throw refusalOf('mailboxes');
   }
 
   get size(): number {

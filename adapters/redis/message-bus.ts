@@ -2,9 +2,10 @@
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
 import { decode, Encoder } from '@msgpack/msgpack';
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { dayMs } from '../../src/shared/duration.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type {
@@ -101,7 +102,7 @@ class RedisMessageBus implements MessageBus {
   readonly #settle: (item: Settled) => Promise<true>;
 
   constructor(options: MessageBusOptions) {
-    const { link, prefix, node, log, maxEnvelopes = 50_000 } = options;
+    const { link, prefix, node, log, maxEnvelopes = admissionTable.busEnvelopes.bounds[0].waiting } = options;
     this.#link = link;
     this.#prefix = prefix;
     this.#node = node;
@@ -124,11 +125,7 @@ class RedisMessageBus implements MessageBus {
         ]);
         return envelopes.map((_, i) => {
           const place = isList(places) ? String(places[i]) : '';
-          return place === ''
-            ? new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', {
-                retryAfter: 1,
-              })
-            : place;
+          return place === '' ? refusalOf('busEnvelopes') : place;
         });
       },
     );
