@@ -3,12 +3,13 @@
 import { HubError } from '../../src/shared/error.ts';
 import { shardOf } from '../../src/shared/ids.ts';
 import type { TakeoverReason } from '../../src/shared/meters.ts';
-import { upTo } from '../../src/shared/ports/clock.ts';
+import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
 import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
 import { currentTrace, resumed } from '../../src/shared/tracing.ts';
-import { rebuildMessage, wakeMessage } from './activation.ts';
+import { type ActorRuntime, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
 import { createInbox, type Inbox, isLater } from './inbox.ts';
@@ -72,7 +73,8 @@ const gone = () =>
   });
 
 class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
-  readonly #clock: RemoteOptions<K, Ports>['clock'];
+  readonly #clock: Clock;
+  readonly #log: Log;
   readonly #node: string;
   readonly #bus: MessageBus;
   readonly #asks: Asks;
@@ -94,6 +96,7 @@ class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
   constructor(options: RemoteOptions<K, Ports>) {
     const { clock, log, node, bus, askTimeoutMs = 5000 } = options;
     this.#clock = clock;
+    this.#log = log;
     this.#node = node;
     this.#bus = bus;
     this.#asks = new Asks(clock, askTimeoutMs);
@@ -106,19 +109,7 @@ class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
         log.warn({ kind, actor: key }, 'a handler ended after its node lost the shard');
         this.#byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
       },
-      forward: (message, ask) => {
-        // The next owner has it next.
-        if (ask) {
-          return void this.#askByPost(message).then(
-            (reply) => ask.resolve(reply),
-            (error) => ask.reject(error),
-          );
-        }
-        this.#byPost(message, false).catch((err: unknown) => {
-          const { kind, key: actor, type } = message;
-          log.error({ err, kind, actor, type }, 'lost a message to an actor');
-        });
-      },
+      forward: (message, ask) => this.#forward(message, ask),
     });
     this.#inbox = createInbox({
       clock,
@@ -216,6 +207,21 @@ class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
     } finally {
       sent.sending--;
     }
+  }
+
+  /** The next owner has the message next. */
+  #forward(message: Tell, ask: Parameters<ActorRuntime<Ports>['forward']>[1]): void {
+    if (ask) {
+      this.#askByPost(message).then(
+        (reply) => ask.resolve(reply),
+        (error) => ask.reject(error),
+      );
+      return;
+    }
+    this.#byPost(message, false).catch((err: unknown) => {
+      const { kind, key: actor, type } = message;
+      this.#log.error({ err, kind, actor, type }, 'lost a message to an actor');
+    });
   }
 
   /**
