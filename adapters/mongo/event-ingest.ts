@@ -3,7 +3,6 @@
 // that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
 // of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
 // that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
-
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { Admission } from '../../src/admission/admission.ts';

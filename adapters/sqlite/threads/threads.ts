@@ -1,6 +1,5 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk. A third thread
 // copies the write-ahead log (log-copier.ts).
-
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { refusalOf } from '../../../src/admission/admission.ts';
@@ -92,7 +91,7 @@ const readerLimits = { maxYoungGenerationSizeMb: 12 };
 export const startThread = (start: ThreadStart): Worker =>
   startWorker('thread', `store-${start.role}`, start, start.role === 'reader' ? readerLimits : {});
 
-/** By tenant, the bytes of events that wait for the writer. */
+/** By tenant, the bytes of events that wait for the writer: one tenant has a part of the queue at most. */
 class TenantShares {
   readonly #bytes = new Map<string, number>();
   readonly #max: number;
@@ -154,6 +153,7 @@ class StoreThreads {
     this.#reserveBytes = reserveBytes;
     const shortOfSpace = new SharedArrayBuffer(4);
     const maxQueuedBytes = options.maxQueuedBytes ?? storeWrites.bytes;
+    const maxTenantBytes = options.maxQueuedBytes === undefined ? tenantEvents.bytes : maxQueuedBytes / 2;
     this.#writer = this.#thread('writer', options, shortOfSpace, maxQueuedBytes);
     this.#reader = this.#thread('reader', options, shortOfSpace, maxQueuedBytes);
     this.#disk = new Disk({
@@ -171,9 +171,7 @@ class StoreThreads {
     });
     this.#logIndex = new LogIndex(path);
     this.#summaries = new SummaryFlush(() => ask(this.#writer, 'flush'), clock);
-    this.#shares = new TenantShares(
-      options.maxQueuedBytes === undefined ? tenantEvents.bytes : maxQueuedBytes / 2,
-    );
+    this.#shares = new TenantShares(maxTenantBytes);
     this.#gathered = gatherCalls({
       send: async (store, method, all) =>
         (await this.#threadOf(store, method).call(
