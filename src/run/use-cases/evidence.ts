@@ -155,59 +155,7 @@ class RunEvidence implements EvidenceOfRuns {
     sizeOf: (event: StoredEvent) => number,
   ): Promise<Evidence<W>> {
     return this.#ofTenant(principal.tenantId, () =>
-      this.#ofProcess(async () => {
-        requireRole(principal, 'viewer');
-        const { tenantId } = principal;
-        const env = listedEnvs(principal, null);
-        const view = await this.#ports.runs.get(principal, key);
-        if (!view) throw notFound('Run not found.');
-        requireComplete(view);
-        await this.#requireWhole(principal, key);
-        const filter: EventFilter = {
-          env,
-          ...key,
-          ...(range.from === null ? {} : { fromSeq: range.from }),
-          ...(range.to === null ? {} : { toSeq: range.to }),
-        };
-        const versions = new Set<string>();
-        const runIds = new Set<string>();
-        const approvals = await this.#approvalsOf(principal, key);
-        const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
-        const writer = open(head);
-        let { bytes } = approvals;
-        let [events, lastSeq] = [0, 0];
-        let firstAt: number | null = null;
-        let lastAt: number | null = null;
-        for await (const page of inOrder(this.#pages(tenantId, filter))) {
-          for (const event of page) {
-            bytes += writer.add(event);
-            events++;
-            firstAt ??= event.timestamp;
-            lastAt = event.timestamp;
-            lastSeq = Math.max(lastSeq, event.seq);
-            const [version, runId] = [policyVersionOf(event), runIdOf(event)];
-            if (version !== null) versions.add(version);
-            if (runId !== null) runIds.add(runId);
-            if (events > maxBundleEvents || bytes > maxBundleBytes) {
-              await this.#refuseWhole(tenantId, filter, sizeOf);
-            }
-          }
-        }
-        // Retention may have begun with this run since.
-        const after = await this.#ports.runs.get(principal, key);
-        if (!after) throw notFound('Run not found.');
-        requireComplete(after);
-        return {
-          head,
-          writer,
-          events,
-          firstAt,
-          lastAt,
-          lastSeq,
-          runIds: [...runIds].sort(),
-          rulesets: await this.#used(tenantId, view, versions),
-        };
-      }),
+      this.#ofProcess(() => this.#collect(principal, key, range, open, sizeOf)),
     );
   }
 
@@ -223,6 +171,66 @@ class RunEvidence implements EvidenceOfRuns {
     const { publicKey } = key;
     const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
     return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
+  }
+
+  async #collect<W extends EvidenceWriter>(
+    principal: Principal,
+    key: RunKey,
+    range: EvidenceRange,
+    open: (head: EvidenceHead) => W,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<Evidence<W>> {
+    requireRole(principal, 'viewer');
+    const { tenantId } = principal;
+    const env = listedEnvs(principal, null);
+    const view = await this.#ports.runs.get(principal, key);
+    if (!view) throw notFound('Run not found.');
+    requireComplete(view);
+    await this.#requireWhole(principal, key);
+    const filter: EventFilter = {
+      env,
+      ...key,
+      ...(range.from === null ? {} : { fromSeq: range.from }),
+      ...(range.to === null ? {} : { toSeq: range.to }),
+    };
+    const versions = new Set<string>();
+    const runIds = new Set<string>();
+    const approvals = await this.#approvalsOf(principal, key);
+    const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
+    const writer = open(head);
+    let { bytes } = approvals;
+    let [events, lastSeq] = [0, 0];
+    let firstAt: number | null = null;
+    let lastAt: number | null = null;
+    for await (const page of inOrder(this.#pages(tenantId, filter))) {
+      for (const event of page) {
+        bytes += writer.add(event);
+        events++;
+        firstAt ??= event.timestamp;
+        lastAt = event.timestamp;
+        lastSeq = Math.max(lastSeq, event.seq);
+        const [version, runId] = [policyVersionOf(event), runIdOf(event)];
+        if (version !== null) versions.add(version);
+        if (runId !== null) runIds.add(runId);
+        if (events > maxBundleEvents || bytes > maxBundleBytes) {
+          await this.#refuseWhole(tenantId, filter, sizeOf);
+        }
+      }
+    }
+    // Retention may have begun with this run since.
+    const after = await this.#ports.runs.get(principal, key);
+    if (!after) throw notFound('Run not found.');
+    requireComplete(after);
+    return {
+      head,
+      writer,
+      events,
+      firstAt,
+      lastAt,
+      lastSeq,
+      runIds: [...runIds].sort(),
+      rulesets: await this.#used(tenantId, view, versions),
+    };
   }
 
   async *#pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
