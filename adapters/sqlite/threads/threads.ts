@@ -233,12 +233,12 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
 
   async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (store === 'events' && method === 'ingest') {
-      const given = args[0] as EventBatch;
+      const eventBatch = args[0] as EventBatch;
       // Before the work of encoding, not after it.
       writer.check(0);
-      checkShare(given.tenantId);
+      checkShare(eventBatch.tenantId);
       disk.check();
-      const batch = encodeBatch(given);
+      const batch = encodeBatch(eventBatch);
       await disk.take(batch.bytes);
       const { tenantId, bytes } = batch;
       checkShare(tenantId);

@@ -58,8 +58,13 @@ function useDeploy(
     const common = { name: source.name, env, before, reason };
     if (source.kind === 'composition') {
       composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
-        onSuccess: (made: Reply<'deployComposition'>) =>
-          onDone({ ...common, ...made, id: made.deployment_id, version: made.bundle_version }),
+        onSuccess: (deployment: Reply<'deployComposition'>) =>
+          onDone({
+            ...common,
+            ...deployment,
+            id: deployment.deployment_id,
+            version: deployment.bundle_version,
+          }),
       });
     } else {
       bundle.mutate(
@@ -69,8 +74,8 @@ function useDeploy(
           body,
         } as Input<'deployBundle'>,
         {
-          onSuccess: (made: Reply<'deployBundle'>) =>
-            onDone({ ...common, ...made, version: made.bundle_version, env }),
+          onSuccess: (deployment: Reply<'deployBundle'>) =>
+            onDone({ ...common, ...deployment, version: deployment.bundle_version, env }),
         },
       );
     }

@@ -23,13 +23,13 @@ interface Props {
 export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
   const [dragged, setDragged] = useState<number | null>(null);
   /** Announcement of a move for screen readers. */
-  const [said, setSaid] = useState('');
+  const [announcement, setAnnouncement] = useState('');
   const move = (from: number, to: number): void => {
     const one = items[from];
     if (!one || to < 0 || to >= items.length) return;
     const rest = items.filter((_, index) => index !== from);
     onItems([...rest.slice(0, to), one, ...rest.slice(to)]);
-    setSaid(`${one.id} moved to position ${to + 1} of ${items.length}.`);
+    setAnnouncement(`${one.id} moved to position ${to + 1} of ${items.length}.`);
   };
   const change = (index: number, to: Partial<Item>): void =>
     onItems(items.map((one, at) => (at === index ? { ...one, ...to } : one)));
@@ -112,7 +112,7 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
         </p>
       )}
       <p className="heard" role="status">
-        {said}
+        {announcement}
       </p>
       <Add
         left={library.filter((one) => !items.some(({ id }) => id === one.contract_id))}

@@ -218,13 +218,13 @@ function Conversation({
   return (
     <section className="form assistant" aria-label="Assistant">
       <ol className="assistant-lines" aria-live="polite">
-        {lines.map(({ role, content, tries: made = [], usage }, index) => {
+        {lines.map(({ role, content, tries: toolCalls = [], usage }, index) => {
           const code = role === 'assistant' && !(busy && index === lines.length - 1) ? codeOf(content) : null;
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added
             <li key={index} className={`assistant-${role}`}>
               <strong>{role === 'user' ? 'You' : 'Assistant'}</strong>
-              {made.map(({ id, tool, ms }) => (
+              {toolCalls.map(({ id, tool, ms }) => (
                 <p key={id} className="muted">
                   {tries[tool] ?? tool}
                   {ms === undefined ? ' …' : `, in ${count(Math.round(ms))} ms`}
