@@ -1,7 +1,14 @@
 // Tool definitions and the decisions about them in SQLite: each method is one transaction of the one writer.
 import type { PinMode } from 'reeve-agent/rules';
 import type { Env } from '../../src/shared/ids.ts';
-import type { ToolStore } from '../../src/tool/port.ts';
+import type {
+  ModeChange,
+  ModeChangeResult,
+  ObservationOutcome,
+  PinChange,
+  PinChangeResult,
+  ToolStore,
+} from '../../src/tool/port.ts';
 import {
   type DefinitionAgent,
   defaultPinMode,
@@ -231,50 +238,106 @@ const pinsOf = (entries: readonly ToolEntry[]): ServerPins['pins'] =>
     ruling === null ? [] : [{ tool, fingerprint, decision: ruling.decision }],
   );
 
+function pinsOfServer(tools: ToolTable, tenantId: string, env: Env, server: string): ServerPins {
+  const { mode, sequence } = tools.environment(tenantId, env);
+  const entries = tools.entriesOf(tenantId, env, server);
+  return {
+    mode: tools.server(tenantId, env, server)?.ownMode ?? mode,
+    sequence,
+    pins: pinsOf(entries),
+  };
+}
+
+function observe(
+  db: Database,
+  tools: ToolTable,
+  observation: ToolObservation,
+  unseenBefore: number,
+  rooms: Parameters<ToolStore['observe']>[2],
+): ObservationOutcome {
+  const { tenantId, env, server, keyId } = observation;
+  const { mode, sequence } = tools.environment(tenantId, env);
+  const state = () => ({
+    mode: tools.server(tenantId, env, server)?.ownMode ?? mode,
+    sequence,
+    entries: new Map(tools.entriesOf(tenantId, env, server).map((entry) => [entry.id, entry])),
+    used: {
+      environment: tools.used(tenantId, env, null),
+      key: tools.used(tenantId, env, keyId),
+    },
+  });
+  let plan = planObservation(state(), observation, rooms);
+  if (plan.withoutRoom.length > 0 && tools.removeUnseen(tenantId, env, unseenBefore) > 0) {
+    plan = planObservation(state(), observation, rooms);
+  }
+  if (plan.sequence !== sequence) tools.putEnvironment(tenantId, env, mode, plan.sequence);
+  tools.writeObservation(plan, observation);
+  tools.noteServer(observation);
+  const unannounced = db
+    .all(
+      `SELECT ${flatEntries.columns} FROM tool_definitions WHERE ${ofServer} AND is_announced = 0 ORDER BY tool`,
+      [tenantId, env, server],
+    )
+    .map(readEntry);
+  const { lacking, withoutRoom } = plan;
+  return { ...pinsOfServer(tools, tenantId, env, server), lacking, withoutRoom, unannounced };
+}
+
+function decide(
+  db: Database,
+  tools: ToolTable,
+  { tenantId, env, from, id, ruling }: PinChange,
+): PinChangeResult | null {
+  const row = db.get(`SELECT ${flatEntries.columns} FROM tool_definitions WHERE id = ?`, [id]);
+  const entry = row ? readEntry(row) : null;
+  const previous = entry?.ruling?.decision ?? null;
+  if (previous === ruling.decision) return null;
+  if (entry) tools.rule(id, ruling);
+  else {
+    const { decidedAt: at } = ruling;
+    const { agents: _agents, definition, ...copy } = from;
+    const isChange = tools.entriesOf(tenantId, env, from.server).some(({ tool }) => tool === from.tool);
+    tools.insert({ ...copy, id, env, keyId: null, firstSeenAt: at, lastSeenAt: at, isChange, ruling }, true, {
+      agents: [],
+      definition,
+    });
+    if (!tools.server(tenantId, env, from.server)) {
+      tools.putServer(tenantId, env, unseenServer(from.server));
+    }
+  }
+  const { mode, sequence: last } = tools.environment(tenantId, env);
+  const sequence = nextPinSequence(last, ruling.decidedAt);
+  tools.putEnvironment(tenantId, env, mode, sequence);
+  return { sequence, previous };
+}
+
+function setMode(tools: ToolTable, { tenantId, env, server, mode, at }: ModeChange): ModeChangeResult | null {
+  const before = tools.environment(tenantId, env);
+  const stored = server === null ? null : tools.server(tenantId, env, server);
+  if (mode === (server === null ? before.mode : (stored?.ownMode ?? null))) return null;
+  if (server !== null) {
+    tools.putServer(tenantId, env, { ...(stored ?? unseenServer(server)), ownMode: mode });
+  }
+  const environmentMode = server === null ? (mode ?? defaultPinMode) : before.mode;
+  const followers = tools.entriesOf(tenantId, env, server).filter((entry) => {
+    const own = tools.server(tenantId, env, entry.server)?.ownMode ?? null;
+    return server === null ? own === null : true;
+  });
+  const becomesHold = (server === null ? environmentMode : (mode ?? environmentMode)) === 'hold';
+  const accepted = becomesHold ? firstSeenOf(followers) : [];
+  for (const { id } of accepted) tools.rule(id, firstSeenRuling(at));
+  const sequence = nextPinSequence(before.sequence, at);
+  tools.putEnvironment(tenantId, env, environmentMode, sequence);
+  return { sequence, accepted: accepted.length };
+}
+
 export function toolStore(db: Database): Sync<ToolStore> {
   const tools = new ToolTable(db);
 
-  function pins(tenantId: string, env: Env, server: string): ServerPins {
-    const { mode, sequence } = tools.environment(tenantId, env);
-    const entries = tools.entriesOf(tenantId, env, server);
-    return {
-      mode: tools.server(tenantId, env, server)?.ownMode ?? mode,
-      sequence,
-      pins: pinsOf(entries),
-    };
-  }
-
   return {
     ...readsOf(db, tools),
-    pins: (tenantId, env, server) => db.snapshot(() => pins(tenantId, env, server)),
-    observe(observation, unseenBefore, rooms) {
-      const { tenantId, env, server, keyId } = observation;
-      const { mode, sequence } = tools.environment(tenantId, env);
-      const state = () => ({
-        mode: tools.server(tenantId, env, server)?.ownMode ?? mode,
-        sequence,
-        entries: new Map(tools.entriesOf(tenantId, env, server).map((entry) => [entry.id, entry])),
-        used: {
-          environment: tools.used(tenantId, env, null),
-          key: tools.used(tenantId, env, keyId),
-        },
-      });
-      let plan = planObservation(state(), observation, rooms);
-      if (plan.withoutRoom.length > 0 && tools.removeUnseen(tenantId, env, unseenBefore) > 0) {
-        plan = planObservation(state(), observation, rooms);
-      }
-      if (plan.sequence !== sequence) tools.putEnvironment(tenantId, env, mode, plan.sequence);
-      tools.writeObservation(plan, observation);
-      tools.noteServer(observation);
-      const unannounced = db
-        .all(
-          `SELECT ${flatEntries.columns} FROM tool_definitions WHERE ${ofServer} AND is_announced = 0 ORDER BY tool`,
-          [tenantId, env, server],
-        )
-        .map(readEntry);
-      const { lacking, withoutRoom } = plan;
-      return { ...pins(tenantId, env, server), lacking, withoutRoom, unannounced };
-    },
+    pins: (tenantId, env, server) => db.snapshot(() => pinsOfServer(tools, tenantId, env, server)),
+    observe: (observation, unseenBefore, rooms) => observe(db, tools, observation, unseenBefore, rooms),
     announced(tenantId, env, ids) {
       for (const id of ids) {
         db.run('UPDATE tool_definitions SET is_announced = 1 WHERE id = ? AND tenant_id = ? AND env = ?', [
@@ -284,49 +347,8 @@ export function toolStore(db: Database): Sync<ToolStore> {
         ]);
       }
     },
-    decide({ tenantId, env, from, id, ruling }) {
-      const row = db.get(`SELECT ${flatEntries.columns} FROM tool_definitions WHERE id = ?`, [id]);
-      const entry = row ? readEntry(row) : null;
-      const previous = entry?.ruling?.decision ?? null;
-      if (previous === ruling.decision) return null;
-      if (entry) tools.rule(id, ruling);
-      else {
-        const { decidedAt: at } = ruling;
-        const { agents: _agents, definition, ...copy } = from;
-        const isChange = tools.entriesOf(tenantId, env, from.server).some(({ tool }) => tool === from.tool);
-        tools.insert(
-          { ...copy, id, env, keyId: null, firstSeenAt: at, lastSeenAt: at, isChange, ruling },
-          true,
-          { agents: [], definition },
-        );
-        if (!tools.server(tenantId, env, from.server)) {
-          tools.putServer(tenantId, env, unseenServer(from.server));
-        }
-      }
-      const { mode, sequence: last } = tools.environment(tenantId, env);
-      const sequence = nextPinSequence(last, ruling.decidedAt);
-      tools.putEnvironment(tenantId, env, mode, sequence);
-      return { sequence, previous };
-    },
-    setMode({ tenantId, env, server, mode, at }) {
-      const before = tools.environment(tenantId, env);
-      const stored = server === null ? null : tools.server(tenantId, env, server);
-      if (mode === (server === null ? before.mode : (stored?.ownMode ?? null))) return null;
-      if (server !== null) {
-        tools.putServer(tenantId, env, { ...(stored ?? unseenServer(server)), ownMode: mode });
-      }
-      const environmentMode = server === null ? (mode ?? defaultPinMode) : before.mode;
-      const followers = tools.entriesOf(tenantId, env, server).filter((entry) => {
-        const own = tools.server(tenantId, env, entry.server)?.ownMode ?? null;
-        return server === null ? own === null : true;
-      });
-      const becomesHold = (server === null ? environmentMode : (mode ?? environmentMode)) === 'hold';
-      const accepted = becomesHold ? firstSeenOf(followers) : [];
-      for (const { id } of accepted) tools.rule(id, firstSeenRuling(at));
-      const sequence = nextPinSequence(before.sequence, at);
-      tools.putEnvironment(tenantId, env, environmentMode, sequence);
-      return { sequence, accepted: accepted.length };
-    },
+    decide: (change) => decide(db, tools, change),
+    setMode: (change) => setMode(tools, change),
     forget: (before, limit) =>
       db.run(
         `DELETE FROM tool_definitions WHERE id IN

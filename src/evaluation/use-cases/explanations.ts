@@ -1,5 +1,6 @@
 // Why a stored call was decided as it was: from the conditions that the agent recorded, else by evaluating the agent's
 // document on the parts of the call that are stored. Keeps promise P70.
+import { Admission } from '../../admission/admission.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import {
@@ -15,7 +16,6 @@ import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import type { EventSearches } from '../../event/use-cases/search.ts';
 import type { Runs } from '../../run/use-cases/runs.ts';
 import { listedEnvs } from '../../shared/access.ts';
-import { createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
@@ -83,8 +83,6 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock'> & {
   readonly recentToolSettings: RecentToolSettings;
 };
 
-/** Explanations of one person that wait for their turn. */
-const maxWaiting = 8;
 /** Deployments of a name among which the one in force is looked for. */
 const maxDeployments = 200;
 
@@ -126,20 +124,20 @@ interface Document {
   readonly yaml: string;
 }
 
-const busy = (): HubError =>
-  new HubError('too_busy', 'Too many explanations are waiting. Wait for one to end, then repeat.');
-
 class EventExplanations implements Explanations {
   readonly #ports: Ports;
-  readonly #ofPerson = createSemaphores({ max: 1, maxWaiting, refusal: busy });
+  readonly #admission: Admission;
 
   constructor(ports: Ports) {
     this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
   }
 
   explain(principal: Principal, eventId: string, range: ExplainRange): Promise<ExplainedEvent> {
-    return this.#ofPerson(`${principal.tenantId}/${actorName(principal.actor)}`, () =>
-      this.#explain(principal, eventId, range),
+    return this.#admission.run(
+      { tenantId: principal.tenantId, person: actorName(principal.actor) },
+      'explanations',
+      () => this.#explain(principal, eventId, range),
     );
   }
 

@@ -1,6 +1,7 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
+import { Admission } from '../../admission/admission.ts';
 import { type CountLimit, limits } from '../../admission/limit.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
@@ -8,14 +9,13 @@ import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { EventPage } from '../../event/port.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';
-import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
+import type { ReplayDocuments, Replayer, ReplayOutline } from '../port/replayer.ts';
 import { wordsOf } from '../rules/custom-words.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
@@ -102,18 +102,13 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secr
   readonly compositions: Pick<Compositions, 'preview'>;
 };
 
-const busy = (): HubError =>
-  refused('replay_busy', 'Too many replays are running. Wait for one to end, then repeat.', {
-    retryAfter: 2,
-  });
-
 class BundleReplays implements Replays {
   readonly #ports: Ports;
-  readonly #ofProcess = createSemaphore({ max: replaysAtOnce.all, maxWaiting: 0, refusal: busy });
-  readonly #ofTenant = createSemaphores({ max: replaysAtOnce.ofTenant, maxWaiting: 0, refusal: busy });
+  readonly #admission: Admission;
 
   constructor(ports: Ports) {
     this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
   }
 
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay> {
@@ -128,12 +123,10 @@ class BundleReplays implements Replays {
       );
     }
     const visibleEnvs = listedEnvs(principal, request.env);
-    return this.#ofTenant(tenantId, () =>
-      this.#ofProcess(async () => {
-        await count(limits.replays);
-        return this.#replay(principal, request, { since, until }, visibleEnvs);
-      }),
-    );
+    return this.#admission.run({ tenantId }, 'replays', async () => {
+      await count(limits.replays);
+      return this.#replay(principal, request, { since, until }, visibleEnvs);
+    });
   }
 
   async #replay(

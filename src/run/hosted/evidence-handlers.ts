@@ -10,7 +10,7 @@ import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
 import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
 import { runStatus } from '../rules/run.ts';
-import type { EvidenceHead, UsedRuleset } from '../use-cases/evidence.ts';
+import type { EvidenceHead, SignedBytes, UsedRuleset } from '../use-cases/evidence.ts';
 import type { hostedEvidenceRoutes } from './evidence-routes.ts';
 
 export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
@@ -57,27 +57,30 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     if (knows(request.header('if-none-match'), digest)) {
       return new Reply(null as never, { status: 304, headers });
     }
-    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, signed);
-    const sig = Buffer.from(signature, 'hex').toString('base64');
-    const around = {
-      schema: bundleSchema,
-      payload_type: bundleType,
-      payload: '',
-      signatures: [{ alg: 'Ed25519' as const, key_id: keyId, sig }],
-      public_key: publicKey,
-      payload_sha256: digest,
-      issued_at: micros(hub.clock.now()),
-    };
+    const envelope = envelopeOf(await hub.app.evidence.sign(principal, signed), digest, hub.clock.now());
     hub.log.info(
       { agent_id: run.agentId, session_id: run.sessionId, events: evidence.events },
       'built a decision bundle',
     );
-    return new Streamed(withPayload(JSON.stringify(around), payload), {
+    return new Streamed(withPayload(JSON.stringify(envelope), payload), {
       headers,
       held: signed.buffer.byteLength,
     });
   },
 };
+
+/** The envelope of a signed bundle, its payload left empty. */
+const envelopeOf = ({ signature, publicKey, keyId }: SignedBytes, digest: string, issuedAt: number) => ({
+  schema: bundleSchema,
+  payload_type: bundleType,
+  payload: '',
+  signatures: [
+    { alg: 'Ed25519' as const, key_id: keyId, sig: Buffer.from(signature, 'hex').toString('base64') },
+  ],
+  public_key: publicKey,
+  payload_sha256: digest,
+  issued_at: micros(issuedAt),
+});
 
 /** The bundle while its events are added, with their totals. */
 class EvidenceBundle {

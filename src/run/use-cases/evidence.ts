@@ -1,5 +1,6 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
+import { Admission } from '../../admission/admission.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
@@ -7,8 +8,7 @@ import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { listedEnvs, requireRole, requireSight, visibleEnvs } from '../../shared/access.ts';
-import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
-import { HubError, notFound, refused } from '../../shared/error.ts';
+import { notFound, refused } from '../../shared/error.ts';
 import { environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -130,21 +130,13 @@ function requireComplete({ run }: RunView): void {
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs };
 
-const busy = (): HubError =>
-  new HubError('rate_limited', 'Other decision bundles are being built. Try again in a moment.', {
-    retryAfter: 2,
-  });
-
 class RunEvidence implements EvidenceOfRuns {
   readonly #ports: Ports;
-  readonly #ofTenant: ReturnType<typeof createSemaphores>;
-  readonly #ofProcess: ReturnType<typeof createSemaphore>;
+  readonly #admission: Admission;
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    const maxWait = { ms: 2_000, clock: ports.clock };
-    this.#ofTenant = createSemaphores({ max: 1, maxWaiting: 4, maxWait, refusal: busy });
-    this.#ofProcess = createSemaphore({ max: 2, maxWaiting: 16, maxWait, refusal: busy });
+    this.#admission = new Admission(ports.clock);
   }
 
   collect<W extends EvidenceWriter>(
@@ -154,8 +146,8 @@ class RunEvidence implements EvidenceOfRuns {
     open: (head: EvidenceHead) => W,
     sizeOf: (event: StoredEvent) => number,
   ): Promise<Evidence<W>> {
-    return this.#ofTenant(principal.tenantId, () =>
-      this.#ofProcess(() => this.#collect(principal, key, range, open, sizeOf)),
+    return this.#admission.run({ tenantId: principal.tenantId }, 'decisionBundles', () =>
+      this.#collect(principal, key, range, open, sizeOf),
     );
   }
 

@@ -1,10 +1,10 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
 
+import { Admission } from '../../admission/admission.ts';
 import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
 import { contentId } from '../../event/rules/decision.ts';
-import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
 import { adminRoles, type EnvRole, isAdmin, rolesText } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
@@ -70,19 +70,12 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log' |
 
 class TenantAccounts implements Accounts {
   readonly #ports: Ports;
-  /** Set-ups of this process, one after the other: of many at once one hashes its password. */
-  readonly #oneAtATime = createSemaphore({
-    max: 1,
-    maxWaiting: 1_000,
-    refusal: () =>
-      new HubError('overloaded', 'Too many setup requests run at once. Try again shortly.', {
-        retryAfter: 1,
-      }),
-  });
+  readonly #admission: Admission;
   #complete = false;
 
   constructor(ports: Ports) {
     this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
   }
 
   async isSetUp(): Promise<boolean> {
@@ -96,7 +89,7 @@ class TenantAccounts implements Accounts {
   ): Promise<{ readonly userId: string; readonly tenantId: string }> {
     if (await this.#ports.store.tenants.anyUser()) throw alreadySetUp();
     await this.#checkToken(request, counters);
-    return this.#oneAtATime(async () => {
+    return this.#admission.run({}, 'setUps', async () => {
       // Asked again in turn; between nodes the store's lock decides.
       if (await this.#ports.store.tenants.anyUser()) throw alreadySetUp();
       const account = await this.#bootstrap(request.tenantName, request, 'setup');
