@@ -80,29 +80,13 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
               ]}
               onValue={(mode) => change(index, { mode: mode as Item['mode'] })}
             />
-            <span className="item-moves">
-              {/* Not `disabled` at the ends: the button that was pressed would lose the focus. */}
-              <Button
-                kind="quiet"
-                icon="up"
-                aria-label={`Move ${item.id} up`}
-                aria-disabled={index === 0}
-                onClick={() => move(index, index - 1)}
-              />
-              <Button
-                kind="quiet"
-                icon="down"
-                aria-label={`Move ${item.id} down`}
-                aria-disabled={index === items.length - 1}
-                onClick={() => move(index, index + 1)}
-              />
-              <Button
-                kind="quiet"
-                icon="x"
-                aria-label={`Remove ${item.id}`}
-                onClick={() => onItems(items.filter((_, at) => at !== index))}
-              />
-            </span>
+            <ItemButtons
+              id={item.id}
+              isFirst={index === 0}
+              isLast={index === items.length - 1}
+              onMove={(step) => move(index, index + step)}
+              onRemove={() => onItems(items.filter((_, at) => at !== index))}
+            />
           </li>
         ))}
       </ol>
@@ -119,6 +103,41 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
         onAdd={(id) => onItems([...items, { id, mode: '', enabled: true }])}
       />
     </>
+  );
+}
+
+function ItemButtons({
+  id,
+  isFirst,
+  isLast,
+  onMove,
+  onRemove,
+}: {
+  readonly id: string;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  readonly onMove: (step: 1 | -1) => void;
+  readonly onRemove: () => void;
+}): JSX.Element {
+  return (
+    <span className="item-moves">
+      {/* Not `disabled` at the ends: the button that was pressed would lose the focus. */}
+      <Button
+        kind="quiet"
+        icon="up"
+        aria-label={`Move ${id} up`}
+        aria-disabled={isFirst}
+        onClick={() => onMove(-1)}
+      />
+      <Button
+        kind="quiet"
+        icon="down"
+        aria-label={`Move ${id} down`}
+        aria-disabled={isLast}
+        onClick={() => onMove(1)}
+      />
+      <Button kind="quiet" icon="x" aria-label={`Remove ${id}`} onClick={onRemove} />
+    </span>
   );
 }
 
