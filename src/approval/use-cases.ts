@@ -120,7 +120,7 @@ export const createApprovals = (ports: Ports): Approvals => ({
       })
       .catch((error: unknown) => forgetArgs(ports, approval, error));
     await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
-      log.warn({ err, approval_id: id }, 'cannot register an agent that requested an approval');
+      log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
     });
     // Answered with an earlier approval, which has its own.
     if (stored.id !== id && argsBytes > maxInlineArgs) await store.approvals.dropArgs(tenantId, id);
@@ -187,7 +187,7 @@ async function timeOutIfDue(
   actors
     .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
     .catch((err: unknown) =>
-      log.debug({ err, approval_id: id }, 'cannot announce an expired approval; the next sweep repeats it'),
+      log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
     );
   return expired;
 }
@@ -303,7 +303,7 @@ async function forgetArgs(
   const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
   if (isRefused && argsBytes > maxInlineArgs) {
     await store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-      log.warn({ err, approval_id: id }, 'cannot remove the stored arguments of a refused approval');
+      log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
     });
   }
   throw refusal;

@@ -174,10 +174,7 @@ export const createAuditLog = (ports: Ports): AuditLog => ({
       } catch (err) {
         // A tenant without a key must not keep the others from theirs.
         if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-        ports.log.warn(
-          { tenant_id: tenantId },
-          'cannot sign the head of the audit chain: no signing key is active',
-        );
+        ports.log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
       }
     }
     return signed;

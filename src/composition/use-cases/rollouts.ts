@@ -66,7 +66,7 @@ export const createRollouts = (ports: Ports): Rollouts => ({
         if (composition) await rollOutOne(ports, composition, envs);
       } catch (error) {
         log.warn(
-          { err: error, tenant_id: tenantId, composition: name, contract_id: contractId },
+          { err: error, tenantId, composition: name, contractId },
           'auto_deploy skipped a composition',
         );
         await releases.compositionChanged(tenantId, name);

@@ -120,10 +120,7 @@ class TenantAccounts implements Accounts {
     const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
     const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
     if ((await store.tenants.provision(tenant, this.#newSigningKey(id))) === 'created') {
-      log.info(
-        { tenant_id: id, issuer, workspace_id: workspaceId },
-        'created a tenant for an identity provider workspace',
-      );
+      log.info({ tenantId: id, issuer, workspaceId }, 'created a tenant for an identity provider workspace');
     }
     await store.workspaces.link(workspace, id);
     // Somebody may have linked the workspace to another tenant meanwhile.

@@ -91,7 +91,7 @@ async function* parts(
     }
     if (text !== '') yield await pack(text);
     yield await pack(`${JSON.stringify({ end: { parts: number, kinds: digests } })}\n`);
-    log.info({ tenant_id: head.tenant.id }, 'a tenant was exported');
+    log.info({ tenantId: head.tenant.id }, 'a tenant was exported');
   } finally {
     await reading.close();
   }

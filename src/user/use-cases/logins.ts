@@ -226,7 +226,7 @@ class PasswordLogins implements Logins {
         },
       );
       store.audit.append([note]).catch((err: unknown) => {
-        log.warn({ err, tenant_id: tenantId }, 'cannot record failed logins');
+        log.warn({ err, tenantId }, 'cannot record failed logins');
       });
     });
   }
