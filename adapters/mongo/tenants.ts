@@ -4,7 +4,7 @@
 // process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
-import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
+import type { EnvRole } from '../../src/shared/env-roles.ts';
 import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
@@ -13,7 +13,7 @@ import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 import { newSigningDocument, type SigningDocument } from './signing.ts';
-import { type Changed, changeUser, type Numbered, rolesOf, type StoredUser } from './user-changes.ts';
+import { type Changed, changeUser, type Numbered, type StoredUser } from './user-changes.ts';
 
 export type TenantRow = Row<Tenant> & Numbered;
 
@@ -49,20 +49,13 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     key: SigningKey,
     first: boolean,
   ): Promise<boolean> => {
-    const row: UserRow = { ...rowOf(admin), founding: { tenant: toRow(tenant), key } };
+    const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
     if (!(await inserted(first ? { ...row, first } : row))) return false;
     await finishFounding(c, tenant.id);
     return true;
   };
-  const userIn = ({
-    first: _first,
-    founding: _founding,
-    changed: _changed,
-    isAdmin: isMarked,
-    roles,
-    ...row
-  }: UserRow): User => fromRow<User>({ ...row, roles: rolesOf({ isAdmin: isMarked, roles }) });
-  const rowOf = (of: User): StoredUser => ({ ...toRow(of), isAdmin: isAdmin(of.roles) });
+  const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
+    fromRow<User>(row);
   const user = (row: UserRow | null): User | null => row && userIn(row);
   const anyUser = async (): Promise<boolean> =>
     (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
@@ -103,7 +96,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
         await finishFounding(c, added.tenantId);
         if (!(await isStored())) return 'no_tenant';
       }
-      return (await inserted(rowOf(added))) ? 'created' : 'email_taken';
+      return (await inserted(toRow(added))) ? 'created' : 'email_taken';
     },
     async userByEmail(email) {
       return user(await c.users.findOne({ email }));

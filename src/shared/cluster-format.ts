@@ -28,8 +28,8 @@ export function formatConflict(own: ClusterFormat, other: ClusterFormat, owner: 
   if (other.schema > own.schema) {
     return `${owner} has schema ${other.schema}, and this version supports schema ${own.schema}. Start the version that the cluster ran before.`;
   }
-  if (other.schema < own.schema) {
-    return `${owner} has schema ${other.schema}, and this version needs schema ${own.schema}. Stop all nodes, then upgrade as CHANGELOG.md describes.`;
+  if (other.schema !== own.schema) {
+    return `${owner} has schema ${other.schema}, and this version needs schema ${own.schema}. Stop all nodes, then start this version.`;
   }
   const [lowest, highest] = neighbouringProtocols(other.protocol);
   if (own.protocol >= lowest && own.protocol <= highest) return null;

@@ -23,7 +23,7 @@ contracts:
 /** Calls that must succeed; each returns the body. */
 function callsOf(t: TestHub) {
   return async (operation: Operation, input: CallInput, caller: Caller) =>
-    (await t.call(operation, input, caller)).body as { readonly [name: string]: string } & never;
+    (await t.call(operation, input, caller)).body as unknown as { readonly [name: string]: string };
 }
 
 type Call = ReturnType<typeof callsOf>;

@@ -60,7 +60,7 @@ export interface SchemaStep {
 
 /** In order. A step never changes once a build with it has run; a newer one follows it. */
 export const schemaSteps: readonly SchemaStep[] = [
-  { from: 52, to: 1001, fill: markSegments, statements: 'ALTER TABLE store DROP COLUMN counted;' },
+  { from: 52, to: 1001, fill: markSegments, statements: 'ALTER TABLE store DROP COLUMN counted' },
 ];
 
 const newest = (steps: readonly SchemaStep[]): number => steps.at(-1)?.to ?? 0;
@@ -93,21 +93,25 @@ export function checkOurs(db: Database, path: string, steps = schemaSteps): void
         'Start that version, or restore a back-up from this version.',
     );
   }
-  const isReachable = version === 0 || version === newest(steps) || steps.some(({ from }) => from === version);
+  const isReachable =
+    version === 0 || version === newest(steps) || steps.some(({ from }) => from === version);
   if (!isReachable || isUncounted(db, version)) {
-    throw new HubError('conflict', `${path} has schema ${version}, which this version cannot open. ${lastCommitBefore}`);
+    throw new HubError(
+      'conflict',
+      `${path} has schema ${version}, which this version cannot open. ${lastCommitBefore}`,
+    );
   }
 }
 
 /** Brings the file to the newest schema: a new one in one commit, another one by the steps that it lacks. */
 export function migrate(db: Database, steps = schemaSteps): void {
-  const numbered = (statements: string, version: number) => () =>
-    db.exec(`${statements} PRAGMA user_version = ${version};`);
-  if (versionOf(db) === 0) return db.atomically(numbered(tables.join(''), newest(steps)));
+  const run = (statements: string, version: number): void =>
+    db.atomically(() => db.exec(`${statements};\nPRAGMA user_version = ${version}`));
+  if (versionOf(db) === 0) run(tables.join(''), newest(steps));
   for (const { from, to, fill, statements } of steps) {
     if (versionOf(db) !== from) continue;
     fill?.(db);
-    db.atomically(numbered(statements, to));
+    run(statements, to);
   }
 }
 
