@@ -13,7 +13,7 @@ const shared = {
 
 /**
  * Suites of one adapter each, and of nodes that promise no times, on databases and prefixes, or on servers, of their
- * own: two files at a time.
+ * own: some files at a time.
  */
 const adapters = [
   'mongo-contract-*',
@@ -27,6 +27,8 @@ const adapters = [
   'connect-failure',
   '{alerts,prometheus}',
   '{doctor,oidc,tenant-files}',
+  '{event-stream,hub-secret,idempotency,limits,mongo-nodes,notifications,role-cells}',
+  '{move,move-kill,outage-log}',
 ].map((name) => `test/cluster/${name}.test.ts`);
 
 export default defineConfig({
@@ -39,7 +41,7 @@ export default defineConfig({
           ...shared,
           name: 'adapters',
           include: adapters,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
@@ -47,7 +49,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets, and stores that contend: their promises are times, so one file after another.
+          // Whole fleets whose promises are times: one file after another.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,

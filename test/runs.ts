@@ -1,4 +1,7 @@
-// How often a random search runs: a tenth of its full count per commit, all of it in `npm run test:nightly`.
+// What runs per commit, and what in `npm run test:nightly` alone: random searches run a tenth of their full count per
+// commit, tables some of their rows, and a test that repeats another one's promise under other circumstances waits for
+// the night.
+import { it } from 'vitest';
 
 /** Set by scripts/test-nightly.mjs. */
 export const isNightly = process.env.NIGHTLY === '1';
@@ -18,3 +21,9 @@ export const rowsOfRun = <T>(rows: readonly T[], perCommit: number): readonly T[
   isNightly || rows.length <= perCommit
     ? rows
     : Array.from({ length: perCommit }, (_, i) => rows[Math.floor((i * rows.length) / perCommit)] as T);
+
+/**
+ * A test of the nightly run alone. Each promise of docs/promises.md keeps tests per commit: those at night vary the
+ * circumstances, such as the disk, the transport or the terminal.
+ */
+export const itAtNight = it.runIf(isNightly);

@@ -2,9 +2,10 @@
 import { type ApprovalPlan, Approver } from '../suite/approver.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { callsOf } from '../suite/open-loop.ts';
+import type { Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { latencyFigure, measureSample, openScenario, runOpenRounds } from './open-rounds.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 /** A key may request 600 approvals a minute. */
 const perSecond = 10;
@@ -63,18 +64,15 @@ async function runOn(hub: Hub, { approver, bound }: Clients, options: RunOptions
   });
 }
 
-export const approval: ScenarioProgram = {
-  about: "approvals on one node: time until the agent's stream has the decision",
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const clients: Clients = { approver: new Approver(), bound: new WriteAndHop() };
-    try {
-      return await runOn(hub, clients, options);
-    } finally {
-      clients.approver.stop();
-      clients.bound.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runApproval(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const clients: Clients = { approver: new Approver(), bound: new WriteAndHop() };
+  try {
+    return await runOn(hub, clients, options);
+  } finally {
+    clients.approver.stop();
+    clients.bound.stop();
+    await hub.stop();
+  }
+}

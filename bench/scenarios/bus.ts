@@ -4,9 +4,9 @@ import { startServices } from '../services.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure, Target } from '../suite/results.ts';
+import type { Figure, Scenario, Target } from '../suite/results.ts';
 import { BusRates, type BusRound } from './bus-rates.ts';
-import type { ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 /** Envelopes and frames in a second of `--seconds`. */
 const countOfSecond = 1000;
@@ -62,44 +62,46 @@ const figuresOf = (rounds: readonly BusRound[], isDisturbed: boolean): Figure[] 
     }),
   );
 
-export const bus: ScenarioProgram = {
-  about: 'envelopes and frames through one Redis',
-  ownHub: 'it measures no hub',
-  async run({ rounds: count, seconds, frame, quiet, report }) {
-    report('starting Redis', 0);
-    const services = await startServices();
-    const rates = new BusRates();
-    const rounds: BusRound[] = [];
-    const usages: Usage[] = [];
-    try {
-      const order = {
-        redisUrl: services.redisUrl,
-        count: Math.max(64, Math.round(countOfSecond * seconds)),
-        frameBytes: frame,
-      };
-      await rates.measure({ ...order, count: 64 });
-      for (let n = 0; n < count; n++) {
-        await waitUntilQuiet(quiet);
-        const endUsage = startUsage(rates.pid, []);
-        rounds.push(await rates.measure(order));
-        usages.push(endUsage());
-        report(`round ${n + 1} of ${count}`, (n + 1) / count);
-      }
-    } finally {
-      rates.stop();
-      await services.stop();
-    }
-    // Redis is other work to the suite, and at most one core of it is its own.
-    const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
-    const isDisturbed = others !== null && others > 1 + maxOtherCores;
-    return {
-      name: 'bus',
-      parameters: { seconds, frame_bytes: frame },
-      skipped: null,
-      limited_by: isDisturbed ? 'others' : 'none',
-      load: loadOf(usages),
-      figures: figuresOf(rounds, isDisturbed),
-      rivals: [],
+export async function runBus({
+  rounds: count,
+  seconds,
+  frame,
+  quiet,
+  report,
+}: RunOptions): Promise<Scenario> {
+  report('starting Redis', 0);
+  const services = await startServices();
+  const rates = new BusRates();
+  const rounds: BusRound[] = [];
+  const usages: Usage[] = [];
+  try {
+    const order = {
+      redisUrl: services.redisUrl,
+      count: Math.max(64, Math.round(countOfSecond * seconds)),
+      frameBytes: frame,
     };
-  },
-};
+    await rates.measure({ ...order, count: 64 });
+    for (let n = 0; n < count; n++) {
+      await waitUntilQuiet(quiet);
+      const endUsage = startUsage(rates.pid, []);
+      rounds.push(await rates.measure(order));
+      usages.push(endUsage());
+      report(`round ${n + 1} of ${count}`, (n + 1) / count);
+    }
+  } finally {
+    rates.stop();
+    await services.stop();
+  }
+  // Redis is other work to the suite, and at most one core of it is its own.
+  const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+  const isDisturbed = others !== null && others > 1 + maxOtherCores;
+  return {
+    name: 'bus',
+    parameters: { seconds, frame_bytes: frame },
+    skipped: null,
+    limited_by: isDisturbed ? 'others' : 'none',
+    load: loadOf(usages),
+    figures: figuresOf(rounds, isDisturbed),
+    rivals: [],
+  };
+}

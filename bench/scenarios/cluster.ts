@@ -10,7 +10,7 @@ import { Loader } from '../suite/loader.ts';
 import { processTree } from '../suite/machine.ts';
 import { type BenchNodes, startNodes } from '../suite/nodes.ts';
 import { callsOf } from '../suite/open-loop.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { BareFleet, bareFleetText } from './bare-fleet.ts';
 import { ClusterBounds, insertManyText, mongoHopText } from './cluster-bounds.ts';
@@ -21,7 +21,7 @@ import {
   runOpenRounds,
   samplesAreDisturbed,
 } from './open-rounds.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const maxNodes = 3;
 const decisionsPerSecond = 5;
@@ -251,32 +251,28 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   });
 }
 
-export const cluster: ScenarioProgram = {
-  about: 'one to three nodes over MongoDB and Redis: ingest, decisions across nodes, entries of a deployment',
-  ownHub: 'it starts nodes of its own',
-  async run(options) {
-    options.report('starting MongoDB and Redis', 0);
-    const services = await startServices();
-    const clients: Clients = {
-      loader: new Loader(),
-      approver: new Approver(),
-      bounds: new ClusterBounds(),
-      streams: Array.from({ length: maxNodes }, () => new StreamClient()),
-      bare: new BareFleet(maxNodes),
-    };
+export async function runCluster(options: RunOptions): Promise<Scenario> {
+  options.report('starting MongoDB and Redis', 0);
+  const services = await startServices();
+  const clients: Clients = {
+    loader: new Loader(),
+    approver: new Approver(),
+    bounds: new ClusterBounds(),
+    streams: Array.from({ length: maxNodes }, () => new StreamClient()),
+    bare: new BareFleet(maxNodes),
+  };
+  try {
+    const figures = await ingestFigures(services, clients, options);
+    const nodes = await startNodes(options.hub, services, maxNodes);
     try {
-      const figures = await ingestFigures(services, clients, options);
-      const nodes = await startNodes(options.hub, services, maxNodes);
-      try {
-        const scenario = await runOn(services, nodes, clients, options);
-        return { ...scenario, figures: [...scenario.figures, ...figures] };
-      } finally {
-        await nodes.stop();
-      }
+      const scenario = await runOn(services, nodes, clients, options);
+      return { ...scenario, figures: [...scenario.figures, ...figures] };
     } finally {
-      const { streams, ...others } = clients;
-      for (const client of [...streams, ...Object.values(others)]) client.stop();
-      await services.stop();
+      await nodes.stop();
     }
-  },
-};
+  } finally {
+    const { streams, ...others } = clients;
+    for (const client of [...streams, ...Object.values(others)]) client.stop();
+    await services.stop();
+  }
+}

@@ -2,20 +2,16 @@
 
 import { CannotRun } from '../suite/failure.ts';
 import type { Scenario } from '../suite/results.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 type ConsoleModule = { readonly runConsole: (options: RunOptions) => Promise<Scenario> };
 
 // Not in the build, which has no browser: the suite runs from source.
 const moduleUrl = new URL('../console/measure.ts', import.meta.url).href;
 
-export const webConsole: ScenarioProgram = {
-  about: 'the web console in a real browser: Home, decisions, filters, live tail, sockets',
-  ownHub: 'it needs a known number of events',
-  async run(options) {
-    if (!import.meta.url.endsWith('.ts'))
-      throw new CannotRun('The console is measured from source: npm run bench.');
-    const { runConsole } = (await import(moduleUrl)) as ConsoleModule;
-    return runConsole(options);
-  },
-};
+export async function measureConsole(options: RunOptions): Promise<Scenario> {
+  if (!import.meta.url.endsWith('.ts'))
+    throw new CannotRun('The console is measured from source: npm run bench.');
+  const { runConsole } = (await import(moduleUrl)) as ConsoleModule;
+  return runConsole(options);
+}

@@ -3,9 +3,10 @@
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import { Receivers } from '../suite/receivers.ts';
+import type { Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { latencyFigure, measureSample, openScenario, runOpenRounds } from './open-rounds.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const perSecond = 8;
 const crowd = 19;
@@ -89,20 +90,16 @@ async function runOn(hub: Hub, { receivers, bound }: Clients, options: RunOption
   });
 }
 
-export const deliveries: ScenarioProgram = {
-  about: 'notifications to webhooks: time until receivers have them, beside one that never answers',
-  ownHub: 'it adds notification channels',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const settings = { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '1000000' };
-    const hub = await openHub(options, { settings });
-    const clients: Clients = { receivers: new Receivers(), bound: new WriteAndHop() };
-    try {
-      return await runOn(hub, clients, options);
-    } finally {
-      clients.receivers.stop();
-      clients.bound.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runDeliveries(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const settings = { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '1000000' };
+  const hub = await openHub(options, { settings });
+  const clients: Clients = { receivers: new Receivers(), bound: new WriteAndHop() };
+  try {
+    return await runOn(hub, clients, options);
+  } finally {
+    clients.receivers.stop();
+    clients.bound.stop();
+    await hub.stop();
+  }
+}

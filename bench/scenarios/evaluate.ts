@@ -9,7 +9,7 @@ import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { Loader } from '../suite/loader.ts';
 import { minus, processorMsOf } from '../suite/machine.ts';
 import { Requester } from '../suite/requester.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { byHandText, contractCount, Engine, type EngineResult, saltedBundle } from './engine.ts';
 import {
   latencyFigure,
@@ -19,7 +19,7 @@ import {
   samplesAreDisturbed,
 } from './open-rounds.ts';
 import { measureDecisions } from './rival-decisions.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 /** A person may send 6,000 requests a minute. */
 const perSecond = 20;
@@ -226,17 +226,14 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   return { ...scenario, rivals };
 }
 
-export const evaluate: ScenarioProgram = {
-  about: 'decisions in the library, in the playground and in replays',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const clients: Clients = { engine: new Engine(), requester: new Requester(), loader: new Loader() };
-    try {
-      return await runOn(hub, clients, options);
-    } finally {
-      for (const client of Object.values(clients)) client.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runEvaluate(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const clients: Clients = { engine: new Engine(), requester: new Requester(), loader: new Loader() };
+  try {
+    return await runOn(hub, clients, options);
+  } finally {
+    for (const client of Object.values(clients)) client.stop();
+    await hub.stop();
+  }
+}

@@ -11,7 +11,7 @@ import type { Figure, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { RivalFanout } from './rival-streams.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 import { BareServer, bareRequest, bareText } from './streams-bound.ts';
 
 const framesOfRound = 3;
@@ -179,36 +179,32 @@ async function measureTransports(
   return figures;
 }
 
-export const fanout: ScenarioProgram = {
-  about: 'a deployment to many agents: last delivery over SSE and WebSocket',
-  ownHub: 'it deploys to production',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const clients = [new StreamClient(), new StreamClient()];
-    const bare = new BareServer();
-    try {
-      const { figures, usages, rivals } = await runOn(hub, clients, bare, options);
-      const load = loadOf(usages);
-      const scenario: Scenario = {
-        name: 'fanout',
-        parameters: {
-          agents: options.agents,
-          frame_bytes: options.frame,
-          stalled_share: stalledShare,
-          ...slowParameter(options),
-        },
-        skipped: null,
-        limited_by: (load.other_cores ?? 0) > maxOtherCores ? 'others' : 'none',
-        load,
-        figures,
-        rivals,
-      };
-      return scenario;
-    } finally {
-      for (const client of clients) client.stop();
-      bare.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runFanout(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const clients = [new StreamClient(), new StreamClient()];
+  const bare = new BareServer();
+  try {
+    const { figures, usages, rivals } = await runOn(hub, clients, bare, options);
+    const load = loadOf(usages);
+    const scenario: Scenario = {
+      name: 'fanout',
+      parameters: {
+        agents: options.agents,
+        frame_bytes: options.frame,
+        stalled_share: stalledShare,
+        ...slowParameter(options),
+      },
+      skipped: null,
+      limited_by: (load.other_cores ?? 0) > maxOtherCores ? 'others' : 'none',
+      load,
+      figures,
+      rivals,
+    };
+    return scenario;
+  } finally {
+    for (const client of clients) client.stop();
+    bare.stop();
+    await hub.stop();
+  }
+}

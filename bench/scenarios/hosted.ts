@@ -18,7 +18,7 @@ import {
   waitUntilQuiet,
 } from '../suite/machine.ts';
 import type { Scenario } from '../suite/results.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 const connections = 32;
 /** Events of the run whose bundle is requested; more do not fit in one bundle. */
@@ -185,18 +185,14 @@ async function runOn(hub: Hub, loader: Loader, options: RunOptions): Promise<Sce
   return scenarioOf(rounds, options);
 }
 
-export const hosted: ScenarioProgram = {
-  about: "the hosted API: ingest beside the console's API, memory of a decision bundle",
-  ownHub: 'it needs a known number of events',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const loader = new Loader();
-    try {
-      return await runOn(hub, loader, options);
-    } finally {
-      loader.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runHosted(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const loader = new Loader();
+  try {
+    return await runOn(hub, loader, options);
+  } finally {
+    loader.stop();
+    await hub.stop();
+  }
+}

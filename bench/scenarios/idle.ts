@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FigureForm, figureOf } from '../suite/figures.ts';
 import { kernelBytes, minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 import { type Round, runStreamRounds } from './stream-rounds.ts';
 import { bareRequest, bareText } from './streams-bound.ts';
 
@@ -105,38 +105,34 @@ function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure
   ];
 }
 
-export const idle: ScenarioProgram = {
-  about: 'idle agent streams: memory and processor time of each',
-  ownHub: 'each round needs a new hub',
-  run: (options) =>
-    runStreamRounds<Cost>(options, {
-      name: 'idle',
-      frameBytes,
-      preloads: ['count'],
-      prepare: ({ hub }) => hub.ask('grow'),
-      measureHub({ hub, deployer, client }) {
-        const settle = async (): Promise<void> => {
-          await delay(settleMs);
-          await hub.ask('collect');
-        };
-        const { pid, port } = hub;
-        const request = deployer.streamRequest();
-        return measureCost({ pids: () => [pid], port, request, settle }, client, options);
-      },
-      async measureBare(bare, client) {
-        const port = await bare.start();
-        const settle = () => delay(settleMs);
-        return measureCost({ pids: () => [bare.pid], port, request: bareRequest, settle }, client, options);
-      },
-      describe: ({ rssBytes }) => `${Math.round(rssBytes ?? 0)} bytes per stream`,
-      figuresOf,
-      rivals: {
-        measure: ({ pids, port, request, marker }, client) =>
-          measureCost({ pids, port, request, marker, settle: () => delay(settleMs) }, client, options),
-        figuresOf: (costs) => [
-          figureOf({ ...rssForm, rounds: costs.map(({ rssBytes }) => rssBytes) }),
-          figureOf({ ...timeForm, rounds: costs.map(({ time }) => time) }),
-        ],
-      },
-    }),
-};
+export const runIdle = (options: RunOptions): Promise<Scenario> =>
+  runStreamRounds<Cost>(options, {
+    name: 'idle',
+    frameBytes,
+    preloads: ['count'],
+    prepare: ({ hub }) => hub.ask('grow'),
+    measureHub({ hub, deployer, client }) {
+      const settle = async (): Promise<void> => {
+        await delay(settleMs);
+        await hub.ask('collect');
+      };
+      const { pid, port } = hub;
+      const request = deployer.streamRequest();
+      return measureCost({ pids: () => [pid], port, request, settle }, client, options);
+    },
+    async measureBare(bare, client) {
+      const port = await bare.start();
+      const settle = () => delay(settleMs);
+      return measureCost({ pids: () => [bare.pid], port, request: bareRequest, settle }, client, options);
+    },
+    describe: ({ rssBytes }) => `${Math.round(rssBytes ?? 0)} bytes per stream`,
+    figuresOf,
+    rivals: {
+      measure: ({ pids, port, request, marker }, client) =>
+        measureCost({ pids, port, request, marker, settle: () => delay(settleMs) }, client, options),
+      figuresOf: (costs) => [
+        figureOf({ ...rssForm, rounds: costs.map(({ rssBytes }) => rssBytes) }),
+        figureOf({ ...timeForm, rounds: costs.map(({ time }) => time) }),
+      ],
+    },
+  });

@@ -12,7 +12,7 @@ import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { type BoundName, boundTexts } from './ingest-bounds.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 const connections = 32;
 /** A tenant may send 10,000 events a second. */
@@ -259,17 +259,14 @@ async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions):
   };
 }
 
-export const ingest: ScenarioProgram = {
-  about: 'durable ingest: rate, time until an answer, cost per event',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options, { preloads: ['loop'] });
-    const loaders = Array.from({ length: options.loaders }, () => new Loader());
-    try {
-      return await runOn(hub, loaders, options);
-    } finally {
-      for (const loader of loaders) loader.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runIngest(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options, { preloads: ['loop'] });
+  const loaders = Array.from({ length: options.loaders }, () => new Loader());
+  try {
+    return await runOn(hub, loaders, options);
+  } finally {
+    for (const loader of loaders) loader.stop();
+    await hub.stop();
+  }
+}

@@ -3,10 +3,10 @@ import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure, Target } from '../suite/results.ts';
+import type { Figure, Scenario, Target } from '../suite/results.ts';
 import { guardedAtOnce, LibraryCalls, type LibraryWay, type WayResult } from './library-calls.ts';
 import { percentileOf } from './open-rounds.ts';
-import type { ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 type Round = { readonly [way in LibraryWay]: WayResult };
 
@@ -79,41 +79,37 @@ function figuresOf(rounds: readonly Round[], isDisturbed: boolean): Figure[] {
   return [...figures, added];
 }
 
-export const library: ScenarioProgram = {
-  about: 'the agent library: a guarded call, the gate, the MCP proxy',
-  ownHub: 'it measures no hub',
-  async run({ rounds: count, seconds, quiet, report }) {
-    const calls = new LibraryCalls();
-    const rounds: Round[] = [];
-    const usages: Usage[] = [];
-    const measure = (way: LibraryWay): Promise<WayResult> =>
-      calls.measure({ way, calls: Math.max(2, Math.round(callsOfSecond[way] * seconds)) });
-    try {
-      for (let n = 0; n < count; n++) {
-        await waitUntilQuiet(quiet);
-        const results: [LibraryWay, WayResult][] = [];
-        for (const way of ways) {
-          const endUsage = startUsage(calls.pid, []);
-          results.push([way, await measure(way)]);
-          // The others start processes, which would count as other work.
-          if (way === 'guard') usages.push(endUsage());
-        }
-        rounds.push(Object.fromEntries(results) as Round);
-        report(`round ${n + 1} of ${count}`, (n + 1) / count);
+export async function runLibrary({ rounds: count, seconds, quiet, report }: RunOptions): Promise<Scenario> {
+  const calls = new LibraryCalls();
+  const rounds: Round[] = [];
+  const usages: Usage[] = [];
+  const measure = (way: LibraryWay): Promise<WayResult> =>
+    calls.measure({ way, calls: Math.max(2, Math.round(callsOfSecond[way] * seconds)) });
+  try {
+    for (let n = 0; n < count; n++) {
+      await waitUntilQuiet(quiet);
+      const results: [LibraryWay, WayResult][] = [];
+      for (const way of ways) {
+        const endUsage = startUsage(calls.pid, []);
+        results.push([way, await measure(way)]);
+        // The others start processes, which would count as other work.
+        if (way === 'guard') usages.push(endUsage());
       }
-    } finally {
-      calls.stop();
+      rounds.push(Object.fromEntries(results) as Round);
+      report(`round ${n + 1} of ${count}`, (n + 1) / count);
     }
-    const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
-    const isDisturbed = others !== null && others > maxOtherCores;
-    return {
-      name: 'library',
-      parameters: { seconds },
-      skipped: null,
-      limited_by: isDisturbed ? 'others' : 'none',
-      load: loadOf(usages),
-      figures: figuresOf(rounds, isDisturbed),
-      rivals: [],
-    };
-  },
-};
+  } finally {
+    calls.stop();
+  }
+  const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+  const isDisturbed = others !== null && others > maxOtherCores;
+  return {
+    name: 'library',
+    parameters: { seconds },
+    skipped: null,
+    limited_by: isDisturbed ? 'others' : 'none',
+    load: loadOf(usages),
+    figures: figuresOf(rounds, isDisturbed),
+    rivals: [],
+  };
+}

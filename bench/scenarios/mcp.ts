@@ -5,12 +5,12 @@ import { mergeLatencies } from '../suite/histogram.ts';
 import { makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { type Era, eras, McpCalls, type PairResult, type PlainResult } from './mcp-calls.ts';
 import { McpProxies, type ProxyMemory, proxyBundle } from './mcp-proxies.ts';
 import { percentileOf } from './open-rounds.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 interface Round {
   readonly pairs: { readonly [pair: string]: PairResult };
@@ -188,28 +188,23 @@ const areDisturbed = (usages: readonly Usage[]): boolean => {
   return others !== null && others > maxOtherCores;
 };
 
-export const mcp: ScenarioProgram = {
-  about:
-    'the MCP proxy in every pair of the eras of the protocol, and beside a hub: tasks and accepted tools',
-  ownHub: 'it starts a hub with a limit of its own',
-  async run(options) {
-    const pairUsages: Usage[] = [];
-    const rounds = await runPairs(options, pairUsages);
-    const hubUsages: Usage[] = [];
-    const hubRounds = await runBesideHub(options, hubUsages);
-    const isDisturbed = areDisturbed(pairUsages);
-    return {
-      name: 'mcp',
-      parameters: { seconds: options.seconds, proxies: pinnedProxies, handles: openHandles },
-      skipped: null,
-      limited_by: isDisturbed ? 'others' : 'none',
-      load: loadOf(pairUsages),
-      figures: [
-        ...figuresOf(rounds, isDisturbed),
-        // Proxies and their servers count as other work.
-        ...hubFiguresOf(hubRounds, isDisturbed),
-      ],
-      rivals: [],
-    };
-  },
-};
+export async function runMcp(options: RunOptions): Promise<Scenario> {
+  const pairUsages: Usage[] = [];
+  const rounds = await runPairs(options, pairUsages);
+  const hubUsages: Usage[] = [];
+  const hubRounds = await runBesideHub(options, hubUsages);
+  const isDisturbed = areDisturbed(pairUsages);
+  return {
+    name: 'mcp',
+    parameters: { seconds: options.seconds, proxies: pinnedProxies, handles: openHandles },
+    skipped: null,
+    limited_by: isDisturbed ? 'others' : 'none',
+    load: loadOf(pairUsages),
+    figures: [
+      ...figuresOf(rounds, isDisturbed),
+      // Proxies and their servers count as other work.
+      ...hubFiguresOf(hubRounds, isDisturbed),
+    ],
+    rivals: [],
+  };
+}

@@ -12,11 +12,12 @@ import { Loader } from '../suite/loader.ts';
 import { residentBytesOf, startUsage } from '../suite/machine.ts';
 import type { OpenLoopResult } from '../suite/open-loop.ts';
 import { Requester } from '../suite/requester.ts';
+import type { Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { latencyFigure, openScenario, runOpenRounds, samplesAreDisturbed } from './open-rounds.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const consoles = 3;
 const batchesPerSecond = 20;
@@ -223,25 +224,21 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   });
 }
 
-export const mixed: ScenarioProgram = {
-  about: 'all at once with three consoles: latencies, deployments, growth',
-  ownHub: 'it deploys to production',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const clients: Clients = {
-      streams: new StreamClient(),
-      consoles: new StreamClient(),
-      loader: new Loader(),
-      approver: new Approver(),
-      requester: new Requester(),
-      bound: new WriteAndHop(),
-    };
-    try {
-      return await runOn(hub, clients, options);
-    } finally {
-      for (const client of Object.values(clients)) client.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runMixed(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const clients: Clients = {
+    streams: new StreamClient(),
+    consoles: new StreamClient(),
+    loader: new Loader(),
+    approver: new Approver(),
+    requester: new Requester(),
+    bound: new WriteAndHop(),
+  };
+  try {
+    return await runOn(hub, clients, options);
+  } finally {
+    for (const client of Object.values(clients)) client.stop();
+    await hub.stop();
+  }
+}

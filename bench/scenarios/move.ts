@@ -10,9 +10,9 @@ import { makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { MoveRates, type MoveRound } from './move-rates.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const insertText = 'a bare loop of insertMany of the same documents';
 
@@ -57,43 +57,39 @@ function figuresOf(rounds: readonly MoveRound[], isDisturbed: boolean): Figure[]
   ];
 }
 
-export const move: ScenarioProgram = {
-  about: 'the copy of an embedded hub into MongoDB',
-  ownHub: 'it stops the hub',
-  async run(options) {
-    const { rounds: count, rows, quiet, report } = options;
-    report('starting MongoDB and Redis', 0);
-    const { mongoUrl, redisUrl, stop } = await startServices();
-    const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-    const rates = new MoveRates();
-    const rounds: MoveRound[] = [];
-    const usages: Usage[] = [];
-    try {
-      report(`storing ${rows} events`, 0);
-      await fillFolder(folder, options);
-      for (let n = 0; n < count; n++) {
-        await waitUntilQuiet(quiet);
-        const endUsage = startUsage(rates.pid, []);
-        rounds.push(await rates.measure({ folder, mongoUrl, redisUrl, isBoundFirst: n % 2 === 1 }));
-        usages.push(endUsage());
-        report(`round ${n + 1} of ${count}`, (n + 1) / count);
-      }
-    } finally {
-      rates.stop();
-      await stop();
-      rmSync(folder, { recursive: true, force: true });
+export async function runMove(options: RunOptions): Promise<Scenario> {
+  const { rounds: count, rows, quiet, report } = options;
+  report('starting MongoDB and Redis', 0);
+  const { mongoUrl, redisUrl, stop } = await startServices();
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const rates = new MoveRates();
+  const rounds: MoveRound[] = [];
+  const usages: Usage[] = [];
+  try {
+    report(`storing ${rows} events`, 0);
+    await fillFolder(folder, options);
+    for (let n = 0; n < count; n++) {
+      await waitUntilQuiet(quiet);
+      const endUsage = startUsage(rates.pid, []);
+      rounds.push(await rates.measure({ folder, mongoUrl, redisUrl, isBoundFirst: n % 2 === 1 }));
+      usages.push(endUsage());
+      report(`round ${n + 1} of ${count}`, (n + 1) / count);
     }
-    // The servers are other work to the suite. They may use a core.
-    const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
-    const isDisturbed = others !== null && others > 1 + maxOtherCores;
-    return {
-      name: 'move',
-      parameters: { rows, documents: rounds[0]?.documents ?? 0 },
-      skipped: null,
-      limited_by: isDisturbed ? 'others' : 'none',
-      load: loadOf(usages),
-      figures: figuresOf(rounds, isDisturbed),
-      rivals: [],
-    };
-  },
-};
+  } finally {
+    rates.stop();
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  // The servers are other work to the suite. They may use a core.
+  const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+  const isDisturbed = others !== null && others > 1 + maxOtherCores;
+  return {
+    name: 'move',
+    parameters: { rows, documents: rounds[0]?.documents ?? 0 },
+    skipped: null,
+    limited_by: isDisturbed ? 'others' : 'none',
+    load: loadOf(usages),
+    figures: figuresOf(rounds, isDisturbed),
+    rivals: [],
+  };
+}

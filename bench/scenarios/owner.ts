@@ -5,8 +5,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { figureOf } from '../suite/figures.ts';
+import type { Scenario } from '../suite/results.ts';
 import { root } from '../suite/root.ts';
-import type { ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const program = join(root, 'test/bench/fleet-simulation.ts');
 const nodeArguments = [
@@ -31,44 +32,40 @@ async function simulate(agents: number, minutes: number): Promise<readonly Minut
   return lines.slice(1).map((line) => JSON.parse(line) as Minute);
 }
 
-export const owner: ScenarioProgram = {
-  about: 'the owner of an environment, with simulated agents: memory, time of a deployment with its reports',
-  ownHub: 'it simulates agents in a process of its own',
-  async run({ agents, rounds, report }) {
-    report(`simulating ${agents} agents`, 0);
-    const minutes = await simulate(agents, rounds);
-    return {
-      name: 'owner',
-      parameters: { agents },
-      skipped: null,
-      limited_by: 'none',
-      load: { hub_cores: null, client_cores: null, other_cores: null, hub_rss_bytes: null },
-      figures: [
-        figureOf({
-          id: 'owner.memory',
-          what: 'heap and buffers of an agent in its environment, without its stream',
-          unit: 'bytes per agent',
-          better: 'lower',
-          rounds: minutes.map(({ bytesOfAgent }) => Math.max(0, bytesOfAgent)),
-          target: { at_most: 6144, of: 'value' },
-        }),
-        figureOf({
-          id: 'owner.processor_time',
-          what: 'processor time of a deployment, its reports and 5 % of the agents that come back',
-          unit: 'µs per agent',
-          better: 'lower',
-          rounds: minutes.map(({ processorMs }) => (processorMs * 1000) / agents),
-        }),
-        figureOf({
-          id: 'owner.missed',
-          what: 'agents that did not get a deployment',
-          unit: 'agents',
-          better: 'lower',
-          rounds: minutes.map(({ missed }) => missed),
-          target: { at_most: 0, of: 'value' },
-        }),
-      ],
-      rivals: [],
-    };
-  },
-};
+export async function runOwner({ agents, rounds, report }: RunOptions): Promise<Scenario> {
+  report(`simulating ${agents} agents`, 0);
+  const minutes = await simulate(agents, rounds);
+  return {
+    name: 'owner',
+    parameters: { agents },
+    skipped: null,
+    limited_by: 'none',
+    load: { hub_cores: null, client_cores: null, other_cores: null, hub_rss_bytes: null },
+    figures: [
+      figureOf({
+        id: 'owner.memory',
+        what: 'heap and buffers of an agent in its environment, without its stream',
+        unit: 'bytes per agent',
+        better: 'lower',
+        rounds: minutes.map(({ bytesOfAgent }) => Math.max(0, bytesOfAgent)),
+        target: { at_most: 6144, of: 'value' },
+      }),
+      figureOf({
+        id: 'owner.processor_time',
+        what: 'processor time of a deployment, its reports and 5 % of the agents that come back',
+        unit: 'µs per agent',
+        better: 'lower',
+        rounds: minutes.map(({ processorMs }) => (processorMs * 1000) / agents),
+      }),
+      figureOf({
+        id: 'owner.missed',
+        what: 'agents that did not get a deployment',
+        unit: 'agents',
+        better: 'lower',
+        rounds: minutes.map(({ missed }) => missed),
+        target: { at_most: 0, of: 'value' },
+      }),
+    ],
+    rivals: [],
+  };
+}

@@ -5,11 +5,11 @@ import { agentCount, batchSize, makeBatch } from '../batch.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { Loader } from '../suite/loader.ts';
 import { Requester } from '../suite/requester.ts';
-import type { Target } from '../suite/results.ts';
+import type { Scenario, Target } from '../suite/results.ts';
 import { newHostedKey } from './hosted.ts';
 import { latencyFigure, measureSample, openScenario, runOpenRounds, type Samples } from './open-rounds.ts';
 import { NewestRows, newestRowsText } from './query-bound.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 
 const rareVerdict = 'call_rare';
 const connections = 32;
@@ -175,18 +175,14 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   });
 }
 
-export const query: ScenarioProgram = {
-  about: 'reads of many events, statistics, coverage and runs: time until an answer',
-  ownHub: 'it needs a known number of events',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const clients: Clients = { loader: new Loader(), requester: new Requester(), bound: new NewestRows() };
-    try {
-      return await runOn(hub, clients, options);
-    } finally {
-      for (const client of Object.values(clients)) client.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runQuery(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const clients: Clients = { loader: new Loader(), requester: new Requester(), bound: new NewestRows() };
+  try {
+    return await runOn(hub, clients, options);
+  } finally {
+    for (const client of Object.values(clients)) client.stop();
+    await hub.stop();
+  }
+}

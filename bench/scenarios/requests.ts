@@ -9,7 +9,7 @@ import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { type BareAnswer, RateProcess } from './request-rates.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 /** A key has 6,000 requests a minute: so many share the load that none is refused. */
 const keyCount = 60;
@@ -101,19 +101,15 @@ async function runOn(hub: Hub, load: RateProcess, bare: RateProcess, options: Ru
   };
 }
 
-export const requests: ScenarioProgram = {
-  about: 'requests a second beside a bare server: the health check, the deployed bundle',
-  ownHub: 'it deploys to production',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options);
-    const [load, bare] = [new RateProcess(), new RateProcess()];
-    try {
-      return await runOn(hub, load, bare, options);
-    } finally {
-      load.stop();
-      bare.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runRequests(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options);
+  const [load, bare] = [new RateProcess(), new RateProcess()];
+  try {
+    return await runOn(hub, load, bare, options);
+  } finally {
+    load.stop();
+    bare.stop();
+    await hub.stop();
+  }
+}

@@ -13,8 +13,8 @@ import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 const connections = 32;
 const ageMs = 10 * 86_400_000;
@@ -206,37 +206,33 @@ async function runOn(hub: Hub, loader: Loader, key: string, options: RunOptions)
   return { rounds, tenantId: tenant_id };
 }
 
-export const retention: ScenarioProgram = {
-  about: 'ingest beside a running retention, and the time of its slices',
-  ownHub: 'it needs events of ten days ago',
-  async run(options) {
-    const { rows, seconds, report, rounds: count } = options;
-    const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-    const loader = new Loader();
-    try {
-      report(`storing ${rows} events`, 0);
-      const key = await fillFolder(folder, loader, options);
-      const hub = await openHub(options, { keptFolder: folder });
-      const { rounds, tenantId } = await runOn(hub, loader, key, options).finally(() => hub.stop());
-      const slices: (readonly number[])[] = [];
-      for (let n = 0; n < count; n++) slices.push(await measureSlices(folder, tenantId));
-      const usages = rounds.flatMap(({ alone, beside }) => [alone.usage, beside.usage]);
-      const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
-      const client = medianOrNull(usages.map((usage) => coresOf(usage.busiestClientMs, usage)));
-      const hasOthers = others !== null && others > maxOtherCores;
-      const isClientBusy = client !== null && client > maxLoaderShare;
-      return {
-        name: 'retention',
-        parameters: { rows, seconds, connections, ...slowParameter(options) },
-        skipped: null,
-        limited_by: hasOthers ? 'others' : isClientBusy ? 'client' : 'hub',
-        load: loadOf(usages),
-        figures: figuresOf(rounds, slices, hasOthers || isClientBusy),
-        rivals: [],
-      };
-    } finally {
-      loader.stop();
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-};
+export async function runRetention(options: RunOptions): Promise<Scenario> {
+  const { rows, seconds, report, rounds: count } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const loader = new Loader();
+  try {
+    report(`storing ${rows} events`, 0);
+    const key = await fillFolder(folder, loader, options);
+    const hub = await openHub(options, { keptFolder: folder });
+    const { rounds, tenantId } = await runOn(hub, loader, key, options).finally(() => hub.stop());
+    const slices: (readonly number[])[] = [];
+    for (let n = 0; n < count; n++) slices.push(await measureSlices(folder, tenantId));
+    const usages = rounds.flatMap(({ alone, beside }) => [alone.usage, beside.usage]);
+    const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+    const client = medianOrNull(usages.map((usage) => coresOf(usage.busiestClientMs, usage)));
+    const hasOthers = others !== null && others > maxOtherCores;
+    const isClientBusy = client !== null && client > maxLoaderShare;
+    return {
+      name: 'retention',
+      parameters: { rows, seconds, connections, ...slowParameter(options) },
+      skipped: null,
+      limited_by: hasOthers ? 'others' : isClientBusy ? 'client' : 'hub',
+      load: loadOf(usages),
+      figures: figuresOf(rounds, slices, hasOthers || isClientBusy),
+      rivals: [],
+    };
+  } finally {
+    loader.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

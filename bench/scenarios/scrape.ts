@@ -9,7 +9,7 @@ import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 const token = 'a-token-of-the-benchmark-suite';
 const frameBytes = 1024;
@@ -137,18 +137,14 @@ async function runOn(hub: Hub, client: StreamClient, options: RunOptions): Promi
   };
 }
 
-export const scrape: ScenarioProgram = {
-  about: 'scrapes of /metrics on a hub with open streams',
-  ownHub: 'it needs a token of the metrics and the delays of the event loop',
-  async run(options) {
-    options.report('starting the hub', 0);
-    const hub = await openHub(options, { preloads: ['loop'], settings: { METRICS_TOKEN: token } });
-    const client = new StreamClient();
-    try {
-      return await runOn(hub, client, options);
-    } finally {
-      client.stop();
-      await hub.stop();
-    }
-  },
-};
+export async function runScrape(options: RunOptions): Promise<Scenario> {
+  options.report('starting the hub', 0);
+  const hub = await openHub(options, { preloads: ['loop'], settings: { METRICS_TOKEN: token } });
+  const client = new StreamClient();
+  try {
+    return await runOn(hub, client, options);
+  } finally {
+    client.stop();
+    await hub.stop();
+  }
+}

@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { figureOf } from '../suite/figures.ts';
 import { minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
-import type { RunOptions, ScenarioProgram } from './scenario.ts';
+import type { RunOptions } from './scenario.ts';
 import { type Round, runStreamRounds } from './stream-rounds.ts';
 import { bareRequest, bareText } from './streams-bound.ts';
 
@@ -89,24 +89,20 @@ function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed:
   ];
 }
 
-export const storm: ScenarioProgram = {
-  about: 'all agents connect at one moment: rate, refusals, cost of an opening',
-  ownHub: 'each round needs a new hub',
-  run: (options) =>
-    runStreamRounds<Storm>(options, {
-      name: 'storm',
-      frameBytes,
-      prepare: () => delay(restMs),
-      measureHub({ hub: { pid, port }, deployer, client }) {
-        const request = deployer.streamRequest({ isCurrent: false });
-        return measureStorm({ pid, port, request }, client, options);
-      },
-      async measureBare(bare, client) {
-        const port = await bare.start(frameBytes);
-        return measureStorm({ pid: bare.pid, port, request: bareRequest }, client, options);
-      },
-      describe: ({ elapsedMs }) => `${Math.round(elapsedMs)} ms`,
-      parameters: { frame_bytes: frameBytes },
-      figuresOf: (rounds, isDisturbed) => figuresOf(rounds, options.agents, isDisturbed),
-    }),
-};
+export const runStorm = (options: RunOptions): Promise<Scenario> =>
+  runStreamRounds<Storm>(options, {
+    name: 'storm',
+    frameBytes,
+    prepare: () => delay(restMs),
+    measureHub({ hub: { pid, port }, deployer, client }) {
+      const request = deployer.streamRequest({ isCurrent: false });
+      return measureStorm({ pid, port, request }, client, options);
+    },
+    async measureBare(bare, client) {
+      const port = await bare.start(frameBytes);
+      return measureStorm({ pid: bare.pid, port, request: bareRequest }, client, options);
+    },
+    describe: ({ elapsedMs }) => `${Math.round(elapsedMs)} ms`,
+    parameters: { frame_bytes: frameBytes },
+    figuresOf: (rounds, isDisturbed) => figuresOf(rounds, options.agents, isDisturbed),
+  });

@@ -11,7 +11,7 @@ import { minus, processorMsOf, startUsage, type Usage, waitUntilQuiet } from '..
 import type { Figure, Scenario } from '../suite/results.ts';
 import { root } from '../suite/root.ts';
 import { SpanCounter } from '../suite/span-counter.ts';
-import { type RunOptions, type ScenarioProgram, slowParameter } from './scenario.ts';
+import { type RunOptions, slowParameter } from './scenario.ts';
 
 const connections = 16;
 const tenants = 4;
@@ -176,31 +176,27 @@ async function runOn(run: TracesRun, options: RunOptions): Promise<Scenario> {
   };
 }
 
-export const traces: ScenarioProgram = {
-  about: 'what traces cost ingest: off beside the hub of --hub, on beside off',
-  ownHub: 'it needs hubs with traces off and on',
-  async run(options) {
-    const { hub: baseFolder, slow, profile, report } = options;
-    // With --hub, nothing else builds this checkout.
-    if (baseFolder !== root) ensureBuild('build:quick');
-    report('starting three hubs', 0);
-    const collector = new SpanCounter();
-    const loader = new Loader();
-    const started: Hub[] = [];
-    const start = async (side: Side): Promise<LoadedHub> => {
-      const folder = side === 'base' ? baseFolder : root;
-      const hub = await startBenchHub({ folder, preloads: slow, settings: settingsOf(side, url), profile });
-      started.push(hub);
-      return { hub, keys: (await makeTenants(hub, tenants)).keys };
-    };
-    const url = await collector.listen();
-    try {
-      const hubs = { base: await start('base'), off: await start('off'), on: await start('on') };
-      return await runOn(new TracesRun(hubs, loader, collector, options), options);
-    } finally {
-      loader.stop();
-      for (const hub of started) await hub.stop();
-      collector.close();
-    }
-  },
-};
+export async function runTraces(options: RunOptions): Promise<Scenario> {
+  const { hub: baseFolder, slow, profile, report } = options;
+  // With --hub, nothing else builds this checkout.
+  if (baseFolder !== root) ensureBuild('build:quick');
+  report('starting three hubs', 0);
+  const collector = new SpanCounter();
+  const loader = new Loader();
+  const started: Hub[] = [];
+  const start = async (side: Side): Promise<LoadedHub> => {
+    const folder = side === 'base' ? baseFolder : root;
+    const hub = await startBenchHub({ folder, preloads: slow, settings: settingsOf(side, url), profile });
+    started.push(hub);
+    return { hub, keys: (await makeTenants(hub, tenants)).keys };
+  };
+  const url = await collector.listen();
+  try {
+    const hubs = { base: await start('base'), off: await start('off'), on: await start('on') };
+    return await runOn(new TracesRun(hubs, loader, collector, options), options);
+  } finally {
+    loader.stop();
+    for (const hub of started) await hub.stop();
+    collector.close();
+  }
+}

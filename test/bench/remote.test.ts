@@ -1,7 +1,7 @@
 // Load on a hub that the suite has not started: consent, credentials, names, and what --clean removes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, adminOf, setUp } from '../../bench/admin.ts';
-import { approval } from '../../bench/scenarios/approval.ts';
+import { runApproval } from '../../bench/scenarios/approval.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { type Hub, startBenchHub } from '../../bench/suite/hub.ts';
 import { checkTarget, cleanRun, readAccess } from '../../bench/suite/remote.ts';
@@ -56,7 +56,7 @@ describe('a run on a hub of others', () => {
 
   it('measures no process, names what it makes, and --clean removes its keys alone', async () => {
     const args = parseArguments(['approval', '--url', hub.url, '--rounds', '1']);
-    const { load, figures } = await approval.run({
+    const { load, figures } = await runApproval({
       ...args,
       seconds: 0.2,
       hub: root,

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addComposition, addContract, definition } from '../contract/library.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { itAtNight } from '../runs.ts';
 
 const evaluator = makeEvaluator();
 afterAll(() => evaluator.close());
@@ -251,7 +252,7 @@ describe('assembly', () => {
     ],
   };
 
-  it('of more than a bundle can hold is not assembled, however it got large', async () => {
+  itAtNight('of more than a bundle can hold is not assembled, however it got large', async () => {
     const large = { ...definition(), note: 'x'.repeat(260_000) };
     for (let i = 0; i < 9; i++) await addContract(t, user, `large-${i}`, { definition: large });
     const ids = Array.from({ length: 9 }, (_, i) => `large-${i}`);

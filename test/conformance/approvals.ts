@@ -285,7 +285,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const made: Approval[] = [];
-      for (let i = 0; i < runsOf(2_500, 1_200); i++) {
+      for (let i = 0; i < runsOf(2_500, 400); i++) {
         made.push(
           anApproval({
             tenantId,

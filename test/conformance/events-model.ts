@@ -216,7 +216,7 @@ export function eventsModelContract(name: string, open: Open): void {
             }
           },
         ),
-        { numRuns: runsOf(25, 8) },
+        { numRuns: runsOf(25, 4) },
       );
     }, 120_000);
   });

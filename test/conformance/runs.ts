@@ -144,7 +144,7 @@ export function runsContract(name: string, open: Open): void {
             expect(await storedRuns(store, mixed)).toEqual(await storedRuns(store, straight));
           },
         ),
-        { numRuns: runsOf(25, 8) },
+        { numRuns: runsOf(25, 4) },
       );
     }, 120_000);
 
@@ -196,7 +196,7 @@ export function runsContract(name: string, open: Open): void {
             expect(await storedRuns(store, byCall)).toEqual(await storedRuns(store, apart));
           },
         ),
-        { numRuns: runsOf(25, 8) },
+        { numRuns: runsOf(25, 4) },
       );
     }, 120_000);
 

@@ -205,7 +205,7 @@ export function usageContract(name: string, open: Open): void {
             await compare();
           },
         ),
-        { numRuns: runsOf(15, 5) },
+        { numRuns: runsOf(15, 3) },
       );
     }, 240_000);
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { HubProcess } from '../e2e/process.ts';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 import { library } from './seed.ts';
@@ -30,33 +31,36 @@ async function deployed(version: number, env = 'production'): Promise<string> {
 }
 
 describe('an agent', { timeout: 120_000 }, () => {
-  it('has its open streams listed, with how each came and what it follows, as they come and go', async () => {
-    const agents = new AgentStreams(hub, key);
-    await agents.open('watched', '&bundle_name=shop', '/v1/stream');
-    const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/stream?env=production`, {
-      headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'watched' },
-    });
-    await once(socket, 'open');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/agents/watched');
-    const table = page.getByRole('table', { name: 'streams of an agent' });
-    const sse = table.getByRole('row').filter({ hasText: 'SSE' });
-    await sse.getByText('shop (requested)').waitFor();
-    await sse.getByText('SSE, /v1', { exact: true }).waitFor();
-    const other = table.getByRole('row').filter({ hasText: 'WebSocket' });
-    await other.getByText('everything').waitFor();
-    await other.getByText('WebSocket, /api/v1', { exact: true }).waitFor();
-    expect(await table.getByRole('columnheader', { name: 'Node' }).count()).toBe(1);
-    await accessible(page);
-    // The second stream of an agent that stays is not told of: the page looks by itself.
-    socket.close();
-    await other.waitFor({ state: 'hidden', timeout: 30_000 });
-    agents.close();
-    await page.getByText('No open streams. Streams appear here when the agent connects.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'has its open streams listed, with how each came and what it follows, as they come and go',
+    async () => {
+      const agents = new AgentStreams(hub, key);
+      await agents.open('watched', '&bundle_name=shop', '/v1/stream');
+      const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/stream?env=production`, {
+        headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'watched' },
+      });
+      await once(socket, 'open');
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/agents/watched');
+      const table = page.getByRole('table', { name: 'streams of an agent' });
+      const sse = table.getByRole('row').filter({ hasText: 'SSE' });
+      await sse.getByText('shop (requested)').waitFor();
+      await sse.getByText('SSE, /v1', { exact: true }).waitFor();
+      const other = table.getByRole('row').filter({ hasText: 'WebSocket' });
+      await other.getByText('everything').waitFor();
+      await other.getByText('WebSocket, /api/v1', { exact: true }).waitFor();
+      expect(await table.getByRole('columnheader', { name: 'Node' }).count()).toBe(1);
+      await accessible(page);
+      // The second stream of an agent that stays is not told of: the page looks by itself.
+      socket.close();
+      await other.waitFor({ state: 'hidden', timeout: 30_000 });
+      agents.close();
+      await page.getByText('No open streams. Streams appear here when the agent connects.').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });
 
 describe('a deploy', () => {

@@ -1,6 +1,7 @@
 // The fleet and who gets what: rules with tags, their reach before they are saved, the tester in the address, many
 // agents at once, and a list that follows the fleet.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
@@ -65,7 +66,7 @@ describe('assignment', () => {
     await seen.context.close();
   });
 
-  it('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
+  itAtNight('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/fleet?view=agents');

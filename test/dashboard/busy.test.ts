@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startReceiver } from '../receiver.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, type View, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -193,30 +194,34 @@ it('the lists say what they know while the hub is gone, and go on when it is bac
   await seen.context.close();
 });
 
-it('the lists say how long to wait when the limit of the hub strikes', { timeout: 120_000 }, async () => {
-  const seen = await opened();
-  const { page } = seen;
-  // Parts that open from a list: the list is there before.
-  const parts = Object.values(listed).filter(({ row }) => row !== undefined);
-  for (const { link, tab, row } of parts) {
-    await go(page, link);
-    if (tab) await page.getByRole('tab', { name: tab }).click();
-    await page
-      .locator('.cell-link')
-      .filter({ hasText: row ?? '' })
-      .waitFor();
-  }
-  const end = await strikeBoth();
-  for (const its of Object.values(listed)) {
-    await look(page, its);
-    await page
-      .getByText(/Too many requests/)
-      .first()
-      .waitFor();
-    await page.getByText(waits).first().waitFor();
-    await page.keyboard.press('Escape');
-  }
-  await end();
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'the lists say how long to wait when the limit of the hub strikes',
+  { timeout: 120_000 },
+  async () => {
+    const seen = await opened();
+    const { page } = seen;
+    // Parts that open from a list: the list is there before.
+    const parts = Object.values(listed).filter(({ row }) => row !== undefined);
+    for (const { link, tab, row } of parts) {
+      await go(page, link);
+      if (tab) await page.getByRole('tab', { name: tab }).click();
+      await page
+        .locator('.cell-link')
+        .filter({ hasText: row ?? '' })
+        .waitFor();
+    }
+    const end = await strikeBoth();
+    for (const its of Object.values(listed)) {
+      await look(page, its);
+      await page
+        .getByText(/Too many requests/)
+        .first()
+        .waitFor();
+      await page.getByText(waits).first().waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await end();
+    noFaults(seen);
+    await seen.context.close();
+  },
+);

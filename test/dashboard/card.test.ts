@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { commandParts, editsOf, moneyOf } from '../../src/dashboard/lib/call-values.ts';
 import { diffLines, pairedWords } from '../../src/dashboard/lib/diff.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -142,7 +143,7 @@ describe('a decision by keyboard and by thumb', () => {
 });
 
 describe('many approvals at once', () => {
-  it('says what came of each; those that failed stay selected, with the reason', async () => {
+  itAtNight('says what came of each; those that failed stay selected, with the reason', async () => {
     const ids = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
         ask(hub, key, { tool_name: 'mixed', timeout: 400 + n }, `mixed-agent-${n}`),

@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Receiver, startReceiver } from '../receiver.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -69,61 +70,64 @@ describe('the channels page', () => {
     await seen.context.close();
   });
 
-  it('signs with the secret it has after a change that left the secret alone, whoever replaced it meanwhile', async () => {
-    const { body: made } = await hub.call('POST', '/api/v1/notifications/channels', {
-      cookie,
-      body: {
-        name: 'signed',
-        channel_type: 'webhook',
-        config: { url: `${receiver.url}/signed`, secret: 'the first secret' },
-      },
-    });
-    receiver.answer = () => undefined;
-    const isSignedBy = (secret: string): void => {
-      const { headers, text } = receiver.received.at(-1) as (typeof receiver.received)[number];
-      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
-      const signature = createHmac('sha256', secret).update(signed).digest('base64');
-      expect(headers['webhook-signature']).toBe(`v1,${signature}`);
-    };
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    const sent: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'PUT') sent.push(request.postData() ?? '');
-    });
-    await page.goto(`/dashboard/admin/channels/${made.id}`);
-    const panel = page.getByRole('region', { name: /^Channel / });
-    const saved = async (name: string): Promise<void> => {
-      await panel.getByLabel('Name').fill(name);
-      await panel.getByRole('button', { name: 'Save channel' }).click();
-      await panel.getByRole('heading', { name: `Channel ${name}`, exact: true }).waitFor();
-      const before = receiver.received.length;
-      await panel.getByRole('button', { name: 'Send test' }).click();
-      await receiver.atLeast(before + 1);
-    };
-    await saved('renamed once');
-    isSignedBy('the first secret');
-    // Another person, while the form is open with the mask of the first.
-    const path = `/api/v1/notifications/channels/${made.id}`;
-    const config = { url: `${receiver.url}/signed`, secret: 'the second secret' };
-    expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
-    await panel.getByLabel('Name').fill('typed before the switch');
-    await panel.getByRole('button', { name: 'Turn off channel' }).click();
-    await panel.getByRole('button', { name: 'Turn on channel' }).click();
-    await panel.getByRole('button', { name: 'Turn off channel' }).waitFor();
-    expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');
-    await saved('renamed twice');
-    isSignedBy('the second secret');
-    await panel.getByLabel('Secret').fill('the third secret');
-    await saved('renamed with a new one');
-    isSignedBy('the third secret');
-    // What was shown never went back.
-    expect(sent.join()).not.toContain('•');
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'signs with the secret it has after a change that left the secret alone, whoever replaced it meanwhile',
+    async () => {
+      const { body: made } = await hub.call('POST', '/api/v1/notifications/channels', {
+        cookie,
+        body: {
+          name: 'signed',
+          channel_type: 'webhook',
+          config: { url: `${receiver.url}/signed`, secret: 'the first secret' },
+        },
+      });
+      receiver.answer = () => undefined;
+      const isSignedBy = (secret: string): void => {
+        const { headers, text } = receiver.received.at(-1) as (typeof receiver.received)[number];
+        const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+        const signature = createHmac('sha256', secret).update(signed).digest('base64');
+        expect(headers['webhook-signature']).toBe(`v1,${signature}`);
+      };
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      const sent: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() === 'PUT') sent.push(request.postData() ?? '');
+      });
+      await page.goto(`/dashboard/admin/channels/${made.id}`);
+      const panel = page.getByRole('region', { name: /^Channel / });
+      const saved = async (name: string): Promise<void> => {
+        await panel.getByLabel('Name').fill(name);
+        await panel.getByRole('button', { name: 'Save channel' }).click();
+        await panel.getByRole('heading', { name: `Channel ${name}`, exact: true }).waitFor();
+        const before = receiver.received.length;
+        await panel.getByRole('button', { name: 'Send test' }).click();
+        await receiver.atLeast(before + 1);
+      };
+      await saved('renamed once');
+      isSignedBy('the first secret');
+      // Another person, while the form is open with the mask of the first.
+      const path = `/api/v1/notifications/channels/${made.id}`;
+      const config = { url: `${receiver.url}/signed`, secret: 'the second secret' };
+      expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
+      await panel.getByLabel('Name').fill('typed before the switch');
+      await panel.getByRole('button', { name: 'Turn off channel' }).click();
+      await panel.getByRole('button', { name: 'Turn on channel' }).click();
+      await panel.getByRole('button', { name: 'Turn off channel' }).waitFor();
+      expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');
+      await saved('renamed twice');
+      isSignedBy('the second secret');
+      await panel.getByLabel('Secret').fill('the third secret');
+      await saved('renamed with a new one');
+      isSignedBy('the third secret');
+      // What was shown never went back.
+      expect(sent.join()).not.toContain('•');
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
-  it('has a form for every type, which the hub takes', async () => {
+  itAtNight('has a form for every type, which the hub takes', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const forms: { readonly [type: string]: { readonly [label: string]: string } } = {

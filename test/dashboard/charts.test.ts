@@ -2,6 +2,7 @@
 // and the same numbers as a table.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -185,7 +186,7 @@ it('is read by keys, and chooses a range by them', async () => {
   await seen.context.close();
 });
 
-it('is a table by one key, on every page, until it is pressed again', async () => {
+itAtNight('is a table by one key, on every page, until it is pressed again', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');

@@ -1,6 +1,7 @@
 // Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the
 // download.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { someEvents } from './seed.ts';
@@ -237,7 +238,7 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  it('shows of a long run the newest 200 calls, and at a press those before', async () => {
+  itAtNight('shows of a long run the newest 200 calls, and at a press those before', async () => {
     const began = Date.now() - 300_000;
     await send(
       Array.from({ length: 450 }, (_, n) => ({

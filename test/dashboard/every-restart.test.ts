@@ -3,6 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, pages } from '../../src/dashboard/pages/registry.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, type View, view } from './browser.ts';
 import { rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
@@ -113,7 +114,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
   });
   const status = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text });
 
-  it('leaves what every page showed, and says since when it is old', async () => {
+  itAtNight('leaves what every page showed, and says since when it is old', async () => {
     // Pages and things; a part of a page is there with its page.
     const isThing = ({ path }: { readonly path: string }): boolean =>
       /^\/(?!me|admin\/(?!channels\/))\w+\/./.test(path);
@@ -183,7 +184,7 @@ const admins: { readonly [path: string]: string } = {
 const adminOnly = new Set(['/admin/people', '/admin/assistant', '/admin/system']);
 
 describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
-  it('reads on every page what is theirs, and is told what is not', async () => {
+  itAtNight('reads on every page what is theirs, and is told what is not', async () => {
     const second = 'second@example.com';
     const user = await send('POST', '/api/v1/users', { email: second, password, is_admin: true });
     const seen = await view(hub.url, { cookie: await hub.login(second, password) });

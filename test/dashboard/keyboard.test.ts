@@ -1,6 +1,7 @@
 // By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -109,7 +110,7 @@ describe('keys alone', () => {
     await seen.context.close();
   });
 
-  it('choose a theme and add a user in the settings, where each button names its person', async () => {
+  itAtNight('choose a theme and add a user in the settings, where each button names its person', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');

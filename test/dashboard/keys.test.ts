@@ -1,6 +1,7 @@
 // Keys in the console: one is made and shown once, an agent connects with it, and it is revoked; who is no admin is
 // told so.
 import { describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
@@ -33,7 +34,7 @@ describe('the keys page', () => {
     await seen.context.close();
   });
 
-  it('keeps what was typed in a dialog while the session ends and is begun again', async () => {
+  itAtNight('keeps what was typed in a dialog while the session ends and is begun again', async () => {
     const own = await hub.login();
     const seen = await view(hub.url, { cookie: own });
     const { page } = seen;

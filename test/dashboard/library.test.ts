@@ -6,6 +6,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Markdown } from '../../src/dashboard/ui/markdown.tsx';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -196,7 +197,7 @@ describe('the form of a contract', () => {
 });
 
 describe('versions of a contract', () => {
-  it('compares any two, and takes an older one up again', async () => {
+  itAtNight('compares any two, and takes an older one up again', async () => {
     for (const message of ['Second', 'Third']) {
       const definition = {
         tool: 'refund',
@@ -234,7 +235,7 @@ describe('versions of a contract', () => {
 });
 
 describe('a bundle that is brought in', () => {
-  it('comes from a file, is checked while it is read, and is taken apart', async () => {
+  itAtNight('comes from a file, is checked while it is read, and is taken apart', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/policies');

@@ -1,6 +1,7 @@
 // The palette and the keys of actions: what each leads to, where the focus is then, and what it says to who may not.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, type View, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -70,33 +71,36 @@ describe('the palette', () => {
     await seen.context.close();
   });
 
-  it('deploys a composition, rolls a bundle back and takes it away by name, in the environment that was meant', async () => {
-    // A second version, so that there is one to go back to.
-    const { body } = await hub.call('GET', '/api/v1/bundles/shop/1/yaml', { cookie });
-    const text = String(body).replace('What the agents of the shop may do', 'What they may do');
-    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
-    const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
-    await hub.call('POST', path, { cookie, body: { env: 'staging' } });
-    const seen = await opened('/');
-    const { page } = seen;
-    await choose(page, 'deploy shop', /^Deploy shop/);
-    await page
-      .getByRole('region', { name: /^(Change|Deployment of) shop/ })
-      .getByRole('button', { name: /^Deploy to/ })
-      .waitFor();
-    await choose(page, 'roll shop stag', /^Roll back shop in staging/);
-    await page
-      .getByRole('region', { name: /^(Change|Deployment of) shop/ })
-      .getByRole('button', { name: /^Roll back staging/ })
-      .waitFor();
-    await choose(page, 'undep shop prod', /^Undeploy shop from production/);
-    await page
-      .getByRole('region', { name: /^Undeploy shop from production/ })
-      .getByRole('button', { name: 'Undeploy from production' })
-      .waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'deploys a composition, rolls a bundle back and takes it away by name, in the environment that was meant',
+    async () => {
+      // A second version, so that there is one to go back to.
+      const { body } = await hub.call('GET', '/api/v1/bundles/shop/1/yaml', { cookie });
+      const text = String(body).replace('What the agents of the shop may do', 'What they may do');
+      const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+      const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
+      await hub.call('POST', path, { cookie, body: { env: 'staging' } });
+      const seen = await opened('/');
+      const { page } = seen;
+      await choose(page, 'deploy shop', /^Deploy shop/);
+      await page
+        .getByRole('region', { name: /^(Change|Deployment of) shop/ })
+        .getByRole('button', { name: /^Deploy to/ })
+        .waitFor();
+      await choose(page, 'roll shop stag', /^Roll back shop in staging/);
+      await page
+        .getByRole('region', { name: /^(Change|Deployment of) shop/ })
+        .getByRole('button', { name: /^Roll back staging/ })
+        .waitFor();
+      await choose(page, 'undep shop prod', /^Undeploy shop from production/);
+      await page
+        .getByRole('region', { name: /^Undeploy shop from production/ })
+        .getByRole('button', { name: 'Undeploy from production' })
+        .waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
   it('opens a contract, a ruleset, a run and a waiting call by a part of the name', async () => {
     await hub.call('POST', '/api/v1/sample-run', { cookie, body: {} });

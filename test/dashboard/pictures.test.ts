@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
 import { expect, it } from 'vitest';
+import { rowsOfRun } from '../runs.ts';
 import { hubOfFile } from './file-hub.ts';
 import { arrange, type Drawing, drawing, takePictures } from './pictures/scenes.ts';
 
@@ -58,9 +59,13 @@ it('looks as accepted', { timeout: 180_000 }, async ({ skip }) => {
     skip(reason);
   }
   const { scenes, close } = await arrange(hub, cookie);
+  // Per commit every page, in one or two of its four pictures.
+  const ofRun = rowsOfRun(namesOf(accepted).sort(), 8);
   const compared: string[] = [];
   const wrong: string[] = [];
-  for await (const { name, png } of takePictures(hub, cookie, scenes)) {
+  for await (const { name, png } of takePictures(hub, cookie, scenes, (one) =>
+    ofRun.includes(`${one}.png`),
+  )) {
     compared.push(`${name}.png`);
     const share = shareOfDifference(name, png);
     if (process.env.PICTURES_REPORT) process.stdout.write(`${name} ${share}\n`);
@@ -70,6 +75,6 @@ it('looks as accepted', { timeout: 180_000 }, async ({ skip }) => {
       );
   }
   close();
-  expect(compared.sort()).toEqual(namesOf(accepted).sort());
+  expect(compared.sort()).toEqual(ofRun);
   expect(wrong, 'run `npm run pictures` if the look is meant').toEqual([]);
 });

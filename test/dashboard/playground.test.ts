@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -57,7 +58,7 @@ beforeAll(async () => {
 });
 
 describe('the playground', () => {
-  it('takes a version and a call from the address, and keeps both there', async () => {
+  itAtNight('takes a version and a call from the address, and keeps both there', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const result = page.getByRole('region', { name: 'Result' });
@@ -152,28 +153,34 @@ describe('the playground', () => {
     await seen.context.close();
   });
 
-  it('says what differs when the hub judges otherwise, and nothing of what was typed before', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    // Stands for a page that is older than its hub: the hub's answer is changed on its way.
-    await page.route('**/api/v1/bundles/evaluate', async (route) => {
-      const answer = await route.fetch();
-      const body = await answer.json();
-      const [first] = body.contracts_evaluated;
-      if (first) Object.assign(first, { fired: false, matched: true });
-      await route.fulfill({ response: answer, json: { ...body, verdict: 'allow', deciding_contract: null } });
-    });
-    await page.goto('/dashboard/test');
-    const result = page.getByRole('region', { name: 'Result' });
-    await result.getByText('The hub returns a different result.').waitFor();
-    await result.getByText('Verdict: browser denied, hub allowed.').waitFor();
-    await result.getByText('no-secrets: fired only in the browser.').waitFor();
-    await accessible(page);
-    await page.getByLabel('Tool', { exact: true }).fill('nothing');
-    await result.getByText('No contract applies to this tool.').waitFor();
-    expect(await result.getByText('The hub returns a different result.').count()).toBe(0);
-    await result.getByText(/same result, allowed/).waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'says what differs when the hub judges otherwise, and nothing of what was typed before',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      // Stands for a page that is older than its hub: the hub's answer is changed on its way.
+      await page.route('**/api/v1/bundles/evaluate', async (route) => {
+        const answer = await route.fetch();
+        const body = await answer.json();
+        const [first] = body.contracts_evaluated;
+        if (first) Object.assign(first, { fired: false, matched: true });
+        await route.fulfill({
+          response: answer,
+          json: { ...body, verdict: 'allow', deciding_contract: null },
+        });
+      });
+      await page.goto('/dashboard/test');
+      const result = page.getByRole('region', { name: 'Result' });
+      await result.getByText('The hub returns a different result.').waitFor();
+      await result.getByText('Verdict: browser denied, hub allowed.').waitFor();
+      await result.getByText('no-secrets: fired only in the browser.').waitFor();
+      await accessible(page);
+      await page.getByLabel('Tool', { exact: true }).fill('nothing');
+      await result.getByText('No contract applies to this tool.').waitFor();
+      expect(await result.getByText('The hub returns a different result.').count()).toBe(0);
+      await result.getByText(/same result, allowed/).waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });

@@ -2,6 +2,7 @@
 // good.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { ask, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -128,19 +129,23 @@ describe('names of the console', () => {
     await seen.context.close();
   });
 
-  it('of the way out of an error is Retry, on every page whose answer fails', {
-    timeout: 120_000,
-  }, async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    const detail = 'The store is not reachable.';
-    await page.route(/\/(api\/v1|v1)\/(?!auth|health|stream|version|settings)/, (route) =>
-      route.fulfill({ status: 500, json: { code: 'internal', detail } }),
-    );
-    for (const path of ['/inbox', '/explore', '/fleet', '/policies', '/runs', '/audit', '/admin/keys']) {
-      await page.goto(`/dashboard${path}`);
-      await page.getByRole('main').getByRole('button', begins('Retry')).first().waitFor();
-    }
-    await seen.context.close();
-  });
+  itAtNight(
+    'of the way out of an error is Retry, on every page whose answer fails',
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      const detail = 'The store is not reachable.';
+      await page.route(/\/(api\/v1|v1)\/(?!auth|health|stream|version|settings)/, (route) =>
+        route.fulfill({ status: 500, json: { code: 'internal', detail } }),
+      );
+      for (const path of ['/inbox', '/explore', '/fleet', '/policies', '/runs', '/audit', '/admin/keys']) {
+        await page.goto(`/dashboard${path}`);
+        await page.getByRole('main').getByRole('button', begins('Retry')).first().waitFor();
+      }
+      await seen.context.close();
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -75,7 +76,7 @@ describe('rulesets and audit', () => {
     await seen.context.close();
   });
 
-  it('says what is wrong with a document, and takes none that does not compile', async () => {
+  itAtNight('says what is wrong with a document, and takes none that does not compile', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/policies?view=documents');
@@ -131,30 +132,33 @@ describe('rulesets and audit', () => {
     await seen.context.close();
   });
 
-  it('shows what comes, behind a word while an entry is read, whether a frame tells of it or not', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/audit');
-    const table = page.getByRole('table');
-    await table.getByText('ruleset deployed').first().waitFor();
-    // A frame tells of a deployment, none of a person.
-    const name = 'told';
-    const yaml = library.replace('name: shop', `name: ${name}`);
-    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
-    await hub.call('POST', `/api/v1/bundles/${name}/1/deploy`, { cookie, body: { env: 'staging' } });
-    const said = `Version 1 of ${name} was deployed to staging.`;
-    await table.getByRole('cell', { name: said, exact: true }).waitFor();
-    await table.getByRole('row').nth(1).getByRole('button').click();
-    const panel = page.getByRole('complementary', { name: 'Audit entry' });
-    await panel.getByText(/was deployed to staging/).waitFor();
-    const person = { email: 'quiet@example.com', password: 'correct horse battery' };
-    expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
-    const pill = page.locator('.pill').filter({ hasText: 'Show new entries' });
-    await pill.waitFor({ timeout: 30_000 });
-    expect(await table.getByText(person.email).count()).toBe(0);
-    await panel.getByRole('button', { name: 'Close' }).click();
-    await table.getByText(person.email).first().waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'shows what comes, behind a word while an entry is read, whether a frame tells of it or not',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/audit');
+      const table = page.getByRole('table');
+      await table.getByText('ruleset deployed').first().waitFor();
+      // A frame tells of a deployment, none of a person.
+      const name = 'told';
+      const yaml = library.replace('name: shop', `name: ${name}`);
+      await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+      await hub.call('POST', `/api/v1/bundles/${name}/1/deploy`, { cookie, body: { env: 'staging' } });
+      const said = `Version 1 of ${name} was deployed to staging.`;
+      await table.getByRole('cell', { name: said, exact: true }).waitFor();
+      await table.getByRole('row').nth(1).getByRole('button').click();
+      const panel = page.getByRole('complementary', { name: 'Audit entry' });
+      await panel.getByText(/was deployed to staging/).waitFor();
+      const person = { email: 'quiet@example.com', password: 'correct horse battery' };
+      expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
+      const pill = page.locator('.pill').filter({ hasText: 'Show new entries' });
+      await pill.waitFor({ timeout: 30_000 });
+      expect(await table.getByText(person.email).count()).toBe(0);
+      await panel.getByRole('button', { name: 'Close' }).click();
+      await table.getByText(person.email).first().waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });

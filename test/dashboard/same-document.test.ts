@@ -1,6 +1,7 @@
 // Versions that have one document: they are said to be the same, what runs is named by its deployment, and a deploy
 // that changes nothing asks once more.
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
@@ -71,7 +72,7 @@ it('are deployed in place of each other only at a second press, which says that 
   await seen.context.close();
 });
 
-it('of a ruleset ask in the same way', async () => {
+itAtNight('of a ruleset ask in the same way', async () => {
   const { token } = await post('/api/v1/auth/operator-token', {});
   await post('/api/v1/sample-run', {});
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-yaml' };

@@ -3,7 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
-import { rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -58,7 +58,7 @@ describe('while answers are late', () => {
     expect([...new Set(paths)].filter((path) => !path.startsWith('/admin')).sort()).toEqual(listing.sort());
   });
 
-  it.each(rowsOfRun(Object.entries(answered), 5))(
+  it.each(rowsOfRun(Object.entries(answered), 3))(
     '%s says that it waits, leads elsewhere, and shows them then',
     async (path, text) => {
       const release = proxy.hold(ofPage);
@@ -105,7 +105,7 @@ describe('while answers are late', () => {
 const old = (page: Page) => page.getByText('Search in progress. These are the earlier results.');
 
 describe('an answer to what was asked before', () => {
-  it('is named as such beside events that another filter names', async () => {
+  itAtNight('is named as such beside events that another filter names', async () => {
     const { seen, page } = await opened();
     await page.goto('/dashboard/explore');
     const total = page.getByRole('complementary', { name: 'Filters' }).locator('.facets-total strong');

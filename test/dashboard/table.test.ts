@@ -1,6 +1,7 @@
 // What every table of the console does: order, columns, selection and the file of what is shown.
 import type { Download, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -109,7 +110,7 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
   await seen.context.close();
 });
 
-it('selects a range with shift, all, and none', async () => {
+itAtNight('selects a range with shift, all, and none', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/fleet?view=agents');

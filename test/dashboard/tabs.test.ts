@@ -1,5 +1,6 @@
 // Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -49,7 +50,7 @@ describe('tabs of one browser', () => {
     await context.close();
   });
 
-  it('follow a sign-in of somebody else in another one', async () => {
+  itAtNight('follow a sign-in of somebody else in another one', async () => {
     const seen = await view(hub.url, { cookie });
     const { page: first, context } = seen;
     await first.goto('/dashboard/evidence');

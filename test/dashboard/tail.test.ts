@@ -1,6 +1,7 @@
 // The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was
 // away.
 import { describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -95,7 +96,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('keeps 5,000 rows of more', async () => {
+  itAtNight('keeps 5,000 rows of more', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/explore?view=tail');

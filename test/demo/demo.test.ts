@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 
 const main = new URL('../../dist/demo/main.js', import.meta.url).pathname;
 
@@ -127,16 +128,20 @@ describe('npm run demo', () => {
     nothingStays();
   }, 40_000);
 
-  it('cleans up when it is ended while it waits', async () => {
-    const child = start('--json');
-    const ended = once(child, 'exit');
-    const { steps, rest } = await untilHeld(child);
-    child.kill('SIGINT');
-    expect((await ended)[0]).toBe(130);
-    await rest;
-    expect(steps.at(-1)).toEqual({ step: 'stopped' });
-    nothingStays();
-  }, 40_000);
+  itAtNight(
+    'cleans up when it is ended while it waits',
+    async () => {
+      const child = start('--json');
+      const ended = once(child, 'exit');
+      const { steps, rest } = await untilHeld(child);
+      child.kill('SIGINT');
+      expect((await ended)[0]).toBe(130);
+      await rest;
+      expect(steps.at(-1)).toEqual({ step: 'stopped' });
+      nothingStays();
+    },
+    40_000,
+  );
 
   it('explains itself, and refuses arguments it does not know', async () => {
     expect(await play('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--once') });

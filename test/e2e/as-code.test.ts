@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundleYaml, definition } from '../contract/library.ts';
+import { isNightly, itAtNight, rowsOfRun } from '../runs.ts';
 import { HubProcess, mainFile } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -194,7 +195,7 @@ describe('export', () => {
     expect(await trace(source)).toEqual(before);
   });
 
-  it('keeps uploaded bytes under their hash, and removes what is gone', async () => {
+  itAtNight('keeps uploaded bytes under their hash, and removes what is gone', async () => {
     const source = await exported();
     const names = readdirSync(file('bundles'));
     // Two uploads, and two compositions that run as they were before a change.
@@ -235,7 +236,7 @@ describe('apply', () => {
       expect(readdirSync(join(copy, name))).toEqual(readdirSync(join(folder, name)));
   });
 
-  it('makes a folder that is written by hand', async () => {
+  itAtNight('makes a folder that is written by hand', async () => {
     small();
     const { admin, call } = await tenant();
     expect(await reeve(admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
@@ -249,7 +250,7 @@ describe('apply', () => {
     expect(await reeve(admin, 'diff', folder)).toMatchObject({ code: 0 });
   });
 
-  it('asks nobody without a terminal', async () => {
+  itAtNight('asks nobody without a terminal', async () => {
     small();
     const { admin, call } = await tenant();
     expect(await reeve(admin, 'apply', folder)).toMatchObject({
@@ -284,7 +285,7 @@ describe('apply', () => {
     });
   });
 
-  it('changes a rule in place, and swaps two', async () => {
+  itAtNight('changes a rule in place, and swaps two', async () => {
     const source = await exported();
     const before = (await source.call('GET', '/assignment-rules')).body;
     edit('rules.yaml', (text) =>
@@ -313,12 +314,13 @@ describe('apply', () => {
       let lines = 0;
       child.stderr?.on('data', (chunk: Buffer) => {
         lines += chunk.toString().match(/^\[/gm)?.length ?? 0;
-        // In the second or third step, now at its beginning and now within it.
-        if (lines >= 2 + (kills % 2)) setTimeout(() => child.kill('SIGKILL'), (kills * 3) % 10);
+        // In one of the first steps, now at its beginning and now within it.
+        if (lines >= (isNightly ? 2 : 6) + (kills % 2))
+          setTimeout(() => child.kill('SIGKILL'), (kills * 3) % 10);
       });
       isKilled = (await ended).code === null;
     }
-    expect(kills).toBeGreaterThan(3);
+    expect(kills).toBeGreaterThan(isNightly ? 3 : 1);
     expect(await reeve(target.admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
     expect(await reeve(target.admin, 'diff', folder)).toMatchObject({ code: 0 });
     const state = async ({ call }: Tenant) => {
@@ -335,7 +337,7 @@ describe('apply', () => {
 });
 
 describe('a plan', () => {
-  it('is made as it stands, and finished after a kill', async () => {
+  itAtNight('is made as it stands, and finished after a kill', async () => {
     await exported();
     const target = await tenant();
     const plan = join(root, `plan-${++made}.json`);
@@ -371,7 +373,7 @@ describe('a plan', () => {
     expect(await apply()).toMatchObject({ code: 3 });
   });
 
-  it('is for one hub and tenant', async () => {
+  itAtNight('is for one hub and tenant', async () => {
     small();
     const [one, other] = [await tenant(), await tenant()];
     const plan = join(root, `plan-${++made}.json`);
@@ -430,7 +432,7 @@ describe('a bad file', () => {
     expect((await call('GET', '/contracts')).body).toEqual([]);
   });
 
-  it('is also a name without .yaml, a wrong hash, and a folder of something else', async () => {
+  itAtNight('is also a name without .yaml, a wrong hash, and a folder of something else', async () => {
     small();
     const { admin } = await tenant();
     write('contracts/two.yml', 'name: two\n');
@@ -483,7 +485,7 @@ describe('--prune', () => {
     expect((await source.call('GET', '/bundles/live/current?env=production')).status).toBe(404);
   });
 
-  it('leaves alone what the folder has no file for', async () => {
+  itAtNight('leaves alone what the folder has no file for', async () => {
     const source = await exported();
     for (const name of ['contracts', 'compositions', 'bundles', 'rules.yaml', 'deployments.yaml'])
       rmSync(file(name), { recursive: true });
@@ -525,7 +527,7 @@ describe('rights', () => {
 describe('usage', () => {
   it('has help, and 2 for what does not fit', async () => {
     const { admin } = await tenant();
-    for (const word of ['export', 'diff', 'apply']) {
+    for (const word of rowsOfRun(['apply', 'diff', 'export'], 1)) {
       expect(await reeve(admin, word, '--help')).toMatchObject({
         code: 0,
         out: expect.stringContaining(`reeve ${word}`),

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
+import { itAtNight } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { readRecorded } from '../stores/stores.ts';
 import { adminEmail, password } from '../stores/world.ts';
@@ -190,54 +191,60 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  it('get a name after the time in a folder that is named, and are never overwritten unasked', async () => {
-    mkdirSync(at('many'));
-    const made = await command(data, 'backup', at('many'));
-    expect(made.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
-    const before = readFileSync(made.file);
-    expect(await refused({ DATA_DIR: data }, 'backup', made.file)).toMatch(
-      /exists\. Name another file, or use --force\.$/,
-    );
-    expect(readFileSync(made.file).equals(before)).toBe(true);
-    expect((await command(data, 'backup', made.file, '--force')).file).toBe(made.file);
-    expect(readdirSync(at('many'))).toHaveLength(1);
-  });
-
-  it('take the place of no file of the hub and of nothing that is no file, also when forced', async () => {
-    symlinkSync(data, at('link'));
-    for (const target of [join(data, 'reeve.db'), join(at('link'), 'reeve.db'), join(data, 'secret.key')]) {
-      expect(await refused({ DATA_DIR: data }, 'backup', target, '--force')).toMatch(
-        /belongs to the hub itself/,
+  itAtNight(
+    'get a name after the time in a folder that is named, and are never overwritten unasked',
+    async () => {
+      mkdirSync(at('many'));
+      const made = await command(data, 'backup', at('many'));
+      expect(made.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
+      const before = readFileSync(made.file);
+      expect(await refused({ DATA_DIR: data }, 'backup', made.file)).toMatch(
+        /exists\. Name another file, or use --force\.$/,
       );
-    }
-    const pipe = at('pipe');
-    await once(spawn('mkfifo', [pipe]), 'exit');
-    expect(await refused({ DATA_DIR: data }, 'backup', pipe, '--force')).toMatch(
-      /is not a regular file, so it is not replaced/,
-    );
-    expect(await refused({ DATA_DIR: data }, 'backup', at('no/such/x'))).toMatch(
-      /The folder .* does not exist/,
-    );
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', pipe)).toMatch(
-      /is not a regular file\. Name a back-up file/,
-    );
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', folder)).toMatch(
-      /is not a regular file\. Name a back-up file/,
-    );
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('absent'))).toMatch(/does not exist/);
-    const { size } = statSync(file);
-    copyFileSync(file, at('cut.backup'));
-    truncateSync(at('cut.backup'), size - 1);
-    expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('cut.backup'))).toMatch(
-      /its last line is missing/,
-    );
-    expect(existsSync(at('pipes'))).toBe(false);
-    const hub = hubIn(data);
-    await hub.start();
-    await hub.stop();
-  });
+      expect(readFileSync(made.file).equals(before)).toBe(true);
+      expect((await command(data, 'backup', made.file, '--force')).file).toBe(made.file);
+      expect(readdirSync(at('many'))).toHaveLength(1);
+    },
+  );
 
-  it('can be checked without touching a folder', async () => {
+  itAtNight(
+    'take the place of no file of the hub and of nothing that is no file, also when forced',
+    async () => {
+      symlinkSync(data, at('link'));
+      for (const target of [join(data, 'reeve.db'), join(at('link'), 'reeve.db'), join(data, 'secret.key')]) {
+        expect(await refused({ DATA_DIR: data }, 'backup', target, '--force')).toMatch(
+          /belongs to the hub itself/,
+        );
+      }
+      const pipe = at('pipe');
+      await once(spawn('mkfifo', [pipe]), 'exit');
+      expect(await refused({ DATA_DIR: data }, 'backup', pipe, '--force')).toMatch(
+        /is not a regular file, so it is not replaced/,
+      );
+      expect(await refused({ DATA_DIR: data }, 'backup', at('no/such/x'))).toMatch(
+        /The folder .* does not exist/,
+      );
+      expect(await refused({ DATA_DIR: at('pipes') }, 'restore', pipe)).toMatch(
+        /is not a regular file\. Name a back-up file/,
+      );
+      expect(await refused({ DATA_DIR: at('pipes') }, 'restore', folder)).toMatch(
+        /is not a regular file\. Name a back-up file/,
+      );
+      expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('absent'))).toMatch(/does not exist/);
+      const { size } = statSync(file);
+      copyFileSync(file, at('cut.backup'));
+      truncateSync(at('cut.backup'), size - 1);
+      expect(await refused({ DATA_DIR: at('pipes') }, 'restore', at('cut.backup'))).toMatch(
+        /its last line is missing/,
+      );
+      expect(existsSync(at('pipes'))).toBe(false);
+      const hub = hubIn(data);
+      await hub.start();
+      await hub.stop();
+    },
+  );
+
+  itAtNight('can be checked without touching a folder', async () => {
     const checked = await command(at('untouched'), 'restore', file, '--check');
     expect(checked).toMatchObject({ ok: true, hub_id: id });
     expect(existsSync(at('untouched'))).toBe(false);
@@ -393,7 +400,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     expect(await refused({ ...env }, ...args)).toMatch(words);
   });
 
-  it('tell programs of errors as JSON, and of wrong words how to call', async () => {
+  itAtNight('tell programs of errors as JSON, and of wrong words how to call', async () => {
     const failed = await run({ DATA_DIR: at('nowhere') }, ['backup', '--json']);
     expect({ ...failed, text: JSON.parse(failed.text) }).toEqual({
       code: 1,

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess, lines, run } from './process.ts';
 
@@ -175,7 +176,7 @@ describe('a folder and its database', slow, () => {
     db.close();
   });
 
-  it('have no id before there is a user', async () => {
+  itAtNight('have no id before there is a user', async () => {
     const hub = await starts(join(folder, 'fresh'));
     expect(existsSync(join(folder, 'fresh', 'hub.id'))).toBe(false);
     await hub.admin();

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { probePath, proofHeader, proofOf } from '../../src/hub/probe.ts';
 import { freePort } from '../free-port.ts';
+import { itAtNight } from '../runs.ts';
 import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess, lines, run } from './process.ts';
 
@@ -100,7 +101,7 @@ describe('reeve doctor', () => {
     expect(digestOf(join(hub.dataDir, 'reeve.db'))).toBe(before);
   });
 
-  it('finds a proxy that buffers, drops upgrades and is not trusted', async () => {
+  itAtNight('finds a proxy that buffers, drops upgrades and is not trusted', async () => {
     const { url, server } = await proxyTo(hub.port, { buffers: true, dropsUpgrade: true });
     const { code, outcomes } = await doctor(settings(), ['--url', url]);
     server.close();
@@ -113,7 +114,7 @@ describe('reeve doctor', () => {
     });
   });
 
-  it('warns of a hub whose clock is wrong', async () => {
+  itAtNight('warns of a hub whose clock is wrong', async () => {
     const slow = new HubProcess({ LOG_LEVEL: 'warn', ...wrongClock(-30_000) });
     await slow.start();
     const settingsOfSlow = { DATA_DIR: slow.dataDir, PORT: String(slow.port) };
@@ -123,7 +124,7 @@ describe('reeve doctor', () => {
     expect(detailOf('hub_clock')).toMatch(/differs from this machine's by (2[5-9]|30)\d{3} ms/);
   });
 
-  it('tries a proxy before there is a hub', async () => {
+  itAtNight('tries a proxy before there is a hub', async () => {
     const port = await freePort();
     const { url, server } = await proxyTo(port, {});
     const { code, outcomes, detailOf } = await doctor({

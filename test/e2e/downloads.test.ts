@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rowsOfRun } from '../runs.ts';
 import { HubProcess } from './process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-describe.each([['native'], ['node']])('the downloads of a hub on the %s HTTP server', (server) => {
+describe.each(rowsOfRun(['native', 'node'], 1))('the downloads of a hub on the %s HTTP server', (server) => {
   const hub = new HubProcess(server === 'node' ? { HTTP_SERVER: 'node' } : {});
   const folder = mkdtempSync(join(tmpdir(), 'reeve-downloads-'));
   beforeAll(() => hub.start());

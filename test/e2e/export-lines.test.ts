@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { random } from '../random.ts';
-import { runsOf } from '../runs.ts';
+import { itAtNight, runsOf } from '../runs.ts';
 import { HubProcess, mainFile } from './process.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn', RATE_LIMIT_MAX_ATTEMPTS: '100000' });
@@ -143,7 +143,7 @@ it('goes on in a new file after the old one was renamed, and ends at the end wit
   expect(callsIn(readFileSync(file, 'utf8'))).toEqual(ids);
 });
 
-it('goes on at a cursor on standard output, in every format', async () => {
+itAtNight('goes on at a cursor on standard output, in every format', async () => {
   await ingest(5);
   const { out } = await start('--to', '-').ended;
   const all = linesOf(out);

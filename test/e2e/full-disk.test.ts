@@ -7,6 +7,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { random } from '../random.ts';
+import { itAtNight } from '../runs.ts';
 import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
@@ -138,22 +139,26 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
     expect((await hub.call('PUT', value('new'), { key, body: { value: 'abcd' } })).status).toBe(200);
   }, 60_000);
 
-  it('is reached by events themselves, and never gone below; emptying the log makes room again and again', async () => {
-    const made = await hubOn(48, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
-    const batch = () => Array.from({ length: 10 }, () => anEvent(40_000));
-    let accepted = 0;
-    let last = { status: 0 };
-    for (let i = 0; i < 400 && last.status !== 503; i++) {
-      last = await send(made, batch());
-      if (last.status === 200) accepted++;
-    }
-    expect(last).toMatchObject(refused);
-    const [status, , room] = await state(made);
-    expect({ status, room }).toEqual({ status: 200, room: expect.stringMatching(/^(low|reserved)$/) });
-    expect(made.disk.free).toBeGreaterThan(7 * mebibyte);
-    // Most of the disk holds events, not the log.
-    expect(accepted * 0.4).toBeGreaterThan(28);
-  }, 60_000);
+  itAtNight(
+    'is reached by events themselves, and never gone below; emptying the log makes room again and again',
+    async () => {
+      const made = await hubOn(48, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
+      const batch = () => Array.from({ length: 10 }, () => anEvent(40_000));
+      let accepted = 0;
+      let last = { status: 0 };
+      for (let i = 0; i < 400 && last.status !== 503; i++) {
+        last = await send(made, batch());
+        if (last.status === 200) accepted++;
+      }
+      expect(last).toMatchObject(refused);
+      const [status, , room] = await state(made);
+      expect({ status, room }).toEqual({ status: 200, room: expect.stringMatching(/^(low|reserved)$/) });
+      expect(made.disk.free).toBeGreaterThan(7 * mebibyte);
+      // Most of the disk holds events, not the log.
+      expect(accepted * 0.4).toBeGreaterThan(28);
+    },
+    60_000,
+  );
 });
 
 describe.skipIf(!canMount)('a small disk that events filled', () => {
@@ -223,51 +228,55 @@ describe.skipIf(!canMount)('a disk without any room', () => {
     expect((await send(made, [anEvent()])).status).toBe(200);
   }, 60_000);
 
-  it('without a reserve loses nothing acknowledged, and goes on by itself when there is room', async () => {
-    const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
-    const { hub, disk } = made;
-    // At 16 MiB the index of the log has to grow as well: then a refused batch may be there or not.
-    disk.fill(12 * mebibyte);
-    const acknowledged: string[] = [];
-    const refusedBatches: object[][] = [];
-    const refusals = new Set<string>();
-    const sender = async () => {
-      for (let i = 0; i < 20; i++) {
-        const events = Array.from({ length: 10 }, () => anEvent(20_000));
-        const answer = await send(made, events);
-        if (answer.status === 200) {
-          expect(answer.body).toEqual({ accepted: 10, duplicates: 0 });
-          acknowledged.push(...events.map(({ call_id }) => call_id));
-        } else {
-          refusals.add(`${answer.status} ${answer.body.code}`);
-          if (answer.body.code === 'disk_full') refusedBatches.push(events);
+  itAtNight(
+    'without a reserve loses nothing acknowledged, and goes on by itself when there is room',
+    async () => {
+      const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
+      const { hub, disk } = made;
+      // At 16 MiB the index of the log has to grow as well: then a refused batch may be there or not.
+      disk.fill(12 * mebibyte);
+      const acknowledged: string[] = [];
+      const refusedBatches: object[][] = [];
+      const refusals = new Set<string>();
+      const sender = async () => {
+        for (let i = 0; i < 20; i++) {
+          const events = Array.from({ length: 10 }, () => anEvent(20_000));
+          const answer = await send(made, events);
+          if (answer.status === 200) {
+            expect(answer.body).toEqual({ accepted: 10, duplicates: 0 });
+            acknowledged.push(...events.map(({ call_id }) => call_id));
+          } else {
+            refusals.add(`${answer.status} ${answer.body.code}`);
+            if (answer.body.code === 'disk_full') refusedBatches.push(events);
+          }
         }
+      };
+      await Promise.all(Array.from({ length: 6 }, sender));
+      // Where nobody knows what a death would leave, it is said so.
+      expect([...refusals].filter((one) => one !== '503 unavailable')).toEqual(['503 disk_full']);
+      expect((await state(made))[1]).toBe('not_ready');
+
+      const stored = async () => (await storedIds(made)).sort();
+      const before = new Set(await stored());
+      expect(acknowledged.filter((id) => !before.has(id))).toEqual([]);
+
+      disk.drain();
+      await becomes(made, [200, 'ready', 'ok']);
+      // A batch is stored as a whole or not at all: all of a repeat is new, or nothing is (when only the agent's last
+      // contact had no room).
+      for (const events of refusedBatches.slice(0, 20)) {
+        expect([0, 10]).toContain((await send(made, events)).body.accepted);
+        acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));
       }
-    };
-    await Promise.all(Array.from({ length: 6 }, sender));
-    // Where nobody knows what a death would leave, it is said so.
-    expect([...refusals].filter((one) => one !== '503 unavailable')).toEqual(['503 disk_full']);
-    expect((await state(made))[1]).toBe('not_ready');
-
-    const stored = async () => (await storedIds(made)).sort();
-    const before = new Set(await stored());
-    expect(acknowledged.filter((id) => !before.has(id))).toEqual([]);
-
-    disk.drain();
-    await becomes(made, [200, 'ready', 'ok']);
-    // A batch is stored as a whole or not at all: all of a repeat is new, or (when only the agent's last contact had no
-    // room) nothing is.
-    for (const events of refusedBatches.slice(0, 20)) {
-      expect([0, 10]).toContain((await send(made, events)).body.accepted);
-      acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));
-    }
-    const after = await stored();
-    expect(new Set(after).size).toBe(after.length);
-    expect(acknowledged.filter((id) => !after.includes(id))).toEqual([]);
-    await hub.kill();
-    await hub.start();
-    expect(await stored()).toEqual(after);
-  }, 60_000);
+      const after = await stored();
+      expect(new Set(after).size).toBe(after.length);
+      expect(acknowledged.filter((id) => !after.includes(id))).toEqual([]);
+      await hub.kill();
+      await hub.start();
+      expect(await stored()).toEqual(after);
+    },
+    60_000,
+  );
 
   it(`is filled, emptied and killed again and again, and keeps what it acknowledged, each batch whole and once (SEED=${seed})`, async () => {
     const made = await hubOn(96, { DISK_RESERVE_BYTES: '0' });

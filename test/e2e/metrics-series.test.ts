@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
-import { runsOf } from '../runs.ts';
+import { itAtNight, runsOf } from '../runs.ts';
 import { promtool } from '../services/prometheus.ts';
 import { HubProcess, run } from './process.ts';
 import { type Samples, samplesOf, scrapeText, sumOf } from './scrape.ts';
@@ -67,7 +67,7 @@ it('counts events, decisions and tenants once they are stored', async () => {
   );
 });
 
-it('counts deployments, their way to an agent, and approvals', async () => {
+itAtNight('counts deployments, their way to an agent, and approvals', async () => {
   const stream = await SseClient.open(`${hub.url}/api/v1/stream?env=production&bundle_name=guard`, {
     Authorization: `Bearer ${key}`,
     'X-Service-Agent-Id': 'agent-1',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess } from './process.ts';
@@ -65,10 +66,15 @@ const stateBecomes = (hub: HubProcess, expected: readonly unknown[]) =>
   );
 
 describe.skipIf(!canMount)('a disk of 64 MB that another program filled', () => {
-  it.each([
-    ['the usual reserve', {}],
-    ['a reserve of 8 MiB', { DISK_RESERVE_BYTES: String(8 * mebibyte) }],
-  ])(
+  it.each(
+    rowsOfRun(
+      [
+        ['the usual reserve', {}],
+        ['a reserve of 8 MiB', { DISK_RESERVE_BYTES: String(8 * mebibyte) }],
+      ],
+      1,
+    ),
+  )(
     'has space for a sign-in and a purge of events that are an hour old, with %s',
     async (_reserve, settings) => {
       const disk = smallDisk(64);
@@ -117,24 +123,28 @@ describe.skipIf(!canMount)('a disk of 64 MB that another program filled', () => 
 });
 
 describe.skipIf(!canMount)('a hub that starts on a full disk', () => {
-  it('opens in the space for a purge, and goes on after the purge', async () => {
-    const disk = smallDisk(64);
-    const dataDir = join(disk.folder, 'data');
-    mkdirSync(dataDir, { mode: 0o700 });
-    const early = await hubOn(dataDir, wrongClock(-2 * 3_600_000));
-    const { key } = await early.key(await early.admin());
-    const send = (hub: HubProcess, count: number) =>
-      hub.call('POST', '/api/v1/events', { key, body: { events: eventsOf(count, 40_000) } });
-    for (let i = 0; i < 40; i++) expect((await send(early, 10)).status).toBe(200);
-    await early.kill();
-    disk.fill();
-    const hub = await hubOn(dataDir);
-    const cookie = await hub.login();
-    const answer = await hub.call('DELETE', '/api/v1/settings/purge-events?older_than_hours=1', { cookie });
-    expect(answer).toMatchObject({ status: 200, body: { deleted_count: 400 } });
-    await stateBecomes(hub, [200, 'low']);
-    expect((await send(hub, 2)).body).toMatchObject({ accepted: 2 });
-  }, 120_000);
+  itAtNight(
+    'opens in the space for a purge, and goes on after the purge',
+    async () => {
+      const disk = smallDisk(64);
+      const dataDir = join(disk.folder, 'data');
+      mkdirSync(dataDir, { mode: 0o700 });
+      const early = await hubOn(dataDir, wrongClock(-2 * 3_600_000));
+      const { key } = await early.key(await early.admin());
+      const send = (hub: HubProcess, count: number) =>
+        hub.call('POST', '/api/v1/events', { key, body: { events: eventsOf(count, 40_000) } });
+      for (let i = 0; i < 40; i++) expect((await send(early, 10)).status).toBe(200);
+      await early.kill();
+      disk.fill();
+      const hub = await hubOn(dataDir);
+      const cookie = await hub.login();
+      const answer = await hub.call('DELETE', '/api/v1/settings/purge-events?older_than_hours=1', { cookie });
+      expect(answer).toMatchObject({ status: 200, body: { deleted_count: 400 } });
+      await stateBecomes(hub, [200, 'low']);
+      expect((await send(hub, 2)).body).toMatchObject({ accepted: 2 });
+    },
+    120_000,
+  );
 });
 
 describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
@@ -167,37 +177,41 @@ describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
     }
   }, 120_000);
 
-  it('takes events again after a purge, as often as it fills', async () => {
-    const disk = smallDisk(64);
-    const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
-    const batch = (receivedAt: number) => ({
-      tenantId: 'tenant',
-      env: 'production' as const,
-      receivedAt,
-      events: eventsOf(10, 40_000).map((event) => ({ ...event, timestamp: 1 })),
-    });
-    try {
-      for (let round = 1; round <= 3; round++) {
-        let stored = 0;
-        let refusal: unknown = null;
-        while (refusal === null && stored < 5000) {
-          await store.events.ingest(batch(round)).then(
-            () => {
-              stored += 10;
-            },
-            (error: unknown) => {
-              refusal = error;
-            },
-          );
+  itAtNight(
+    'takes events again after a purge, as often as it fills',
+    async () => {
+      const disk = smallDisk(64);
+      const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
+      const batch = (receivedAt: number) => ({
+        tenantId: 'tenant',
+        env: 'production' as const,
+        receivedAt,
+        events: eventsOf(10, 40_000).map((event) => ({ ...event, timestamp: 1 })),
+      });
+      try {
+        for (let round = 1; round <= 3; round++) {
+          let stored = 0;
+          let refusal: unknown = null;
+          while (refusal === null && stored < 5000) {
+            await store.events.ingest(batch(round)).then(
+              () => {
+                stored += 10;
+              },
+              (error: unknown) => {
+                refusal = error;
+              },
+            );
+          }
+          expect(refusal).toMatchObject({ code: 'disk_full' });
+          expect(stored * 40_000).toBeGreaterThan(16 * mebibyte);
+          expect(await purgeAll(store, round + 1)).toBe(stored);
         }
-        expect(refusal).toMatchObject({ code: 'disk_full' });
-        expect(stored * 40_000).toBeGreaterThan(16 * mebibyte);
-        expect(await purgeAll(store, round + 1)).toBe(stored);
+      } finally {
+        await store.close();
       }
-    } finally {
-      await store.close();
-    }
-  }, 120_000);
+    },
+    120_000,
+  );
 });
 
 describe('a disk with room for years', () => {

@@ -2,6 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { HubProcess } from './process.ts';
 
 describe('a DATA_DIR with another SECRET_KEY', () => {
@@ -29,7 +30,7 @@ describe('a DATA_DIR with another SECRET_KEY', () => {
     await first.stop();
   });
 
-  it('whose secret.key was lost says where it belongs', async () => {
+  itAtNight('whose secret.key was lost says where it belongs', async () => {
     const hub = aHub({});
     await hub.start();
     await hub.stop();

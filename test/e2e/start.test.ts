@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../../src/hub/config.ts';
+import { itAtNight } from '../runs.ts';
 import { HubProcess, lines, run } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -18,7 +19,7 @@ contracts:
   - { id: a, type: pre, tool: t, when: { ${root}.path: { equals: x } }, then: { effect: deny, message: m } }
 `;
 
-  it('is handed on, with its exit code and its words', async () => {
+  itAtNight('is handed on, with its exit code and its words', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'reeve-check-'));
     const [good, bad] = [join(folder, 'good.yaml'), join(folder, 'bad.yaml')];
     writeFileSync(good, contracts('args'));
@@ -52,7 +53,7 @@ describe('a start', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('reads a secret from a file, and names a file that it cannot read', async () => {
+  itAtNight('reads a secret from a file, and names a file that it cannot read', async () => {
     const file = join(folder, 'setup-token');
     writeFileSync(file, 'a token from a file\n');
     const reading = new HubProcess({ SETUP_TOKEN_FILE: file });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { memberHeadBytes, memberLength } from '../../adapters/node/tenant-file.ts';
 import { bundleYaml } from '../contract/library.ts';
+import { itAtNight } from '../runs.ts';
 import { HubProcess, lines, run } from './process.ts';
 
 const operatorToken = 'an-operator-token-of-the-installation';
@@ -113,23 +114,26 @@ it('lets people and agents in with what they had, under the same signing key', a
   expect(await figures(to)).toEqual(await figures(from));
 });
 
-it('refuses a changed file, another passphrase and a file that is there, in one line each', async () => {
-  const refusals = async (...args: string[]) => {
-    const { code, text } = await reeve(to, ...args);
-    return [code, lines(text).filter((line) => !/^(Im|Ex)porting:/.test(line)).length];
-  };
-  const bytes = readFileSync(file);
-  bytes.writeUInt8(bytes.readUInt8(bytes.length - 30) ^ 1, bytes.length - 30);
-  const changed = join(folder, 'changed.gz');
-  writeFileSync(changed, bytes);
-  await from.call('DELETE', `/api/v1/operator/tenants/${tenantId}?name=acme`, {
-    headers: { Authorization: `Bearer ${operatorToken}` },
-  });
-  expect(await refusals('export', tenantId, file)).toEqual([1, 1]);
-  writeFileSync(join(folder, 'other'), 'another passphrase\n');
-  expect(await refusals('import', file, '--passphrase-file', join(folder, 'other'))).toEqual([1, 1]);
-  writeFileSync(join(folder, 'cut.gz'), bytes.subarray(0, bytes.length - 9));
-  expect(await refusals('import', join(folder, 'cut.gz'))).toEqual([1, 1]);
-  expect(await refusals('export', tenantId)).toEqual([2, 1]);
-  expect((await reeve(from, '--help')).text).toContain('reeve tenant import FILE');
-});
+itAtNight(
+  'refuses a changed file, another passphrase and a file that is there, in one line each',
+  async () => {
+    const refusals = async (...args: string[]) => {
+      const { code, text } = await reeve(to, ...args);
+      return [code, lines(text).filter((line) => !/^(Im|Ex)porting:/.test(line)).length];
+    };
+    const bytes = readFileSync(file);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 30) ^ 1, bytes.length - 30);
+    const changed = join(folder, 'changed.gz');
+    writeFileSync(changed, bytes);
+    await from.call('DELETE', `/api/v1/operator/tenants/${tenantId}?name=acme`, {
+      headers: { Authorization: `Bearer ${operatorToken}` },
+    });
+    expect(await refusals('export', tenantId, file)).toEqual([1, 1]);
+    writeFileSync(join(folder, 'other'), 'another passphrase\n');
+    expect(await refusals('import', file, '--passphrase-file', join(folder, 'other'))).toEqual([1, 1]);
+    writeFileSync(join(folder, 'cut.gz'), bytes.subarray(0, bytes.length - 9));
+    expect(await refusals('import', join(folder, 'cut.gz'))).toEqual([1, 1]);
+    expect(await refusals('export', tenantId)).toEqual([2, 1]);
+    expect((await reeve(from, '--help')).text).toContain('reeve tenant import FILE');
+  },
+);

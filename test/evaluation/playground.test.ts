@@ -5,6 +5,7 @@ import { HubError } from '../../src/shared/error.ts';
 import { bundleYaml } from '../contract/library.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { costly, hostile } from '../http/hostile.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 
 const evaluator = makeEvaluator();
 let t: TestHub;
@@ -204,26 +205,29 @@ describe('hostile YAML', () => {
     return error as HubError;
   };
 
-  it.each(Object.keys(hostile))('%s is refused by every route that takes YAML', async (what) => {
-    const yaml_content = hostile[what] ?? '';
-    for (const call of [
-      () => evaluate({ yaml_content }),
-      () => t.call('uploadBundle', { body: { yaml_content } }, user),
-      () => t.call('importContracts', { body: { yaml_content } }, user),
-    ]) {
-      const error = await refused(call());
-      expect(['unprocessable', 'validation_failed']).toContain(error.code);
-      expect(error.message).not.toMatch(/\bat .+:\d+:\d+/);
-    }
-    expect(Reflect.get({}, 'polluted')).toBeUndefined();
-  });
+  it.each(rowsOfRun(Object.keys(hostile), 5))(
+    '%s is refused by every route that takes YAML',
+    async (what) => {
+      const yaml_content = hostile[what] ?? '';
+      for (const call of [
+        () => evaluate({ yaml_content }),
+        () => t.call('uploadBundle', { body: { yaml_content } }, user),
+        () => t.call('importContracts', { body: { yaml_content } }, user),
+      ]) {
+        const error = await refused(call());
+        expect(['unprocessable', 'validation_failed']).toContain(error.code);
+        expect(error.message).not.toMatch(/\bat .+:\d+:\d+/);
+      }
+      expect(Reflect.get({}, 'polluted')).toBeUndefined();
+    },
+  );
 
   it('leaves the library and the bundles as they were', async () => {
     expect((await t.call('listContracts', {}, user)).body).toEqual([]);
     expect((await t.call('listBundles', {}, user)).body).toEqual([]);
   });
 
-  it('in four evaluations at once does not move the event loop', async () => {
+  itAtNight('in four evaluations at once does not move the event loop', async () => {
     const bodies = [
       { yaml_content: hostile['an alias bomb'] },
       { yaml_content: hostile['a million tokens'] },

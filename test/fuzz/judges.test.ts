@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { random } from '../random.ts';
+import { itAtNight } from '../runs.ts';
 import { OpenSockets } from './broken.ts';
 import { type Finding, Findings } from './findings.ts';
 import { clientFrame, StreamReader } from './frames.ts';
@@ -62,7 +63,7 @@ describe('requests', () => {
     },
   );
 
-  it('are the same for the same seed, and others for another', () => {
+  itAtNight('are the same for the same seed, and others for another', () => {
     const all = (seed: string) =>
       operations.flatMap((operation) =>
         (['valid', 'bent', 'broken', 'hostile'] as const).map((wrongness) =>

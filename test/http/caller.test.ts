@@ -3,6 +3,7 @@ import type { Caller } from '../../src/http/contract/call.ts';
 import { adminRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
+import { itAtNight } from '../runs.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 
 const hour = 3_600_000;
@@ -200,7 +201,7 @@ describe('login cookies', () => {
     expect(headerOf(answer, 'Set-Cookie')).toBeUndefined();
   });
 
-  it('end after 7 days however much they are used', async () => {
+  itAtNight('end after 7 days however much they are used', async () => {
     const clock = new ManualClock();
     const { pipeline } = edge({ clock });
     const get = () => pipeline.handle(raw('GET', '/api/v1/keys', asUser));

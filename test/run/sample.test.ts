@@ -10,6 +10,7 @@ import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
+import { itAtNight } from '../runs.ts';
 
 let t: TestHub;
 let user: UserCaller;
@@ -241,7 +242,7 @@ it('changes no answer but those of the lists that show it', async () => {
     expect(withoutCursors(after.get(name)), name).toEqual(withoutCursors(body));
 });
 
-it('is reused later, also when its approval is over, and goes with its approval', async () => {
+itAtNight('is reused later, also when its approval is over, and goes with its approval', async () => {
   const first = (await make()).body;
   t.clock.advance(90_000_000);
   const again = await make();
@@ -259,7 +260,7 @@ it('is reused later, also when its approval is over, and goes with its approval'
   expect(await approvals()).toMatchObject([{ id: first.approval_id, status: 'pending' }]);
 });
 
-it('is made anew when a removal ended half-way', async () => {
+itAtNight('is made anew when a removal ended half-way', async () => {
   const { body } = await make();
   await t.hub.store.approvals.remove(user.tenantId, body.approval_id);
   t.clock.advance(60_000);
@@ -267,7 +268,7 @@ it('is made anew when a removal ended half-way', async () => {
   expect(await eventsOf()).toHaveLength(7);
 });
 
-it('is made and removed by signed-in people, too', async () => {
+itAtNight('is made and removed by signed-in people, too', async () => {
   const made = await t.call('makeSampleRun', {}, user);
   const again = await make();
   expect([made.status, again.status, again.body]).toEqual([201, 200, made.body]);
@@ -338,7 +339,7 @@ it('is asked for ten times a minute at most, both APIs together', async () => {
   expect((await make()).status).toBe(200);
 });
 
-it('is of one workspace', async () => {
+itAtNight('is of one workspace', async () => {
   const other = t.operator(await t.tenant(), 'operator');
   const [one, two] = [await make(), await make(other)];
   expect(one.body.run_id).not.toBe(two.body.run_id);

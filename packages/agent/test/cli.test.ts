@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
+import { itAtNight } from '../../../test/runs.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -62,7 +63,7 @@ cases:
     expect: { verdict: deny, contract: box }
 `;
 
-  it('says what arguments hold, for the cases of a sandbox', async () => {
+  itAtNight('says what arguments hold, for the cases of a sandbox', async () => {
     await write('box.yaml', bundle(box));
     await write('box.cases.yaml', cases);
     await write('tools.yaml', 'search: { where: command }\n');
@@ -250,7 +251,7 @@ describe('reeve-agent check', () => {
     expect((await run(['check', '--strict', 'warned.yaml'])).code).toBe(1);
   });
 
-  it('knows what agents register, by options and by the settings of a hub', async () => {
+  itAtNight('knows what agents register, by options and by the settings of a hub', async () => {
     await write(
       'ticket.yaml',
       bundle(never.replace('args.amount: { gt: 10000 }', 'ticket.open: { is_set: true }')),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openArchive, readArchive, sealArchive } from '../../../adapters/node/archive.ts';
+import { isNightly } from '../../runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-archive-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -55,7 +56,7 @@ describe('a back-up', () => {
   it('is refused when any byte was changed', async () => {
     const { path } = await sealed(5000);
     const whole = readFileSync(path);
-    for (let at = 0; at < whole.length; at += 7) {
+    for (let at = 0; at < whole.length; at += isNightly ? 7 : 67) {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] ?? 0) ^ 0x04;
       const bad = name();

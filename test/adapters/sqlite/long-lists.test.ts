@@ -9,6 +9,7 @@ import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
 import type { AuditNote } from '../../../src/audit/record.ts';
 import type { RunPlace } from '../../../src/run/rules/run.ts';
 import { t0, uuid } from '../../conformance/fixtures.ts';
+import { itAtNight } from '../../runs.ts';
 
 let db: Database;
 beforeEach(() => {
@@ -58,7 +59,7 @@ it('runs of a status are found a few thousand at a time, each once, with how man
   expect(usual).toMatchObject({ steps: 1, result: { total: 9_000, more: true } });
 });
 
-it('a chain is looked through a few thousand entries at a time, and nothing of it is left out', () => {
+itAtNight('a chain is looked through a few thousand entries at a time, and nothing of it is left out', () => {
   const tenantId = uuid();
   const note = (i: number): AuditNote => ({
     id: uuid(),

@@ -191,19 +191,23 @@ export interface Picture {
 }
 
 /** All pictures, one after the other. */
+/** @param isWanted which of them, by name. Default: all */
 export async function* takePictures(
   hub: HubProcess,
   cookie: string,
   scenes: readonly Scene[],
+  isWanted: (name: string) => boolean = () => true,
 ): AsyncGenerator<Picture> {
   for (const [width, height] of sizes) {
     const { page, context, faults } = await view(hub.url, { cookie, width, height, touch: width < 640 });
     await page.clock.setFixedTime(browserTime);
     for (const { name, path, isComplete } of scenes) {
+      const schemes = themes.filter((theme) => isWanted(`${name}-${width}-${theme}`));
+      if (schemes.length === 0) continue;
       await page.goto(`/dashboard${path}`);
       await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
       await isComplete(page);
-      for (const colorScheme of themes) {
+      for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });
         const png = await steadyPicture(page);
         yield { name: `${name}-${width}-${colorScheme}`, png };

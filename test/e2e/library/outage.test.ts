@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
+import { rowsOfRun } from '../../runs.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 
 const setting = new Setting();
@@ -33,7 +34,7 @@ const tenCalls = async (guard: Guard, word: string): Promise<number> => {
   return ran;
 };
 
-describe.each(['sse', 'websocket', 'websocket-msgpack'] as const)(
+describe.each(rowsOfRun(['sse', 'websocket', 'websocket-msgpack'] as const, 1))(
   'a hub that is killed, over %s',
   (transport) => {
     it(

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../../src/http/live/session.ts';
 import { settled } from '../../clock.ts';
+import { itAtNight } from '../../runs.ts';
 import { type FakeSocket, hub } from './fixtures.ts';
 
 const text = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
@@ -84,23 +85,27 @@ describe('messages on a WebSocket', () => {
     expect(socket.over).toBe('ended');
   });
 
-  it('are counted for the caller over all its sockets', async () => {
-    const { open } = hub();
-    const sockets: { session: Session; socket: FakeSocket }[] = [];
-    for (let i = 0; i < 11; i++) sockets.push(await open({ codec: 'json', agent: 'same' }));
-    for (const { session } of sockets.slice(0, 10)) {
-      for (let i = 0; i < 4; i++) {
-        for (let j = 0; j < 500; j++) session.received(event(j), false);
-        await turns(40);
+  itAtNight(
+    'are counted for the caller over all its sockets',
+    async () => {
+      const { open } = hub();
+      const sockets: { session: Session; socket: FakeSocket }[] = [];
+      for (let i = 0; i < 11; i++) sockets.push(await open({ codec: 'json', agent: 'same' }));
+      for (const { session } of sockets.slice(0, 10)) {
+        for (let i = 0; i < 4; i++) {
+          for (let j = 0; j < 500; j++) session.received(event(j), false);
+          await turns(40);
+        }
       }
-    }
-    const other = await open({ codec: 'json', agent: 'other' });
-    other.session.received(event(1), false);
-    sockets[10]?.session.received(event(1), false);
-    await turns();
-    expect(sockets.map(({ socket }) => socket.over)).toEqual([...Array(10).fill(null), 'ended']);
-    expect(other.socket.over).toBe(null);
-  }, 30_000);
+      const other = await open({ codec: 'json', agent: 'other' });
+      other.session.received(event(1), false);
+      sockets[10]?.session.received(event(1), false);
+      await turns();
+      expect(sockets.map(({ socket }) => socket.over)).toEqual([...Array(10).fill(null), 'ended']);
+      expect(other.socket.over).toBe(null);
+    },
+    30_000,
+  );
 
   it('find no room when others fill it: the socket ends', async () => {
     const { open, budgets } = hub();

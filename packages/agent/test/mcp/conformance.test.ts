@@ -161,7 +161,7 @@ describe.skipIf(node === null)('the conformance suite', () => {
     },
   );
 
-  it.each(rowsOfRun(clientScenarios, 4))(
+  it.each(rowsOfRun(clientScenarios, 2))(
     'passes behind the proxy as it passes without, in %s: %s',
     { timeout: 120_000 },
     async (revision, scenario) => {

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { itAtNight } from '../../../../test/runs.ts';
 import { programArgs } from '../program.ts';
 import { noEnv, rules } from './setting.ts';
 
@@ -87,7 +88,7 @@ describe('a client of revision 2026-07-28 before a server of it', () => {
     expect(await executed()).toEqual([]);
   });
 
-  it('keeps lists to itself, and not for long', async () => {
+  itAtNight('keeps lists to itself, and not for long', async () => {
     const noReads =
       '{ id: no-reads, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: deny, message: no } }';
     client = await connect([noReads], '--hide');

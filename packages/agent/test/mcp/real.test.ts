@@ -16,6 +16,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../../../../test/runs.ts';
 import { sha256 } from '../../src/bundle/signature.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
@@ -97,7 +98,7 @@ describe('before the file system server', () => {
     expect(await readdir(folder)).toContain('notes.txt');
   });
 
-  it('runs many calls at once', async () => {
+  itAtNight('runs many calls at once', async () => {
     const client = await through(['--contracts', await contractsFile(inFolder())], [...files, folder]);
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
@@ -230,7 +231,7 @@ describe('before the everything server', () => {
     expect(questions.map((one) => one.split('\n')[0])).toEqual(['echo please?', 'echo please, no?']);
   });
 
-  it('does so over HTTP behind, and keeps the key of the hub to itself', async () => {
+  itAtNight('does so over HTTP behind, and keeps the key of the hub to itself', async () => {
     const url = await everythingOverHttp();
     const contracts = await contractsFile(noBigSums, askFirst);
     await converses(await through(['--contracts', contracts, '--upstream', url], [], talkative()));
@@ -254,7 +255,7 @@ describe('before the everything server', () => {
     expect(await call(first, 'echo', { message: 'please' })).toMatchObject(text('Echo: please'));
   });
 
-  it('does so over HTTP on both sides, and lets nobody else in', async () => {
+  itAtNight('does so over HTTP on both sides, and lets nobody else in', async () => {
     const contracts = await contractsFile(noBigSums);
     const url = await listening(['--contracts', contracts, '--upstream', await everythingOverHttp()], {
       REEVE_MCP_TOKEN: 'right',
