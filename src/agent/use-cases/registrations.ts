@@ -177,7 +177,7 @@ export function createRegistrations(ports: Ports): Registrations {
   }
 
   async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
-    const askingIds = entries.flatMap(({ agentId, documentKind = null }) =>
+    const askingIds = entries.flatMap(({ agentId, documentKind }) =>
       documentKind === null ? [] : [agentId],
     );
     const vocabularies =

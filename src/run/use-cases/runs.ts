@@ -165,6 +165,8 @@ export function createRuns(ports: Ports): Runs {
         policyVersion,
         version: ruleset?.version ?? null,
         status: 'unknown',
+        documentKind: null,
+        driftSince: null,
       },
       cannotLoad: false,
       lastEventAt,
