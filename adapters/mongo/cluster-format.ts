@@ -10,7 +10,7 @@ import {
 } from '../../src/shared/cluster-format.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { unlessTaken } from './failure.ts';
-import { type SchemaStep, schemaSteps } from './schema.ts';
+import { type DatabaseStep, schemaSteps } from './schema.ts';
 
 export interface FormatRow extends ClusterFormat {
   readonly _id: string;
@@ -20,12 +20,12 @@ const _id = 'cluster';
 
 /** A version's numbers, and the steps to its schema. */
 export interface OwnFormat extends ClusterFormat {
-  readonly steps: readonly SchemaStep[];
+  readonly steps: readonly DatabaseStep[];
 }
 
 const ownFormat: OwnFormat = { ...currentFormat, steps: schemaSteps };
 
-const stepFrom = ({ steps, schema }: OwnFormat, stored: number): SchemaStep | undefined =>
+const stepFrom = ({ steps, schema }: OwnFormat, stored: number): DatabaseStep | undefined =>
   stored < schema ? steps.find(({ from }) => from === stored) : undefined;
 
 /**

@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { fillFields } from './fill-fields.ts';
 
 /** One change of stored documents. */
-export interface SchemaStep {
+export interface DatabaseStep {
   /** The number of the databases that it changes. */
   readonly from: number;
   readonly to: number;
@@ -15,4 +15,4 @@ export interface SchemaStep {
 }
 
 /** In order. A step never changes once a build with it has run; a newer one follows it. */
-export const schemaSteps: readonly SchemaStep[] = [{ from: 1, to: 1001, fill: fillFields }];
+export const schemaSteps: readonly DatabaseStep[] = [{ from: 1, to: 1001, fill: fillFields }];

@@ -2,7 +2,7 @@
 import { type Collection, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { claimFormat, type FormatRow } from '../../adapters/mongo/cluster-format.ts';
-import { type SchemaStep, schemaSteps } from '../../adapters/mongo/schema.ts';
+import { type DatabaseStep, schemaSteps } from '../../adapters/mongo/schema.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
 import { type ClusterFormat, currentFormat } from '../../src/shared/cluster-format.ts';
@@ -100,7 +100,7 @@ describe('the format in MongoDB', () => {
   const claim = (
     rows: Collection<FormatRow>,
     own: ClusterFormat,
-    steps: readonly SchemaStep[] = schemaSteps,
+    steps: readonly DatabaseStep[] = schemaSteps,
     isEmpty = true,
   ) =>
     claimFormat(

@@ -1,6 +1,6 @@
 // The tables of the audit chain: links hold what is hashed, entries find it in the order of the chain, so that new ones
-// lie side by side. `audit_ids` contains the ids that may come again, `audit_run_ids` those of entries whose events were
-// removed. `starts`: the head that the kept chain starts behind.
+// lie side by side. `audit_ids` contains the ids that may come again, `audit_run_ids` those of entries whose events
+// were removed. `starts`: the head that the kept chain starts behind.
 export const auditTables = `
 CREATE TABLE audit_links (
   tenant_id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, prev TEXT NOT NULL, digest TEXT NOT NULL,

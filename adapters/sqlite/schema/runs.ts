@@ -1,5 +1,6 @@
 // The table of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for
-// filters. The triggers make a run's activity follow its approvals. A total of runs reads the index of the newest alone.
+// filters. The triggers make a run's activity follow its approvals. A total of runs reads the index of the newest
+// alone.
 export const runTables = `
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, env TEXT NOT NULL,
