@@ -1,4 +1,4 @@
-// The steps that bring a database from one schema to the next. ARCHITECTURE.md describes how a step is added.
+// The steps that bring a database from one schema to the next. CONTRIBUTING.md describes how a step is added.
 import type { Db } from 'mongodb';
 import { fillFields } from './fill-fields.ts';
 
