@@ -347,7 +347,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     mkdirSync(newer);
     copyFileSync(join(data, 'reeve.db'), join(newer, 'reeve.db'));
     const changed = new Database(join(newer, 'reeve.db'));
-    changed.exec('PRAGMA user_version = 99');
+    changed.exec('PRAGMA user_version = 1099');
     changed.close();
     expect(await refused({ DATA_DIR: newer }, 'backup', at('newer.backup'))).toMatch(
       /A newer version of Reeve wrote/,

@@ -58,7 +58,10 @@ export interface SchemaStep {
   readonly statements: string;
 }
 
-/** In order. A step never changes once a build with it has run; a newer one follows it. */
+/**
+ * In order. A step never changes once a build with it has run; a newer one follows it. The first begins where builds
+ * ended that counted 52 migrations: they refuse 1001 as newer, and would take 1 for a migration of their own.
+ */
 export const schemaSteps: readonly SchemaStep[] = [
   { from: 52, to: 1001, fill: markSegments, statements: 'ALTER TABLE store DROP COLUMN counted' },
 ];
