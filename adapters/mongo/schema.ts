@@ -1,4 +1,5 @@
 // The steps that bring a database from one schema to the next. CONTRIBUTING.md describes how a step is added.
+// Keeps promise P79.
 import type { Db } from 'mongodb';
 import { fillFields } from './fill-fields.ts';
 

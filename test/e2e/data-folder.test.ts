@@ -228,7 +228,7 @@ describe('a folder and its database', slow, () => {
     expect(await refused(dir)).toMatch(words);
   });
 
-  it('of an older version, without an id, are adopted', async () => {
+  it('without an id are adopted', async () => {
     const { dir } = copy(['reeve.db']);
     const hub = await starts(dir);
     expect(readFileSync(join(dir, 'hub.id'), 'utf8')).toBe(readFileSync(join(dataDir, 'hub.id'), 'utf8'));
