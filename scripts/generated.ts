@@ -4,6 +4,7 @@ import { readConfig } from '../src/hub/config.ts';
 import { openApiFor } from '../src/hub/openapi.ts';
 import { apiSurface } from './api-surface.ts';
 import { clientFolder, consoleClientFiles } from './console-client.ts';
+import { limitsPage } from './limits-page.ts';
 
 /** Made by each build and ignored by git: the typed client of the console API and the OpenAPI document. */
 export function builtFiles(): ReadonlyMap<string, string> {
@@ -16,6 +17,9 @@ export function builtFiles(): ReadonlyMap<string, string> {
 
 /** Committed, and written on request only. */
 export const committedFiles = (): ReadonlyMap<string, string> =>
-  new Map([['docs/api-surface.txt', apiSurface()]]);
+  new Map([
+    ['docs/api-surface.txt', apiSurface()],
+    ['docs/limits.md', limitsPage()],
+  ]);
 
 export { clientFolder };

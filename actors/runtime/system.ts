@@ -1,6 +1,8 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
 // processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
 // and P5.
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Announcer } from '../../src/shared/ports/announcer.ts';
 import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
@@ -86,12 +88,18 @@ const retryMs = 100;
 const retries = 50;
 const retriesAtOnce = 10_000;
 
-const overloaded = () =>
-  new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 });
 const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
 
 export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, Ports>): ActorSystem<K> {
-  const { clock, log, announcer, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
+  const {
+    clock,
+    log,
+    announcer,
+    broadcast,
+    jobs,
+    mailboxCap = admissionTable.mailboxes.bounds[0].waiting,
+    idleMs = 60_000,
+  } = options;
   const kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
   const activations = new Map<string, Map<string, Activation<Ports>>>();
   for (const kind of kinds.keys()) activations.set(kind, new Map());
@@ -205,7 +213,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     (kinds.get(message.kind)?.isPatient(message.type) ? patientAsks : asks).wait((ask) => {
       if (stopping) throw shuttingDown();
       const { type, body } = message;
-      if (!activation(message).enqueue({ type, body, ask })) ask.reject(overloaded());
+      if (!activation(message).enqueue({ type, body, ask })) ask.reject(refusalOf('mailboxes'));
     });
 
   const handle = (message: Tell, abandoned: () => boolean): Promise<unknown> =>
@@ -219,12 +227,13 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
         resolve,
         reject,
       };
-      if (!activation(message).enqueue({ type: message.type, body: message.body, ask })) reject(overloaded());
+      if (!activation(message).enqueue({ type: message.type, body: message.body, ask }))
+        reject(refusalOf('mailboxes'));
     });
 
   const send = async (tell: Tell): Promise<void> => {
     if (stopping) throw shuttingDown();
-    if (!enqueue(tell)) throw overloaded();
+    if (!enqueue(tell)) throw refusalOf('mailboxes');
   };
 
   return {

@@ -1,6 +1,6 @@
 // Streams that agents had, in MongoDB: one document each.
 import type { Collection, Filter } from 'mongodb';
-import type { AgentStreamStore } from '../../src/agent/port.ts';
+import type { AgentStreamStore, AwayAgent } from '../../src/agent/port.ts';
 import { maxPastStreams, type PastStream } from '../../src/agent/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { fromRow, type Row, toRow } from './form.ts';
@@ -9,109 +9,136 @@ export type AgentStreamRow = Row<PastStream>;
 
 const record = (row: AgentStreamRow): PastStream => fromRow<PastStream>(row);
 
-export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStreamStore {
-  const endedIn = (
-    tenantId: string,
-    env: Env,
-    agentId: string | { readonly $in: readonly string[] },
-    { since, until }: { readonly since: number; readonly until: number },
-  ) => ({
-    ...{ tenantId, env, agentId },
-    startedAt: { $lt: until },
-    endedAt: { $gt: since },
-  });
-  const of: AgentStreamStore['of'] = async (tenantId, env, agentId, range) =>
-    (
-      await streams
-        .find(endedIn(tenantId, env, agentId, range) as Filter<AgentStreamRow>)
-        .sort({ startedAt: -1, _id: 1 })
-        .limit(maxPastStreams)
-        .toArray()
-    ).map(record);
+const endedIn = (
+  tenantId: string,
+  env: Env,
+  agentId: string | { readonly $in: readonly string[] },
+  { since, until }: { readonly since: number; readonly until: number },
+) => ({
+  ...{ tenantId, env, agentId },
+  startedAt: { $lt: until },
+  endedAt: { $gt: since },
+});
 
-  /** Deletes what an agent has above the bound. Few agents have: they are found by one count. */
-  async function dropOldest(recorded: readonly PastStream[]): Promise<void> {
-    const $in = [...new Set(recorded.map(({ agentId }) => agentId))];
-    const [first] = recorded;
-    if (!first) return;
-    const { tenantId, env } = first;
-    const groups = await streams
-      .aggregate<{ readonly _id: string; readonly n: number }>([
-        { $match: { tenantId, env, agentId: { $in } } },
-        { $group: { _id: '$agentId', n: { $sum: 1 } } },
-        { $match: { n: { $gt: maxPastStreams } } },
-      ])
+const streamsOf = async (
+  streams: Collection<AgentStreamRow>,
+  tenantId: string,
+  env: Env,
+  agentId: string,
+  range: { readonly since: number; readonly until: number },
+): Promise<readonly PastStream[]> =>
+  (
+    await streams
+      .find(endedIn(tenantId, env, agentId, range) as Filter<AgentStreamRow>)
+      .sort({ startedAt: -1, _id: 1 })
+      .limit(maxPastStreams)
+      .toArray()
+  ).map(record);
+
+/** Deletes what an agent has above the bound. Few agents have: they are found by one count. */
+async function dropOldest(
+  streams: Collection<AgentStreamRow>,
+  recorded: readonly PastStream[],
+): Promise<void> {
+  const $in = [...new Set(recorded.map(({ agentId }) => agentId))];
+  const [first] = recorded;
+  if (!first) return;
+  const { tenantId, env } = first;
+  const groups = await streams
+    .aggregate<{ readonly _id: string; readonly n: number }>([
+      { $match: { tenantId, env, agentId: { $in } } },
+      { $group: { _id: '$agentId', n: { $sum: 1 } } },
+      { $match: { n: { $gt: maxPastStreams } } },
+    ])
+    .toArray();
+  for (const { _id: agentId } of groups) {
+    const old = await streams
+      .find({ tenantId, env, agentId } as Filter<AgentStreamRow>, { projection: { _id: 1 } })
+      .sort({ startedAt: -1 })
+      .skip(maxPastStreams)
       .toArray();
-    for (const { _id: agentId } of groups) {
-      const old = await streams
-        .find({ tenantId, env, agentId } as Filter<AgentStreamRow>, { projection: { _id: 1 } })
-        .sort({ startedAt: -1 })
-        .skip(maxPastStreams)
-        .toArray();
-      await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
-    }
+    await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
   }
-
-  return {
-    async record(recorded) {
-      if (recorded.length === 0) return;
-      const operations = recorded.flatMap((stream) => {
-        const { _id, endedAt, isEndNoticed, ...rest } = toRow(stream) as AgentStreamRow;
-        const isOpen = endedAt === null;
-        const first = {
-          updateOne: {
-            filter: { _id },
-            update: { $setOnInsert: { ...rest, endedAt, isEndNoticed } },
-            upsert: true,
-          },
-        };
-        const end = {
-          updateOne: { filter: { _id, endedAt: null }, update: { $set: { endedAt, isEndNoticed } } },
-        };
-        return isOpen ? [first] : [first, end];
-      });
-      await streams.bulkWrite(operations as unknown as Parameters<typeof streams.bulkWrite>[0]);
-      await dropOldest(recorded);
-    },
-    of,
-    async open(tenantId, env, limit, after) {
-      const behind = after === null ? {} : { _id: { $gt: after } };
-      const filter = { tenantId, env, endedAt: null, ...behind } as Filter<AgentStreamRow>;
-      return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
-    },
-    async away(tenantId, env, { since, awayBefore, leastMs }, limit) {
-      const agents = await streams
-        .aggregate<{ readonly _id: string }>([
-          { $match: { tenantId, env, endedAt: { $gt: since } } },
-          {
-            $group: {
-              _id: '$agentId',
-              last: { $max: '$endedAt' },
-              ms: { $sum: { $subtract: ['$endedAt', { $max: ['$startedAt', since] }] } },
-            },
-          },
-          { $match: { last: { $lte: awayBefore }, ms: { $gte: leastMs } } },
-          { $limit: limit },
-        ])
-        .toArray();
-      const agentIds = agents.map(({ _id }) => _id);
-      const filter = endedIn(tenantId, env, { $in: agentIds }, { since, until: awayBefore });
-      const rows = (await streams.find(filter as Filter<AgentStreamRow>).toArray()).map(record);
-      return agentIds.map((agentId) => ({ agentId, streams: rows.filter((row) => row.agentId === agentId) }));
-    },
-    async forget(before, limit) {
-      const old = await streams
-        .find(
-          {
-            startedAt: { $lt: before },
-            $or: [{ endedAt: null }, { endedAt: { $lt: before } }],
-          } as Filter<AgentStreamRow>,
-          { projection: { _id: 1 } },
-        )
-        .limit(limit)
-        .toArray();
-      if (old.length === 0) return 0;
-      return (await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
-    },
-  };
 }
+
+async function recordStreams(
+  streams: Collection<AgentStreamRow>,
+  recorded: readonly PastStream[],
+): Promise<void> {
+  if (recorded.length === 0) return;
+  const operations = recorded.flatMap((stream) => {
+    const { _id, endedAt, isEndNoticed, ...rest } = toRow(stream) as AgentStreamRow;
+    const isOpen = endedAt === null;
+    const first = {
+      updateOne: {
+        filter: { _id },
+        update: { $setOnInsert: { ...rest, endedAt, isEndNoticed } },
+        upsert: true,
+      },
+    };
+    const end = {
+      updateOne: { filter: { _id, endedAt: null }, update: { $set: { endedAt, isEndNoticed } } },
+    };
+    return isOpen ? [first] : [first, end];
+  });
+  await streams.bulkWrite(operations as unknown as Parameters<typeof streams.bulkWrite>[0]);
+  await dropOldest(streams, recorded);
+}
+
+async function awayAgents(
+  streams: Collection<AgentStreamRow>,
+  tenantId: string,
+  env: Env,
+  { since, awayBefore, leastMs }: Parameters<AgentStreamStore['away']>[2],
+  limit: number,
+): Promise<readonly AwayAgent[]> {
+  const agents = await streams
+    .aggregate<{ readonly _id: string }>([
+      { $match: { tenantId, env, endedAt: { $gt: since } } },
+      {
+        $group: {
+          _id: '$agentId',
+          last: { $max: '$endedAt' },
+          ms: { $sum: { $subtract: ['$endedAt', { $max: ['$startedAt', since] }] } },
+        },
+      },
+      { $match: { last: { $lte: awayBefore }, ms: { $gte: leastMs } } },
+      { $limit: limit },
+    ])
+    .toArray();
+  const agentIds = agents.map(({ _id }) => _id);
+  const filter = endedIn(tenantId, env, { $in: agentIds }, { since, until: awayBefore });
+  const rows = (await streams.find(filter as Filter<AgentStreamRow>).toArray()).map(record);
+  return agentIds.map((agentId) => ({ agentId, streams: rows.filter((row) => row.agentId === agentId) }));
+}
+
+async function forgetStreams(
+  streams: Collection<AgentStreamRow>,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const old = await streams
+    .find(
+      {
+        startedAt: { $lt: before },
+        $or: [{ endedAt: null }, { endedAt: { $lt: before } }],
+      } as Filter<AgentStreamRow>,
+      { projection: { _id: 1 } },
+    )
+    .limit(limit)
+    .toArray();
+  if (old.length === 0) return 0;
+  return (await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
+}
+
+export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStreamStore => ({
+  record: (recorded) => recordStreams(streams, recorded),
+  of: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
+  async open(tenantId, env, limit, after) {
+    const behind = after === null ? {} : { _id: { $gt: after } };
+    const filter = { tenantId, env, endedAt: null, ...behind } as Filter<AgentStreamRow>;
+    return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
+  },
+  away: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
+  forget: (before, limit) => forgetStreams(streams, before, limit),
+});

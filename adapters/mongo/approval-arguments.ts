@@ -15,90 +15,100 @@ import { unlessTaken } from './failure.ts';
 /** Approvals that one query looks up. */
 const atOnce = 1_000;
 
-export function mongoApprovalArguments(
+const isKept = async (args: Collection<ArgsRow>, { tenantId, id }: KeptArgs): Promise<boolean> =>
+  (await args.findOne({ _id: id, tenantId }, { projection: { _id: 1 } })) !== null;
+
+const holdingsOf = async (
+  args: Collection<ArgsRow>,
+  { tenantId, env }: KeptArgs,
+): Promise<readonly Holding[]> => {
+  const rows = await args
+    .aggregate<{ readonly _id: string | null; readonly bytes: number }>([
+      { $match: { tenantId, env, bytes: { $gt: largeArgs } } },
+      { $group: { _id: '$keyId', bytes: { $sum: '$bytes' } } },
+    ])
+    .toArray();
+  return rows.map(({ _id, bytes }) => ({ keyId: _id, bytes }));
+};
+
+/** Large arguments of a key whose approvals have ended: timed out ones first, then oldest first. */
+async function removableOf(
   args: Collection<ArgsRow>,
   approvals: Collection<ApprovalRow>,
-): Pick<ApprovalStore, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> {
-  const isKept = async ({ tenantId, id }: KeptArgs): Promise<boolean> =>
-    (await args.findOne({ _id: id, tenantId }, { projection: { _id: 1 } })) !== null;
-
-  const holdingsOf = async ({ tenantId, env }: KeptArgs): Promise<readonly Holding[]> => {
-    const rows = await args
-      .aggregate<{ readonly _id: string | null; readonly bytes: number }>([
-        { $match: { tenantId, env, bytes: { $gt: largeArgs } } },
-        { $group: { _id: '$keyId', bytes: { $sum: '$bytes' } } },
-      ])
+  { tenantId, env, createdAt: now }: KeptArgs,
+  keyId: string | null,
+): Promise<readonly RemovableArgs[]> {
+  const large = { tenantId, env, keyId, bytes: { $gt: largeArgs } } as const;
+  const rows = await args
+    .find(large, { projection: { bytes: 1 } })
+    .sort({ createdAt: 1, _id: 1 })
+    .toArray();
+  const timedOut: RemovableArgs[] = [];
+  const decided: RemovableArgs[] = [];
+  for (let start = 0; start < rows.length; start += atOnce) {
+    const portion = rows.slice(start, start + atOnce);
+    const owners = await approvals
+      .find(
+        { _id: { $in: portion.map(({ _id }) => _id) }, tenantId },
+        { projection: { status: 1, deadline: 1 } },
+      )
       .toArray();
-    return rows.map(({ _id, bytes }) => ({ keyId: _id, bytes }));
-  };
-
-  /** Large arguments of a key whose approvals have ended: timed out ones first, then oldest first. */
-  async function removableOf(
-    { tenantId, env, createdAt: now }: KeptArgs,
-    keyId: string | null,
-  ): Promise<readonly RemovableArgs[]> {
-    const large = { tenantId, env, keyId, bytes: { $gt: largeArgs } } as const;
-    const rows = await args
-      .find(large, { projection: { bytes: 1 } })
-      .sort({ createdAt: 1, _id: 1 })
-      .toArray();
-    const timedOut: RemovableArgs[] = [];
-    const decided: RemovableArgs[] = [];
-    for (let start = 0; start < rows.length; start += atOnce) {
-      const portion = rows.slice(start, start + atOnce);
-      const owners = await approvals
-        .find(
-          { _id: { $in: portion.map(({ _id }) => _id) }, tenantId },
-          { projection: { status: 1, deadline: 1 } },
-        )
-        .toArray();
-      const approvalById = new Map(owners.map((owner) => [owner._id, owner]));
-      for (const { _id: id, bytes } of portion) {
-        const owner = approvalById.get(id);
-        if (!owner || (owner.status === 'pending' && owner.deadline > now)) continue;
-        const isDecided = owner.status === 'approved' || owner.status === 'denied';
-        (isDecided ? decided : timedOut).push({ id, bytes });
-      }
+    const approvalById = new Map(owners.map((owner) => [owner._id, owner]));
+    for (const { _id: id, bytes } of portion) {
+      const owner = approvalById.get(id);
+      if (!owner || (owner.status === 'pending' && owner.deadline > now)) continue;
+      const isDecided = owner.status === 'approved' || owner.status === 'denied';
+      (isDecided ? decided : timedOut).push({ id, bytes });
     }
-    return [...timedOut, ...decided];
   }
-
-  /** False when too few arguments may be removed: all of them stay. */
-  async function makeRoom(request: KeptArgs, quota: number): Promise<boolean> {
-    const holdings = await holdingsOf(request);
-    const missing = missingBytes(holdings, request, quota);
-    if (missing <= 0 || (await isKept(request))) return true;
-    if (request.bytes > quota) return false;
-    const removable: RemovableArgs[] = [];
-    for (const keyId of largestHolders(holdings, request)) {
-      removable.push(...(await removableOf(request, keyId)));
-      const ids = enoughToRemove(removable, missing);
-      if (!ids) continue;
-      await args.deleteMany({ _id: { $in: [...ids] }, tenantId: request.tenantId });
-      return true;
-    }
-    return false;
-  }
-
-  return {
-    async keepArgs(request, quota) {
-      const { id, ...row } = request;
-      if (row.bytes > largeArgs && !(await makeRoom(request, quota))) return 'full';
-      await unlessTaken(args.insertOne({ _id: id, ...row }));
-      return 'kept';
-    },
-    async dropArgs(tenantId, id) {
-      await args.deleteOne({ _id: id, tenantId });
-    },
-    async dropLargeArgs(before, limit) {
-      const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
-      const rows = await args
-        .find(old, { projection: { _id: 1 } })
-        .sort({ createdAt: 1 })
-        .limit(limit)
-        .toArray();
-      if (rows.length === 0) return 0;
-      return (await args.deleteMany({ _id: { $in: rows.map((row) => row._id) } })).deletedCount;
-    },
-  };
+  return [...timedOut, ...decided];
 }
+
+/** False when too few arguments may be removed: all of them stay. */
+async function makeRoom(
+  args: Collection<ArgsRow>,
+  approvals: Collection<ApprovalRow>,
+  request: KeptArgs,
+  quota: number,
+): Promise<boolean> {
+  const holdings = await holdingsOf(args, request);
+  const missing = missingBytes(holdings, request, quota);
+  if (missing <= 0 || (await isKept(args, request))) return true;
+  if (request.bytes > quota) return false;
+  const removable: RemovableArgs[] = [];
+  for (const keyId of largestHolders(holdings, request)) {
+    removable.push(...(await removableOf(args, approvals, request, keyId)));
+    const ids = enoughToRemove(removable, missing);
+    if (!ids) continue;
+    await args.deleteMany({ _id: { $in: [...ids] }, tenantId: request.tenantId });
+    return true;
+  }
+  return false;
+}
+
+async function dropLargeArgs(args: Collection<ArgsRow>, before: number, limit: number): Promise<number> {
+  const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
+  const rows = await args
+    .find(old, { projection: { _id: 1 } })
+    .sort({ createdAt: 1 })
+    .limit(limit)
+    .toArray();
+  if (rows.length === 0) return 0;
+  return (await args.deleteMany({ _id: { $in: rows.map((row) => row._id) } })).deletedCount;
+}
+
+export const mongoApprovalArguments = (
+  args: Collection<ArgsRow>,
+  approvals: Collection<ApprovalRow>,
+): Pick<ApprovalStore, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
+  async keepArgs(request, quota) {
+    const { id, ...row } = request;
+    if (row.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
+    await unlessTaken(args.insertOne({ _id: id, ...row }));
+    return 'kept';
+  },
+  async dropArgs(tenantId, id) {
+    await args.deleteOne({ _id: id, tenantId });
+  },
+  dropLargeArgs: (before, limit) => dropLargeArgs(args, before, limit),
+});

@@ -100,40 +100,172 @@ const fits = (entry: EntryKeys, { actor, actions, subjects }: AuditFilter): bool
   (actions === null || actions.includes(entry.action)) &&
   (subjects === null || (subjects as readonly string[]).includes(entry.subjectType));
 
-export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
-  async function head(tenantId: string): Promise<ChainHead | null> {
-    const row = await links.findOne(
-      { tenantId },
-      { sort: { seq: -1 }, projection: { seq: 1, digest: 1, at: 1 } },
-    );
-    return row && { seq: row.seq, digest: row.digest, at: row.at };
+async function headOf(links: Collection<LinkRow>, tenantId: string): Promise<ChainHead | null> {
+  const row = await links.findOne(
+    { tenantId },
+    { sort: { seq: -1 }, projection: { seq: 1, digest: 1, at: 1 } },
+  );
+  return row && { seq: row.seq, digest: row.digest, at: row.at };
+}
+
+const headIn = ({ _id, starts: _starts, ...signed }: HeadRow): SignedHead => signed;
+
+async function startOf(heads: Collection<HeadRow>, tenantId: string): Promise<SignedHead | null> {
+  const row = await heads.findOne({ tenantId, starts: true }, { sort: { seq: -1 } });
+  return row && headIn(row);
+}
+
+/** The newest signed head whose link occurred before `before` and is not the newest. */
+async function coveringHead(
+  links: Collection<LinkRow>,
+  heads: Collection<HeadRow>,
+  tenantId: string,
+  before: number,
+): Promise<HeadRow | null> {
+  const newest = await headOf(links, tenantId);
+  if (!newest) return null;
+  const last = await links.findOne(
+    { tenantId, at: { $lt: before }, seq: { $lt: newest.seq } },
+    { sort: { seq: -1 }, projection: { seq: 1 } },
+  );
+  if (!last) return null;
+  for await (const row of heads.find({ tenantId, seq: { $lte: last.seq } }, { sort: { seq: -1 } })) {
+    // A head counts for links that are as it says: its own link's digest is the proof.
+    const link = await links.findOne({ tenantId, seq: row.seq }, { projection: { digest: 1 } });
+    if (!link) return null;
+    if (link.digest === row.digest) return row;
   }
+  return null;
+}
 
-  const headIn = ({ _id, starts: _starts, ...signed }: HeadRow): SignedHead => signed;
-
-  async function start(tenantId: string): Promise<SignedHead | null> {
-    const row = await heads.findOne({ tenantId, starts: true }, { sort: { seq: -1 } });
-    return row && headIn(row);
+/** Appends what several calls bring. One that brings the same note twice brings it once. */
+async function appendNow(
+  links: Collection<LinkRow>,
+  tenantId: string,
+  calls: readonly (readonly AuditNote[])[],
+): Promise<true[]> {
+  const notes = [...new Map(calls.flat().map((note) => [note.id, note])).values()];
+  for (let from = 0; from < notes.length; from += notesAtOnce) {
+    await appendLink(links, tenantId, notes.slice(from, from + notesAtOnce));
   }
+  return calls.map(() => true as const);
+}
 
-  /** The newest signed head whose link occurred before `before` and is not the newest. */
-  async function coveringHead(tenantId: string, before: number): Promise<HeadRow | null> {
-    const newest = await head(tenantId);
-    if (!newest) return null;
-    const last = await links.findOne(
-      { tenantId, at: { $lt: before }, seq: { $lt: newest.seq } },
-      { sort: { seq: -1 }, projection: { seq: 1 } },
-    );
-    if (!last) return null;
-    for await (const row of heads.find({ tenantId, seq: { $lte: last.seq } }, { sort: { seq: -1 } })) {
-      // A head counts for links that are as it says: its own link's digest is the proof.
-      const link = await links.findOne({ tenantId, seq: row.seq }, { projection: { digest: 1 } });
-      if (!link) return null;
-      if (link.digest === row.digest) return row;
+async function appendLink(
+  links: Collection<LinkRow>,
+  tenantId: string,
+  notes: readonly AuditNote[],
+): Promise<void> {
+  let missing = notes;
+  for (let i = 0; i < tries; i++) {
+    const recorded = await links
+      .find(
+        { tenantId, 'entries.id': { $in: missing.map(({ id }) => id) } },
+        { projection: { 'entries.id': 1 } },
+      )
+      .toArray();
+    const ids = new Set(recorded.flatMap(({ entries }) => entries.map(({ id }) => id)));
+    missing = missing.filter(({ id }) => !ids.has(id));
+    if (missing.length === 0) return;
+    const { link, at } = nextLink((await headOf(links, tenantId)) ?? emptyChain, missing, sha256);
+    const row = { _id: `${tenantId}/${link.seq}`, tenantId, at, ...link, entries: missing.map(keysOf) };
+    try {
+      await links.insertOne(row);
+      return;
+    } catch (error) {
+      // Another one was faster, with the number or with one of the entries.
+      if (!isDuplicate(error)) throw error;
     }
-    return null;
   }
+  throw unavailable();
+}
 
+async function readFeed(
+  links: Collection<LinkRow>,
+  tenantId: string,
+  filter: AuditFilter,
+  before: AuditPlace | null,
+  limit: number,
+): Promise<readonly PlacedAuditEntry[]> {
+  const placed: PlacedAuditEntry[] = [];
+  const rows = links.find(filterOf(tenantId, filter, before), {
+    sort: { seq: -1 },
+    limit: limit + 1,
+    maxTimeMS: maxSearchMs,
+  });
+  for await (const { seq, body, entries } of rows) {
+    const texts = entriesOf(body);
+    for (let position = entries.length - 1; position >= 0 && placed.length < limit; position--) {
+      const keys = entries[position];
+      const entry = texts[position];
+      const isBefore = before === null || seq < before.seq || position < before.position;
+      if (keys && entry && isBefore && fits(keys, filter)) placed.push({ seq, position, entry });
+    }
+    if (placed.length >= limit) break;
+  }
+  return placed;
+}
+
+async function readLinks(
+  links: Collection<LinkRow>,
+  heads: Collection<HeadRow>,
+  tenantId: string,
+  from: number,
+  to: number,
+  maxBytes: number,
+): Promise<readonly AuditLink[]> {
+  const chain: AuditLink[] = [];
+  let bytes = 0;
+  const first = Math.max(from, ((await startOf(heads, tenantId))?.seq ?? 0) + 1);
+  const rows = links.find({ tenantId, seq: { $gte: first, $lte: to } }, { sort: { seq: 1 } });
+  for await (const { seq, prev, digest, body } of rows) {
+    chain.push({ seq, prev, digest, body });
+    bytes += Buffer.byteLength(body);
+    if (bytes >= maxBytes) break;
+  }
+  return chain;
+}
+
+async function retainLinks(
+  links: Collection<LinkRow>,
+  heads: Collection<HeadRow>,
+  tenantId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  // The start is written first: a process that dies in between leaves links that nobody reads, and the next call
+  // takes them away.
+  const covering = await coveringHead(links, heads, tenantId, before);
+  if (covering) await heads.updateOne({ _id: covering._id }, { $set: { starts: true } });
+  const begin = await startOf(heads, tenantId);
+  if (!begin) return 0;
+  await heads.deleteMany({ tenantId, seq: { $lt: begin.seq } });
+  const old = await links
+    .find({ tenantId, seq: { $lte: begin.seq } }, { projection: { _id: 1 }, sort: { seq: 1 }, limit })
+    .toArray();
+  if (old.length === 0) return 0;
+  return (await links.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
+}
+
+async function recoverIntents(
+  intents: Collection<IntentRow>,
+  append: AuditStore['append'],
+  before: number,
+  limit: number,
+  isGone: (node: string) => boolean = () => false,
+): Promise<number> {
+  const nodes = (await intents.distinct('node')).filter((node) => node !== undefined && isGone(node));
+  const left = { $or: [{ at: { $lt: before } }, { node: { $in: nodes } }] };
+  const rows = await intents.find(left, { sort: { at: 1 }, limit }).toArray();
+  for (const { _id, note: text } of rows) {
+    const note = JSON.parse(text) as AuditNote;
+    await append([{ ...note, details: { ...note.details, unconfirmed: true } }]);
+    await intents.deleteOne({ _id });
+  }
+  return rows.length;
+}
+
+export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
   /**
    * By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the
    * way then.
@@ -142,7 +274,6 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     string,
     { use: number; readonly add: (notes: readonly AuditNote[]) => Promise<true> }
   >();
-
   async function append(notes: readonly AuditNote[]): Promise<void> {
     const [first] = notes;
     if (!first) return;
@@ -150,7 +281,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     const newAppender = {
       use: 0,
       add: createBatcher(
-        (calls: readonly (readonly AuditNote[])[]) => appendNow(tenantId, calls),
+        (calls: readonly (readonly AuditNote[])[]) => appendNow(links, tenantId, calls),
         callsAtOnce,
       ),
     };
@@ -165,74 +296,11 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     }
   }
 
-  /** Appends what several calls bring. One that brings the same note twice brings it once. */
-  async function appendNow(tenantId: string, calls: readonly (readonly AuditNote[])[]): Promise<true[]> {
-    const notes = [...new Map(calls.flat().map((note) => [note.id, note])).values()];
-    for (let from = 0; from < notes.length; from += notesAtOnce) {
-      await appendLink(tenantId, notes.slice(from, from + notesAtOnce));
-    }
-    return calls.map(() => true as const);
-  }
-
-  async function appendLink(tenantId: string, notes: readonly AuditNote[]): Promise<void> {
-    let missing = notes;
-    for (let i = 0; i < tries; i++) {
-      const recorded = await links
-        .find(
-          { tenantId, 'entries.id': { $in: missing.map(({ id }) => id) } },
-          { projection: { 'entries.id': 1 } },
-        )
-        .toArray();
-      const ids = new Set(recorded.flatMap(({ entries }) => entries.map(({ id }) => id)));
-      missing = missing.filter(({ id }) => !ids.has(id));
-      if (missing.length === 0) return;
-      const { link, at } = nextLink((await head(tenantId)) ?? emptyChain, missing, sha256);
-      const row = { _id: `${tenantId}/${link.seq}`, tenantId, at, ...link, entries: missing.map(keysOf) };
-      try {
-        await links.insertOne(row);
-        return;
-      } catch (error) {
-        // Another one was faster, with the number or with one of the entries.
-        if (!isDuplicate(error)) throw error;
-      }
-    }
-    throw unavailable();
-  }
-
   return {
     append,
-    async feed(tenantId, filter, before, limit) {
-      const placed: PlacedAuditEntry[] = [];
-      const rows = links.find(filterOf(tenantId, filter, before), {
-        sort: { seq: -1 },
-        limit: limit + 1,
-        maxTimeMS: maxSearchMs,
-      });
-      for await (const { seq, body, entries } of rows) {
-        const texts = entriesOf(body);
-        for (let position = entries.length - 1; position >= 0 && placed.length < limit; position--) {
-          const keys = entries[position];
-          const entry = texts[position];
-          const isBefore = before === null || seq < before.seq || position < before.position;
-          if (keys && entry && isBefore && fits(keys, filter)) placed.push({ seq, position, entry });
-        }
-        if (placed.length >= limit) break;
-      }
-      return placed;
-    },
-    head,
-    async links(tenantId, from, to, maxBytes) {
-      const chain: AuditLink[] = [];
-      let bytes = 0;
-      const first = Math.max(from, ((await start(tenantId))?.seq ?? 0) + 1);
-      const rows = links.find({ tenantId, seq: { $gte: first, $lte: to } }, { sort: { seq: 1 } });
-      for await (const { seq, prev, digest, body } of rows) {
-        chain.push({ seq, prev, digest, body });
-        bytes += Buffer.byteLength(body);
-        if (bytes >= maxBytes) break;
-      }
-      return chain;
-    },
+    feed: (tenantId, filter, before, limit) => readFeed(links, tenantId, filter, before, limit),
+    head: (tenantId) => headOf(links, tenantId),
+    links: (tenantId, from, to, maxBytes) => readLinks(links, heads, tenantId, from, to, maxBytes),
     async keepHead(signed) {
       await heads.updateOne({ _id: `${signed.tenantId}/${signed.seq}` }, { $set: signed }, { upsert: true });
     },
@@ -240,32 +308,9 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
       const row = await heads.findOne({ tenantId }, { sort: { seq: -1 } });
       return row && headIn(row);
     },
-    start,
-    async retain(tenantId, before, limit) {
-      // The start is written first: a process that dies in between leaves links that nobody reads, and the next call
-      // takes them away.
-      const covering = await coveringHead(tenantId, before);
-      if (covering) await heads.updateOne({ _id: covering._id }, { $set: { starts: true } });
-      const begin = await start(tenantId);
-      if (!begin) return 0;
-      await heads.deleteMany({ tenantId, seq: { $lt: begin.seq } });
-      const old = await links
-        .find({ tenantId, seq: { $lte: begin.seq } }, { projection: { _id: 1 }, sort: { seq: 1 }, limit })
-        .toArray();
-      if (old.length === 0) return 0;
-      return (await links.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
-    },
-    async recover(before, limit, isGone = () => false) {
-      const nodes = (await intents.distinct('node')).filter((node) => node !== undefined && isGone(node));
-      const left = { $or: [{ at: { $lt: before } }, { node: { $in: nodes } }] };
-      const rows = await intents.find(left, { sort: { at: 1 }, limit }).toArray();
-      for (const { _id, note: text } of rows) {
-        const note = JSON.parse(text) as AuditNote;
-        await append([{ ...note, details: { ...note.details, unconfirmed: true } }]);
-        await intents.deleteOne({ _id });
-      }
-      return rows.length;
-    },
+    start: (tenantId) => startOf(heads, tenantId),
+    retain: (tenantId, before, limit) => retainLinks(links, heads, tenantId, before, limit),
+    recover: (before, limit, isGone) => recoverIntents(intents, append, before, limit, isGone),
   };
 }
 

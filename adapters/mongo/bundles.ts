@@ -1,10 +1,12 @@
 // Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The
 // insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
+
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/bundle/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
@@ -43,162 +45,195 @@ export const bundleHasVersion =
   async (tenantId: string, name: string, version: number): Promise<boolean> =>
     (await bundles.findOne({ ...ofBundle(tenantId, name), version }, { projection: { _id: 1 } })) !== null;
 
-export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStore {
-  /** The newest deployment of each of these versions, newest first. */
-  async function deployed(
-    tenantId: string,
-    name: string,
-    versions: readonly number[],
-  ): Promise<readonly OrderedDeployment[]> {
-    const current = (await currentOfTenant(c.signing, tenantId)).filter(
-      (d) => d.bundleName === name && versions.includes(d.version),
-    );
-    const newest = await c.deployments
-      .aggregate<{ readonly order: number }>([
-        { $match: { tenantId, bundleName: name, version: { $in: versions } } },
-        { $group: { _id: '$version', order: { $max: '$order' } } },
-      ])
-      .toArray();
-    const orders = newest.map(({ order }) => order);
-    const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
-    return overlay(current, rows);
-  }
-  const signatureOf = (deployments: readonly OrderedDeployment[], version: number): string | null =>
-    deployments.find((d) => d.version === version)?.signature ?? null;
+/** The newest deployment of each of these versions, newest first. */
+async function deployed(
+  c: BundleCollections,
+  tenantId: string,
+  name: string,
+  versions: readonly number[],
+): Promise<readonly OrderedDeployment[]> {
+  const current = (await currentOfTenant(c.signing, tenantId)).filter(
+    (d) => d.bundleName === name && versions.includes(d.version),
+  );
+  const newest = await c.deployments
+    .aggregate<{ readonly order: number }>([
+      { $match: { tenantId, bundleName: name, version: { $in: versions } } },
+      { $group: { _id: '$version', order: { $max: '$order' } } },
+    ])
+    .toArray();
+  const orders = newest.map(({ order }) => order);
+  const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
+  return overlay(current, rows);
+}
 
-  /** @param after the newest version that must be there; null: whichever is */
-  function add(
-    { yaml, snapshot, id, ...bundle }: NewBundle,
-    after: number | null,
-  ): Promise<BundleVersion | 'changed'> {
-    return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
-      for (let attempt = 0; attempt < attempts; attempt++) {
-        const stored = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
-        if (stored) {
-          return record(
-            stored,
-            signatureOf(await deployed(stored.tenantId, stored.name, [stored.version]), stored.version),
-          );
-        }
-        const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
-          projection: { version: 1, deletedAt: 1 },
-          sort: { version: -1 },
-        });
-        // Deletion takes all versions there are: the newest is there, or none is.
-        const there = newest && newest.deletedAt === undefined ? newest.version : 0;
-        if (after !== null && there !== after) return 'changed';
-        const row = { _id: id, ...bundle, version: (newest?.version ?? 0) + 1, snapshot: toText(snapshot) };
-        if (await unlessTaken(c.bundles.insertOne({ ...row, yaml: new Binary(yaml) })))
-          return record(row, null);
+const signatureOf = (deployments: readonly OrderedDeployment[], version: number): string | null =>
+  deployments.find((d) => d.version === version)?.signature ?? null;
+
+/** @param after the newest version that must be there; null: whichever is */
+function addVersion(
+  c: BundleCollections,
+  turn: KeyedMutex,
+  { yaml, snapshot, id, ...bundle }: NewBundle,
+  after: number | null,
+): Promise<BundleVersion | 'changed'> {
+  return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const stored = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
+      if (stored) {
+        return record(
+          stored,
+          signatureOf(await deployed(c, stored.tenantId, stored.name, [stored.version]), stored.version),
+        );
       }
-      throw unavailable();
-    });
-  }
-
-  return {
-    addVersion: async (bundle) => (await add(bundle, null)) as BundleVersion,
-    addVersionAfter: (bundle, after) => add(bundle, after),
-    async version(tenantId, name, version) {
-      const filter = { ...ofBundle(tenantId, name), version };
-      const row = await c.bundles.findOne<WithoutYaml>(filter, noYaml);
-      return row && record(row, signatureOf(await deployed(tenantId, name, [version]), version));
-    },
-    async versions(tenantId, name, page) {
-      const cursor = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
-      const { items: rows, more } = await pageOf(cursor, page, (row) => row);
-      const numbers = rows.map((row) => row.version);
-      const deployments = await deployed(tenantId, name, numbers);
-      return { items: rows.map((row) => record(row, signatureOf(deployments, row.version))), more };
-    },
-    async yaml(tenantId, name, version) {
-      const row = await c.bundles.findOne(
-        { ...ofBundle(tenantId, name), version },
-        { projection: { yaml: 1 } },
-      );
-      return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
-    },
-    async byRevision(tenantId, revisionHash) {
-      const rows = c.bundles
-        .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
-        .sort({ createdAt: -1, version: -1 })
-        .limit(100);
-      return (await rows.toArray()).map(({ name, version }) => ({ name, version }));
-    },
-    async summaries(tenantId, env, { limit, offset }, order = 'newest') {
-      const current = await currentOfTenant(c.signing, tenantId);
-      const here = env === null ? current : current.filter((d) => d.env === env);
-      const of = env === null ? null : await everDeployed(c, tenantId, env, here);
-      if (of?.length === 0) return { items: [], more: false };
-      const groups = await c.bundles
-        .aggregate<BundleGroup>([
-          { $match: { tenantId, ...living, ...(of ? { $or: of } : {}) } },
-          {
-            $group: {
-              _id: '$name',
-              latestVersion: { $max: '$version' },
-              versionCount: { $sum: 1 },
-              lastUpdated: { $max: '$createdAt' },
-            },
-          },
-          { $sort: order === 'name' ? { _id: 1 } : { lastUpdated: -1, _id: 1 } },
-          { $skip: offset },
-          { $limit: limit + 1 },
-        ])
-        .toArray();
-      const onPage = groups.slice(0, limit);
-      if (onPage.length === 0) return { items: [], more: false };
-      const latest = await c.bundles
-        .find(
-          { tenantId, $or: onPage.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
-          { projection: { name: 1, contractCount: 1 } },
-        )
-        .toArray();
-      const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
-      const deployedAt = await lastDeployed(c, tenantId, env, [...counts.keys()]);
-      const items = onPage.map(({ _id: name, ...sums }): BundleSummary => {
-        const deployed = here.filter((d) => d.bundleName === name);
-        return {
-          name,
-          ...sums,
-          deployedEnvs: deployed.map((d) => d.env).sort(),
-          contractCount: counts.get(name) ?? null,
-          lastDeployedAt: latestOf([deployedAt.get(name), ...deployed.map((d) => d.createdAt)]),
-        };
-      });
-      return { items, more: groups.length > limit };
-    },
-    async remove(tenantId, name, at, ifVersion) {
-      const newest = await c.bundles.findOne(ofBundle(tenantId, name), {
-        projection: { version: 1 },
+      const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
+        projection: { version: 1, deletedAt: 1 },
         sort: { version: -1 },
       });
-      if (newest === null) return 'absent';
-      const { version } = newest;
-      if (ifVersion !== undefined && version !== ifVersion) return 'changed';
-      const path = `removed.${bundleField(name)}`;
-      // The document forbids deployments of these versions before their rows go: a process that dies between leaves
-      // rows that a repeat removes.
-      const answer = await decide<SigningDocument, 'forbidden' | 'deployed'>(
-        turn,
-        c.signing,
-        tenantId,
-        (document) => {
-          const current = Object.values(document?.current ?? {});
-          if (current.some(({ bundleName }) => bundleName === name)) return { answer: 'deployed' };
-          // Without a signing key nothing was ever deployed.
-          return { answer: 'forbidden', ...(document ? { set: { [path]: version } } : {}) };
-        },
-        ['current', path],
-      );
-      if (answer === 'deployed') return 'deployed';
-      await c.bundles.updateMany(
-        { ...ofBundle(tenantId, name), version: { $lte: version } },
-        { $set: { deletedAt: at, yaml: new Binary(new Uint8Array()), snapshot: null } },
-      );
-      return 'removed';
-    },
-  };
+      // Deletion takes all versions there are: the newest is there, or none is.
+      const there = newest && newest.deletedAt === undefined ? newest.version : 0;
+      if (after !== null && there !== after) return 'changed';
+      const row = { _id: id, ...bundle, version: (newest?.version ?? 0) + 1, snapshot: toText(snapshot) };
+      if (await unlessTaken(c.bundles.insertOne({ ...row, yaml: new Binary(yaml) })))
+        return record(row, null);
+    }
+    throw unavailable();
+  });
 }
+
+async function versionOf(
+  c: BundleCollections,
+  tenantId: string,
+  name: string,
+  version: number,
+): Promise<BundleVersion | null> {
+  const filter = { ...ofBundle(tenantId, name), version };
+  const row = await c.bundles.findOne<WithoutYaml>(filter, noYaml);
+  return row && record(row, signatureOf(await deployed(c, tenantId, name, [version]), version));
+}
+
+async function versionsOf(
+  c: BundleCollections,
+  tenantId: string,
+  name: string,
+  page: PageRequest,
+): Promise<Page<BundleVersion>> {
+  const cursor = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
+  const { items: rows, more } = await pageOf(cursor, page, (row) => row);
+  const numbers = rows.map((row) => row.version);
+  const deployments = await deployed(c, tenantId, name, numbers);
+  return { items: rows.map((row) => record(row, signatureOf(deployments, row.version))), more };
+}
+
+async function summariesOn(
+  c: BundleCollections,
+  tenantId: string,
+  env: Env | null,
+  { limit, offset }: PageRequest,
+  order: 'newest' | 'name' = 'newest',
+): Promise<Page<BundleSummary>> {
+  const current = await currentOfTenant(c.signing, tenantId);
+  const here = env === null ? current : current.filter((d) => d.env === env);
+  const of = env === null ? null : await everDeployed(c, tenantId, env, here);
+  if (of?.length === 0) return { items: [], more: false };
+  const groups = await c.bundles
+    .aggregate<BundleGroup>([
+      { $match: { tenantId, ...living, ...(of ? { $or: of } : {}) } },
+      {
+        $group: {
+          _id: '$name',
+          latestVersion: { $max: '$version' },
+          versionCount: { $sum: 1 },
+          lastUpdated: { $max: '$createdAt' },
+        },
+      },
+      { $sort: order === 'name' ? { _id: 1 } : { lastUpdated: -1, _id: 1 } },
+      { $skip: offset },
+      { $limit: limit + 1 },
+    ])
+    .toArray();
+  const onPage = groups.slice(0, limit);
+  if (onPage.length === 0) return { items: [], more: false };
+  const latest = await c.bundles
+    .find(
+      { tenantId, $or: onPage.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
+      { projection: { name: 1, contractCount: 1 } },
+    )
+    .toArray();
+  const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
+  const deployedAt = await lastDeployed(c, tenantId, env, [...counts.keys()]);
+  const items = onPage.map(({ _id: name, ...sums }): BundleSummary => {
+    const deployed = here.filter((d) => d.bundleName === name);
+    return {
+      name,
+      ...sums,
+      deployedEnvs: deployed.map((d) => d.env).sort(),
+      contractCount: counts.get(name) ?? null,
+      lastDeployedAt: latestOf([deployedAt.get(name), ...deployed.map((d) => d.createdAt)]),
+    };
+  });
+  return { items, more: groups.length > limit };
+}
+
+async function removeBundle(
+  c: BundleCollections,
+  turn: KeyedMutex,
+  tenantId: string,
+  name: string,
+  at: number,
+  ifVersion?: number,
+): Promise<'removed' | 'absent' | 'deployed' | 'changed'> {
+  const newest = await c.bundles.findOne(ofBundle(tenantId, name), {
+    projection: { version: 1 },
+    sort: { version: -1 },
+  });
+  if (newest === null) return 'absent';
+  const { version } = newest;
+  if (ifVersion !== undefined && version !== ifVersion) return 'changed';
+  const path = `removed.${bundleField(name)}`;
+  // The document forbids deployments of these versions before their rows go: a process that dies between leaves
+  // rows that a repeat removes.
+  const answer = await decide<SigningDocument, 'forbidden' | 'deployed'>(
+    turn,
+    c.signing,
+    tenantId,
+    (document) => {
+      const current = Object.values(document?.current ?? {});
+      if (current.some(({ bundleName }) => bundleName === name)) return { answer: 'deployed' };
+      // Without a signing key nothing was ever deployed.
+      return { answer: 'forbidden', ...(document ? { set: { [path]: version } } : {}) };
+    },
+    ['current', path],
+  );
+  if (answer === 'deployed') return 'deployed';
+  await c.bundles.updateMany(
+    { ...ofBundle(tenantId, name), version: { $lte: version } },
+    { $set: { deletedAt: at, yaml: new Binary(new Uint8Array()), snapshot: null } },
+  );
+  return 'removed';
+}
+
+export const mongoBundles = (c: BundleCollections, turn: KeyedMutex): BundleStore => ({
+  addVersion: async (bundle) => (await addVersion(c, turn, bundle, null)) as BundleVersion,
+  addVersionAfter: (bundle, after) => addVersion(c, turn, bundle, after),
+  version: (tenantId, name, version) => versionOf(c, tenantId, name, version),
+  versions: (tenantId, name, page) => versionsOf(c, tenantId, name, page),
+  async yaml(tenantId, name, version) {
+    const row = await c.bundles.findOne(
+      { ...ofBundle(tenantId, name), version },
+      { projection: { yaml: 1 } },
+    );
+    return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
+  },
+  async byRevision(tenantId, revisionHash) {
+    const rows = c.bundles
+      .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
+      .sort({ createdAt: -1, version: -1 })
+      .limit(100);
+    return (await rows.toArray()).map(({ name, version }) => ({ name, version }));
+  },
+  summaries: (tenantId, env, page, order) => summariesOn(c, tenantId, env, page, order),
+  remove: (tenantId, name, at, ifVersion) => removeBundle(c, turn, tenantId, name, at, ifVersion),
+});
 
 /** The versions of one name. */
 interface BundleGroup {

@@ -4,11 +4,12 @@
 // leaves the document before it is in the history.
 
 import type { Collection, Filter } from 'mongodb';
-import type { DeploymentFilter, DeploymentStore } from '../../src/bundle/port.ts';
-import type { Deployment } from '../../src/deployment/record.ts';
+import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/bundle/port.ts';
+import type { Deployment, Undeployment } from '../../src/deployment/record.ts';
 import { rollbacksAmong } from '../../src/deployment/rules/versions.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
-import { isInFilter } from '../../src/shared/ids.ts';
+import { type Env, isInFilter } from '../../src/shared/ids.ts';
+import type { Page } from '../../src/shared/ports/page.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, inEnvs, type Row } from './form.ts';
 import { pageIn } from './page.ts';
@@ -59,211 +60,278 @@ export function overlay(
 
 const lastSequence = (document: SigningDocument, field: string): number => document.sequences?.[field] ?? 0;
 
-export function mongoDeployments(
+async function keep(
+  c: DeploymentCollections,
+  { id, ...rest }: OrderedDeployment,
+  asOf: number,
+): Promise<void> {
+  const older = { _id: id, asOf: { $lt: asOf } };
+  // Refused when what is there is as new.
+  await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
+}
+
+/** Those that a process did not write into the history before it died. */
+async function withoutRow(
+  c: DeploymentCollections,
+  current: readonly OrderedDeployment[],
+): Promise<readonly OrderedDeployment[]> {
+  const ids = current.map(({ id }) => id);
+  const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+  const inHistory = new Set(rows.map((row) => row._id));
+  return current.filter(({ id }) => !inHistory.has(id));
+}
+
+/** The place of a deployment in the order; 0 for an unknown one, behind which there is nothing. */
+async function orderOf(
+  c: DeploymentCollections,
+  current: readonly OrderedDeployment[],
+  tenantId: string,
+  id: string,
+): Promise<number> {
+  const own = current.find((one) => one.id === id);
+  return own?.order ?? (await c.deployments.findOne({ _id: id, tenantId }))?.order ?? 0;
+}
+
+async function lastSequenceOf(
+  c: DeploymentCollections,
+  tenantId: string,
+  env: Env,
+  bundleName: string,
+): Promise<number> {
+  const field = currentField(env, bundleName);
+  const document = await readVersioned(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
+  return document ? lastSequence(document, field) : 0;
+}
+
+async function addDeployment(
   c: DeploymentCollections,
   turn: KeyedMutex,
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
-): DeploymentStore {
-  async function keep({ id, ...rest }: OrderedDeployment, asOf: number): Promise<void> {
-    const older = { _id: id, asOf: { $lt: asOf } };
-    // Refused when what is there is as new.
-    await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
-  }
-  /** Those that a process did not write into the history before it died. */
-  async function withoutRow(current: readonly OrderedDeployment[]): Promise<readonly OrderedDeployment[]> {
-    const ids = current.map(({ id }) => id);
-    const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
-    const inHistory = new Set(rows.map((row) => row._id));
-    return current.filter(({ id }) => !inHistory.has(id));
-  }
-  /** The place of a deployment in the order; 0 for an unknown one, behind which there is nothing. */
-  async function orderOf(
-    current: readonly OrderedDeployment[],
-    tenantId: string,
-    id: string,
-  ): Promise<number> {
-    const own = current.find((one) => one.id === id);
-    return own?.order ?? (await c.deployments.findOne({ _id: id, tenantId }))?.order ?? 0;
-  }
-  return {
-    async lastSequence(tenantId, env, bundleName) {
-      const field = currentField(env, bundleName);
-      const document = await readVersioned(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
-      return document ? lastSequence(document, field) : 0;
+  deployment: Deployment,
+  fence = 0,
+): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'> {
+  if (!(await hasVersion(deployment.tenantId, deployment.bundleName, deployment.version)))
+    return 'no_version';
+  const field = currentField(deployment.env, deployment.bundleName);
+  const path = `current.${field}`;
+  const sequencePath = `sequences.${field}`;
+  type Answer =
+    | { readonly added: OrderedDeployment; readonly asOf: number }
+    | { readonly known: OrderedDeployment }
+    | 'no_version'
+    | 'stale_key'
+    | 'stale_sequence';
+  const answer = await decide<SigningDocument, Answer>(
+    turn,
+    c.signing,
+    deployment.tenantId,
+    async (document) => {
+      const before = document?.current?.[field];
+      if (before?.id === deployment.id) return { answer: { known: before } };
+      const row = await c.deployments.findOne({ _id: deployment.id });
+      if (row) return { answer: { known: rowToPlaced(row) } };
+      if (document === null || document.active.id !== deployment.signingKeyId) return { answer: 'stale_key' };
+      if ((document.fences?.[deployment.env] ?? 0) > fence) throw stale();
+      if ((document.removed?.[bundleField(deployment.bundleName)] ?? 0) >= deployment.version)
+        return { answer: 'no_version' };
+      if (deployment.sequence <= lastSequence(document, field)) return { answer: 'stale_sequence' };
+      if (before) await keep(c, before, document.revision);
+      const deployments = document.deployments + 1;
+      const added: OrderedDeployment = { ...deployment, order: deployments };
+      const set = {
+        deployments,
+        [path]: added,
+        [sequencePath]: deployment.sequence,
+        [`fences.${deployment.env}`]: fence,
+      };
+      return { answer: { added, asOf: document.revision + 1 }, set };
     },
-    async add(deployment, fence = 0) {
-      if (!(await hasVersion(deployment.tenantId, deployment.bundleName, deployment.version)))
-        return 'no_version';
-      const field = currentField(deployment.env, deployment.bundleName);
-      const path = `current.${field}`;
-      const sequencePath = `sequences.${field}`;
-      type Answer =
-        | { readonly added: OrderedDeployment; readonly asOf: number }
-        | { readonly known: OrderedDeployment }
-        | 'no_version'
-        | 'stale_key'
-        | 'stale_sequence';
-      const answer = await decide<SigningDocument, Answer>(
-        turn,
-        c.signing,
-        deployment.tenantId,
-        async (document) => {
-          const before = document?.current?.[field];
-          if (before?.id === deployment.id) return { answer: { known: before } };
-          const row = await c.deployments.findOne({ _id: deployment.id });
-          if (row) return { answer: { known: rowToPlaced(row) } };
-          if (document === null || document.active.id !== deployment.signingKeyId)
-            return { answer: 'stale_key' };
-          if ((document.fences?.[deployment.env] ?? 0) > fence) throw stale();
-          if ((document.removed?.[bundleField(deployment.bundleName)] ?? 0) >= deployment.version)
-            return { answer: 'no_version' };
-          if (deployment.sequence <= lastSequence(document, field)) return { answer: 'stale_sequence' };
-          if (before) await keep(before, document.revision);
-          const deployments = document.deployments + 1;
-          const added: OrderedDeployment = { ...deployment, order: deployments };
-          const set = {
-            deployments,
-            [path]: added,
-            [sequencePath]: deployment.sequence,
-            [`fences.${deployment.env}`]: fence,
-          };
-          return { answer: { added, asOf: document.revision + 1 }, set };
-        },
-        [
-          'active',
-          'deployments',
-          path,
-          sequencePath,
-          `removed.${bundleField(deployment.bundleName)}`,
-          'fences',
-        ],
-      );
-      if (typeof answer === 'string') return answer;
-      if ('known' in answer) return bare(answer.known);
-      await keep(answer.added, answer.asOf);
-      return bare(answer.added);
-    },
-    async undeploy(tenantId, env, bundleName, fence = 0, end) {
-      const field = currentField(env, bundleName);
-      const path = `current.${field}`;
-      const sequencePath = `sequences.${field}`;
-      const ended = await decide<SigningDocument, Deployment | null>(
-        turn,
-        c.signing,
-        tenantId,
-        async (document) => {
-          const before = document?.current?.[field];
-          if (!document || !before) return { answer: null };
-          if ((document.fences?.[env] ?? 0) > fence) throw stale();
-          // Nothing leaves the document before it is in the history.
-          await keep(before, document.revision);
-          const set = { [sequencePath]: lastSequence(document, field), [`fences.${env}`]: fence };
-          return { answer: bare(before), set, unset: [path] };
-        },
-        [path, sequencePath, 'fences'],
-      );
-      if (ended && end) {
-        const $set = { undeployedAt: end.at, undeployedBy: end.by };
-        await c.deployments.updateOne({ _id: ended.id, tenantId }, { $set });
-      }
-      return ended;
-    },
-    async wasDeployed(tenantId, env, bundleName, version) {
-      const field = currentField(env, bundleName);
-      const document = await readVersioned(c.signing, tenantId, [`current.${field}`]);
-      if (document?.current?.[field]?.version === version) return true;
-      const row = { tenantId, bundleName, env, version };
-      return (await c.deployments.findOne(row, { projection: { _id: 1 } })) !== null;
-    },
-    async lastOf(tenantId, bundleName, version) {
-      // The document first: what leaves it after this reading is in the history already.
-      const current = (await currentOfTenant(c.signing, tenantId)).filter(
-        (one) => one.bundleName === bundleName && one.version === version,
-      );
-      const row = await c.deployments.findOne({ tenantId, bundleName, version }, { sort: { order: -1 } });
-      const all = [...current, ...(row ? [rowToPlaced(row)] : [])];
-      const [newest] = all.sort((a, b) => (a.order < b.order ? 1 : -1));
-      return newest ? bare(newest) : null;
-    },
-    attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
-      const field = currentField(env, bundleName);
-      const path = `current.${field}`;
-      return decide<SigningDocument, void>(
-        turn,
-        c.signing,
-        tenantId,
-        (document) => {
-          const running = document?.current?.[field];
-          const lacks = running?.id === id && running.signingKeyId === signingKeyId && !running.attestation;
-          return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
-        },
-        [path],
-      );
-    },
-    async current(tenantId, env) {
-      return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);
-    },
-    async currentOf(tenantId, env, bundleName) {
-      const field = currentField(env, bundleName);
-      const active = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
-      return active ? bare(active) : null;
-    },
-    async currentAll(tenantId) {
-      return (await currentOfTenant(c.signing, tenantId)).map(bare);
-    },
-    async get(tenantId, id) {
-      const current = (await currentOfTenant(c.signing, tenantId)).find((deployment) => deployment.id === id);
-      if (current) return bare(current);
-      const row = await c.deployments.findOne({ _id: id, tenantId });
-      return row && bare(rowToPlaced(row));
-    },
-    async list(tenantId, filter, { limit, offset, after = null }) {
-      const { env = null, bundleName } = filter;
-      // The document first: what leaves it after this reading is in the history already.
-      const all = await currentOfTenant(c.signing, tenantId);
-      const last = after === null ? null : await orderOf(all, tenantId, after);
-      const isListed = (d: OrderedDeployment): boolean =>
-        isInFilter(env, d.env) &&
-        (bundleName === undefined || d.bundleName === bundleName) &&
-        isWithin(d, filter) &&
-        (last === null || d.order < last);
-      const current = all.filter(isListed);
-      const rowless = await withoutRow(current);
-      // Those without a row move the rows after them further back, by as many at most.
-      const skip = Math.max(0, offset - rowless.length);
-      const rows = await c.deployments
-        .find({
-          tenantId,
-          ...inEnvs(env),
-          ...(bundleName === undefined ? {} : { bundleName }),
-          ...(last === null ? {} : { order: { $lt: last } }),
-          ...withinRange(filter),
-        })
-        .sort({ order: -1 })
-        .skip(skip)
-        .limit(limit + 1 + rowless.length)
-        .toArray();
-      const ids = new Set(rows.map((row) => row._id));
-      // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
-      const newest = rows[0]?.order ?? 0;
-      const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
-      const listed = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
-      return pageIn(overlay(listed, rows), { limit, offset: offset - skip - passed.length }, bare);
-    },
-    async rollbacks(tenantId, deployments) {
-      const names = [...new Set(deployments.map(({ bundleName }) => bundleName))];
-      const rows = await c.deployments
-        .find(
-          { tenantId, bundleName: { $in: names } },
-          { projection: { env: 1, bundleName: 1, version: 1, sequence: 1 } },
-        )
-        .sort({ order: -1 })
-        .limit(maxCompared)
-        .toArray();
-      return rollbacksAmong(deployments, rows);
-    },
-  };
+    ['active', 'deployments', path, sequencePath, `removed.${bundleField(deployment.bundleName)}`, 'fences'],
+  );
+  if (typeof answer === 'string') return answer;
+  if ('known' in answer) return bare(answer.known);
+  await keep(c, answer.added, answer.asOf);
+  return bare(answer.added);
 }
+
+async function undeploy(
+  c: DeploymentCollections,
+  turn: KeyedMutex,
+  tenantId: string,
+  env: Env,
+  bundleName: string,
+  fence = 0,
+  end?: Undeployment,
+): Promise<Deployment | null> {
+  const field = currentField(env, bundleName);
+  const path = `current.${field}`;
+  const sequencePath = `sequences.${field}`;
+  const ended = await decide<SigningDocument, Deployment | null>(
+    turn,
+    c.signing,
+    tenantId,
+    async (document) => {
+      const before = document?.current?.[field];
+      if (!document || !before) return { answer: null };
+      if ((document.fences?.[env] ?? 0) > fence) throw stale();
+      // Nothing leaves the document before it is in the history.
+      await keep(c, before, document.revision);
+      const set = { [sequencePath]: lastSequence(document, field), [`fences.${env}`]: fence };
+      return { answer: bare(before), set, unset: [path] };
+    },
+    [path, sequencePath, 'fences'],
+  );
+  if (ended && end) {
+    const $set = { undeployedAt: end.at, undeployedBy: end.by };
+    await c.deployments.updateOne({ _id: ended.id, tenantId }, { $set });
+  }
+  return ended;
+}
+
+async function wasDeployed(
+  c: DeploymentCollections,
+  tenantId: string,
+  env: Env,
+  bundleName: string,
+  version: number,
+): Promise<boolean> {
+  const field = currentField(env, bundleName);
+  const document = await readVersioned(c.signing, tenantId, [`current.${field}`]);
+  if (document?.current?.[field]?.version === version) return true;
+  const row = { tenantId, bundleName, env, version };
+  return (await c.deployments.findOne(row, { projection: { _id: 1 } })) !== null;
+}
+
+async function lastDeployment(
+  c: DeploymentCollections,
+  tenantId: string,
+  bundleName: string,
+  version: number,
+): Promise<Deployment | null> {
+  // The document first: what leaves it after this reading is in the history already.
+  const current = (await currentOfTenant(c.signing, tenantId)).filter(
+    (one) => one.bundleName === bundleName && one.version === version,
+  );
+  const row = await c.deployments.findOne({ tenantId, bundleName, version }, { sort: { order: -1 } });
+  const all = [...current, ...(row ? [rowToPlaced(row)] : [])];
+  const [newest] = all.sort((a, b) => (a.order < b.order ? 1 : -1));
+  return newest ? bare(newest) : null;
+}
+
+function attest(
+  c: DeploymentCollections,
+  turn: KeyedMutex,
+  { id, tenantId, env, bundleName, signingKeyId, attestation }: Deployment,
+): Promise<void> {
+  const field = currentField(env, bundleName);
+  const path = `current.${field}`;
+  return decide<SigningDocument, void>(
+    turn,
+    c.signing,
+    tenantId,
+    (document) => {
+      const running = document?.current?.[field];
+      const lacks = running?.id === id && running.signingKeyId === signingKeyId && !running.attestation;
+      return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
+    },
+    [path],
+  );
+}
+
+async function deploymentOf(
+  c: DeploymentCollections,
+  tenantId: string,
+  id: string,
+): Promise<Deployment | null> {
+  const current = (await currentOfTenant(c.signing, tenantId)).find((deployment) => deployment.id === id);
+  if (current) return bare(current);
+  const row = await c.deployments.findOne({ _id: id, tenantId });
+  return row && bare(rowToPlaced(row));
+}
+
+async function listDeployments(
+  c: DeploymentCollections,
+  tenantId: string,
+  filter: DeploymentFilter,
+  { limit, offset, after = null }: DeploymentPageRequest,
+): Promise<Page<Deployment>> {
+  const { env = null, bundleName } = filter;
+  // The document first: what leaves it after this reading is in the history already.
+  const all = await currentOfTenant(c.signing, tenantId);
+  const last = after === null ? null : await orderOf(c, all, tenantId, after);
+  const isListed = (d: OrderedDeployment): boolean =>
+    isInFilter(env, d.env) &&
+    (bundleName === undefined || d.bundleName === bundleName) &&
+    isWithin(d, filter) &&
+    (last === null || d.order < last);
+  const current = all.filter(isListed);
+  const rowless = await withoutRow(c, current);
+  // Those without a row move the rows after them further back, by as many at most.
+  const skip = Math.max(0, offset - rowless.length);
+  const rows = await c.deployments
+    .find({
+      tenantId,
+      ...inEnvs(env),
+      ...(bundleName === undefined ? {} : { bundleName }),
+      ...(last === null ? {} : { order: { $lt: last } }),
+      ...withinRange(filter),
+    })
+    .sort({ order: -1 })
+    .skip(skip)
+    .limit(limit + 1 + rowless.length)
+    .toArray();
+  const ids = new Set(rows.map((row) => row._id));
+  // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
+  const newest = rows[0]?.order ?? 0;
+  const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
+  const listed = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
+  return pageIn(overlay(listed, rows), { limit, offset: offset - skip - passed.length }, bare);
+}
+
+async function rollbacksIn(
+  c: DeploymentCollections,
+  tenantId: string,
+  deployments: readonly Deployment[],
+): Promise<ReadonlySet<string>> {
+  const names = [...new Set(deployments.map(({ bundleName }) => bundleName))];
+  const rows = await c.deployments
+    .find(
+      { tenantId, bundleName: { $in: names } },
+      { projection: { env: 1, bundleName: 1, version: 1, sequence: 1 } },
+    )
+    .sort({ order: -1 })
+    .limit(maxCompared)
+    .toArray();
+  return rollbacksAmong(deployments, rows);
+}
+
+export const mongoDeployments = (
+  c: DeploymentCollections,
+  turn: KeyedMutex,
+  hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
+): DeploymentStore => ({
+  lastSequence: (tenantId, env, bundleName) => lastSequenceOf(c, tenantId, env, bundleName),
+  add: (deployment, fence) => addDeployment(c, turn, hasVersion, deployment, fence),
+  undeploy: (tenantId, env, bundleName, fence, end) =>
+    undeploy(c, turn, tenantId, env, bundleName, fence, end),
+  wasDeployed: (tenantId, env, bundleName, version) => wasDeployed(c, tenantId, env, bundleName, version),
+  lastOf: (tenantId, bundleName, version) => lastDeployment(c, tenantId, bundleName, version),
+  attest: (deployment) => attest(c, turn, deployment),
+  async current(tenantId, env) {
+    return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);
+  },
+  async currentOf(tenantId, env, bundleName) {
+    const field = currentField(env, bundleName);
+    const active = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
+    return active ? bare(active) : null;
+  },
+  async currentAll(tenantId) {
+    return (await currentOfTenant(c.signing, tenantId)).map(bare);
+  },
+  get: (tenantId, id) => deploymentOf(c, tenantId, id),
+  list: (tenantId, filter, page) => listDeployments(c, tenantId, filter, page),
+  rollbacks: (tenantId, deployments) => rollbacksIn(c, tenantId, deployments),
+});
 
 /** Deployments that are compared in the search for roll-backs, the newest. */
 const maxCompared = 20_000;

@@ -5,6 +5,7 @@
 // that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
+import { Admission } from '../../src/admission/admission.ts';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
@@ -13,18 +14,13 @@ import { withSender } from '../../src/event/rules/as-sent.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
-import { createSemaphore } from '../../src/shared/concurrency/semaphore.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';
 import { addOutcomes } from './event-outcomes.ts';
-import type { ExportLog } from './export-log.ts';
+import type { Entry, ExportLog } from './export-log.ts';
 import { takenAmong } from './failure.ts';
-import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
+import { type RunPart, RunProjection, type RunRow } from './run-projection.ts';
 import { type RisingIds, seqOf } from './uuidv7.ts';
-
-const atOnce = 16;
-const waiting = 256;
 
 /** A run, and the places of its events in a batch. */
 interface PlacesOfRun extends RunKey {
@@ -82,63 +78,79 @@ function splitRepeats(batch: EventBatch) {
 
 type EventExportLog = Pick<ExportLog, 'register' | 'settle' | 'written' | 'abandoned'>;
 
-export function mongoEventIngest(
-  events: Collection<EventRow>,
-  runs: Collection<RunRow>,
-  audit: Pick<AuditStore, 'append'>,
-  nextId: RisingIds,
-  clock: Clock,
-  exportLog: EventExportLog,
-): EventStore['ingest'] {
-  const projection = runProjection(runs, events, audit);
+interface StoredBatch {
+  /** What it added. */
+  readonly entries: readonly Entry[];
+  readonly result: IngestResult;
+}
+
+export class EventIngest {
+  readonly #events: Collection<EventRow>;
+  readonly #audit: Pick<AuditStore, 'append'>;
+  readonly #nextId: RisingIds;
+  readonly #clock: Clock;
+  readonly #exportLog: EventExportLog;
+  readonly #projection: RunProjection;
+  // A burst of ingest must neither take every connection nor pile up in memory.
+  readonly #admission: Admission;
+
+  constructor(
+    events: Collection<EventRow>,
+    runs: Collection<RunRow>,
+    audit: Pick<AuditStore, 'append'>,
+    nextId: RisingIds,
+    clock: Clock,
+    exportLog: EventExportLog,
+  ) {
+    this.#events = events;
+    this.#audit = audit;
+    this.#nextId = nextId;
+    this.#clock = clock;
+    this.#exportLog = exportLog;
+    this.#projection = new RunProjection(runs, events, audit);
+    this.#admission = new Admission(clock);
+  }
+
+  store(batch: EventBatch): Promise<IngestResult> {
+    return this.#admission.run({}, 'mongoEventWrites', () => this.#ingest(batch));
+  }
 
   /**
    * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens
    * out of the runs: one that stays tells of entries that may be missing, too.
    */
-  async function recordRuns(batch: EventBatch): Promise<void> {
+  async #recordRuns(batch: EventBatch): Promise<void> {
     if (batch.sample) return;
-    await audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
+    await this.#audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
   }
 
-  // A burst of ingest must neither take every connection nor pile up in memory.
-  const enter = createSemaphore({
-    max: atOnce,
-    maxWaiting: waiting,
-    maxWait: { ms: 5_000, clock },
-    refusal: () =>
-      new HubError('overloaded', 'The hub is writing too many events. Try again in a moment.', {
-        retryAfter: 1,
-      }),
-  });
-
   /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
-  async function write(batch: EventBatch, token: string) {
+  async #write(batch: EventBatch, token: string): Promise<StoredBatch> {
     const { firsts, repeats } = splitRepeats(batch);
     const fresh = firsts.flatMap((place) => {
       const event = batch.events[place];
-      return event ? [{ place, event, id: nextId(batch.receivedAt) }] : [];
+      return event ? [{ place, event, id: this.#nextId(batch.receivedAt) }] : [];
     });
     const touched = runsIn(batch.events);
-    const open = touched.length > 0 ? await projection.begin(batch, touched, token) : null;
+    const open = touched.length > 0 ? await this.#projection.begin(batch, touched, token) : null;
     const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id, batch.sample ? undefined : token));
     const [, refused] = await Promise.all([
-      batch.sample ? undefined : exportLog.register(batch.tenantId, token, rows),
-      takenAmong(events.insertMany(rows, { ordered: false })),
+      batch.sample ? undefined : this.#exportLog.register(batch.tenantId, token, rows),
+      takenAmong(this.#events.insertMany(rows, { ordered: false })),
     ]);
     const taken = new Set(refused);
     for (const [i, { place, event }] of fresh.entries()) if (taken.has(i)) repeats.set(place, event);
     const inserted = fresh.filter((_, i) => !taken.has(i));
     // In the order of the batch, whichever were stored before.
     const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
-    const { eventIds, entries, stored } = await addOutcomes(events, batch, inOrder, token);
+    const { eventIds, entries, stored } = await addOutcomes(this.#events, batch, inOrder, token);
     // What these repeat is sent by nobody any more: it must be in exports.
-    await exportLog.settle(batch.tenantId, stored);
+    await this.#exportLog.settle(batch.tenantId, stored);
     for (const { place, id } of inserted) eventIds.set(place, id);
-    await recordRuns(batch);
+    await this.#recordRuns(batch);
     const isInserted = new Set(inserted.map(({ place }) => place));
     if (open)
-      await projection.finish(
+      await this.#projection.finish(
         open,
         partsOf(batch, touched, eventIds, (place) => isInserted.has(place)),
       );
@@ -149,26 +161,24 @@ export function mongoEventIngest(
     };
   }
 
-  async function ingest(received: EventBatch): Promise<IngestResult> {
+  async #ingest(received: EventBatch): Promise<IngestResult> {
     const { sender } = received;
     const events = received.events.map((event) => withSender(event, sender));
     const batch = sender === undefined ? received : { ...received, events };
     if (batch.events.length === 0) return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]) };
-    const beganAt = clock.monotonic();
+    const beganAt = this.#clock.monotonic();
     const token = randomUUID();
-    let outcome: Awaited<ReturnType<typeof write>>;
+    let outcome: StoredBatch;
     try {
-      outcome = await write(batch, token);
+      outcome = await this.#write(batch, token);
     } catch (error) {
-      exportLog.abandoned(token);
+      this.#exportLog.abandoned(token);
       throw error;
     }
     const { entries, result } = outcome;
-    if (!batch.sample) await exportLog.written(batch.tenantId, token, entries, beganAt);
+    if (!batch.sample) await this.#exportLog.written(batch.tenantId, token, entries, beganAt);
     return result;
   }
-
-  return (batch) => enter(() => ingest(batch));
 }
 
 /** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */

@@ -80,6 +80,67 @@ function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeR
   };
 }
 
+const outcomeFields = {
+  callId: 1,
+  agentId: 1,
+  session: 1,
+  verdict: 1,
+  decisionName: 1,
+  outcomes: 1,
+  batch: 1,
+  sample: 1,
+};
+
+type StoredCall = Pick<EventRow, '_id' | 'agentId' | 'session'>;
+
+/** The update that adds an outcome, unless the event has it. @param row the event, if the read saw it */
+function outcomeUpdate(
+  { tenantId, env }: EventBatch,
+  repeat: EventInput,
+  outcome: OutcomeRow,
+  row: StoredCall | undefined,
+) {
+  const { verdict, decision_name: decisionName, agent, session } = outcome;
+  // One that the read does not see is not yet on a majority: the write waits for that.
+  const which = row ? { _id: row._id } : { tenantId, env, callId: toBsonText(repeat.call_id) };
+  const filter = {
+    ...which,
+    $nor: [{ verdict, decisionName }, { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } }],
+    [lastOutcome]: { $exists: false },
+  };
+  const isOfItsRun = row !== undefined && row.agentId === agent && row.session === session;
+  const other = session === undefined || isOfItsRun ? {} : { alsoIn: runIdIn(tenantId, repeat) };
+  const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict, ...other } };
+  return { updateOne: { filter, update } };
+}
+
+/** The updates of a batch's repeats, and the place of each by its call and outcome. */
+function outcomeUpdates(
+  batch: EventBatch,
+  repeats: ReadonlyMap<number, EventInput>,
+  rows: readonly EventRow[],
+  token: string,
+) {
+  const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
+  const keysByCall = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
+  const full = new Set(rows.filter((row) => row.outcomes.length >= maxOutcomes).map(({ _id }) => _id));
+  const places = new Map<string, number>();
+  const countByCall = new Map<string, number>();
+  const writes = [...repeats].flatMap(([place, repeat]) => {
+    const row = stored.get(repeat.call_id);
+    const key = keyAsOutcome(repeat);
+    const word = JSON.stringify([repeat.call_id, key]);
+    if (keysByCall.get(repeat.call_id)?.has(key) || places.has(word)) return [];
+    // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
+    const before = countByCall.get(repeat.call_id) ?? 0;
+    if (before >= maxOutcomes || (row && full.has(row._id))) return [];
+    countByCall.set(repeat.call_id, before + 1);
+    places.set(word, place);
+    return [outcomeUpdate(batch, repeat, outcomeRow(repeat, batch, token), row)];
+  });
+  return { writes, places };
+}
+
 /**
  * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from
  * the inserts.
@@ -96,64 +157,24 @@ export async function addOutcomes(
   if (repeats.size === 0) return noOutcomes;
   const eventIds = new Map<number, string>();
   const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.call_id)))];
-  const projection = {
-    callId: 1,
-    agentId: 1,
-    session: 1,
-    verdict: 1,
-    decisionName: 1,
-    outcomes: 1,
-    batch: 1,
-    sample: 1,
-  };
   const query = { tenantId, env, callId: { $in: callIds } };
-  const rows = await events.find(query, { projection }).toArray();
-  const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
-  const keysByCall = new Map(rows.map((row) => [fromBsonText(row.callId), new Set(keysOf(row))]));
-  const full = new Set(rows.filter((row) => row.outcomes.length >= maxOutcomes).map(({ _id }) => _id));
-  const counts = new Map<string, number>();
-  const toldOf = new Map<string, number>();
-  const writes = [...repeats].flatMap(([place, repeat]) => {
-    const row = stored.get(repeat.call_id);
-    const key = keyAsOutcome(repeat);
-    const word = JSON.stringify([repeat.call_id, key]);
-    if (keysByCall.get(repeat.call_id)?.has(key) || counts.has(word)) return [];
-    // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
-    const before = toldOf.get(repeat.call_id) ?? 0;
-    if (before >= maxOutcomes || (row && full.has(row._id))) return [];
-    toldOf.set(repeat.call_id, before + 1);
-    counts.set(word, place);
-    const outcome = outcomeRow(repeat, batch, token);
-    const { verdict, decision_name: decisionName } = outcome;
-    // One that the read does not see is not yet on a majority: the write waits for that.
-    const which = row ? { _id: row._id } : { tenantId, env, callId: toBsonText(repeat.call_id) };
-    const filter = {
-      ...which,
-      $nor: [
-        { verdict, decisionName },
-        { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } },
-      ],
-      [lastOutcome]: { $exists: false },
-    };
-    const { agent, session } = outcome;
-    const isOfItsRun = row !== undefined && row.agentId === agent && row.session === session;
-    const other = session === undefined || isOfItsRun ? {} : { alsoIn: runIdIn(tenantId, repeat) };
-    const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict, ...other } };
-    return [{ updateOne: { filter, update } }];
-  });
+  const rows = await events.find(query, { projection: outcomeFields }).toArray();
+  const { writes, places } = outcomeUpdates(batch, repeats, rows, token);
   const before = storedByToken(rows);
   if (writes.length === 0) return { eventIds, entries: [], stored: before };
   // In order: the outcomes of one call stay in the order they were told.
   await events.bulkWrite(writes, { ordered: true });
   // Another batch may have told some of them meanwhile: those that bear the token are this one's.
-  const changed = await events.find({ ...query, 'outcomes.by': token }, { projection }).toArray();
+  const changed = await events
+    .find({ ...query, 'outcomes.by': token }, { projection: outcomeFields })
+    .toArray();
   const entries: Entry[] = [];
   for (const { _id, callId, sample, outcomes } of changed) {
     for (const [i, { by, ...outcome }] of outcomes.entries()) {
       if (by !== token) continue;
       if (!sample) entries.push(outcomeEntry(_id, i));
       const { verdict, decision_name: name } = toOutcome(outcome);
-      const place = counts.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
+      const place = places.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
       if (place !== undefined) eventIds.set(place, _id);
     }
   }

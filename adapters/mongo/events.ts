@@ -1,13 +1,15 @@
 // Audit events in MongoDB: how they are found, read one by one, and removed. `event-ingest.ts` stores them.
+
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
-import { arrivalSlackMs, type EventStore } from '../../src/event/port.ts';
+import { arrivalSlackMs, type EventOrder, type EventPage, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
-import { mongoEventIngest } from './event-ingest.ts';
+import { EventIngest } from './event-ingest.ts';
 import { mongoEventScan } from './event-scan.ts';
 import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
@@ -25,6 +27,65 @@ export interface ExportParts {
   readonly removals: ExportRemovals;
 }
 
+async function purgeEvents(
+  events: Collection<EventRow>,
+  runs: Collection<RunRow>,
+  removals: ExportRemovals,
+  tenantId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const old = { tenantId, receivedAt: { $lt: before } };
+  const rows = await events
+    .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
+    .sort({ receivedAt: 1 })
+    .limit(limit)
+    .toArray();
+  if (rows.length === 0) {
+    await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
+    return 0;
+  }
+  await removals.note(tenantId, rows);
+  const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
+  return deletedCount;
+}
+
+async function searchEvents(
+  events: Collection<EventRow>,
+  scan: ReturnType<typeof mongoEventScan>,
+  tenantId: string,
+  filter: EventFilter,
+  limit: number,
+  cursor: string | null,
+  order: EventOrder = 'newest',
+  budgetMs?: number,
+): Promise<EventPage> {
+  const { query: terms } = filter;
+  if (terms && queryTest(terms).needsPayload) {
+    return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
+  }
+  const query = eventQuery(tenantId, filter);
+  const cursorRows = events
+    .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)
+    .sort(order === 'oldest' ? { ts: 1, _id: 1 } : { ts: -1, _id: -1 });
+  const { items: rows, more } = await pageOf(cursorRows, { limit, offset: 0 }, (row) => row);
+  const last = rows.at(-1);
+  return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };
+}
+
+async function newestEvents(events: Collection<EventRow>, tenantId: string, agentIds: readonly string[]) {
+  const newestEvents = await Promise.all(
+    agentIds.map(async (agentId) => {
+      const newest = await events.findOne(
+        { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) } },
+        { sort: { ts: -1, _id: -1 }, projection: { ts: 1 } },
+      );
+      return newest ? ([agentId, newest.ts] as const) : null;
+    }),
+  );
+  return newestEvents.filter((one) => one !== null);
+}
+
 export function mongoEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
@@ -33,42 +94,16 @@ export function mongoEvents(
   clock: Clock,
   { log, removals }: ExportParts,
 ): EventStore {
-  async function purge(tenantId: string, before: number, limit: number): Promise<number> {
-    const old = { tenantId, receivedAt: { $lt: before } };
-    const rows = await events
-      .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
-      .sort({ receivedAt: 1 })
-      .limit(limit)
-      .toArray();
-    if (rows.length === 0) {
-      await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
-      return 0;
-    }
-    await removals.note(tenantId, rows);
-    const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
-    return deletedCount;
-  }
-
+  const eventIngest = new EventIngest(events, runs, audit, nextId, clock, log);
   const scan = mongoEventScan(events);
 
   return {
-    ingest: mongoEventIngest(events, runs, audit, nextId, clock, log),
+    ingest: (batch) => eventIngest.store(batch),
     ...mongoEventFigures(events),
     ...mongoEventSeries(events),
 
-    async search(tenantId, filter, limit, cursor, order = 'newest', budgetMs = undefined) {
-      const { query: terms } = filter;
-      if (terms && queryTest(terms).needsPayload) {
-        return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
-      }
-      const query = eventQuery(tenantId, filter);
-      const cursorRows = events
-        .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)
-        .sort(order === 'oldest' ? { ts: 1, _id: 1 } : { ts: -1, _id: -1 });
-      const { items: rows, more } = await pageOf(cursorRows, { limit, offset: 0 }, (row) => row);
-      const last = rows.at(-1);
-      return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };
-    },
+    search: (tenantId, filter, limit, cursor, order, budgetMs) =>
+      searchEvents(events, scan, tenantId, filter, limit, cursor, order, budgetMs),
 
     async get(tenantId, id) {
       const row = await events.findOne({ _id: id, tenantId });
@@ -84,18 +119,7 @@ export function mongoEvents(
     newestSeq: async () => seqAt(clock.now()),
     settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
-    async newestOf(tenantId, agentIds) {
-      const newestEvents = await Promise.all(
-        agentIds.map(async (agentId) => {
-          const newest = await events.findOne(
-            { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) } },
-            { sort: { ts: -1, _id: -1 }, projection: { ts: 1 } },
-          );
-          return newest ? ([agentId, newest.ts] as const) : null;
-        }),
-      );
-      return newestEvents.filter((one) => one !== null);
-    },
+    newestOf: (tenantId, agentIds) => newestEvents(events, tenantId, agentIds),
 
     async removeSample(tenantId) {
       await events.deleteMany({ tenantId, sample: true });
@@ -105,7 +129,7 @@ export function mongoEvents(
     countReceived: (tenantId, before) =>
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
-    purge,
-    erase: (tenantId, limit) => purge(tenantId, Number.MAX_SAFE_INTEGER, limit),
+    purge: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
+    erase: (tenantId, limit) => purgeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };
 }

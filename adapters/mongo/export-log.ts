@@ -9,7 +9,7 @@ import { Binary, type Collection, type Filter } from 'mongodb';
 import type { ApprovalChange, OrderedKind } from '../../src/export/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { BoundedMap } from '../../src/shared/concurrency/bounded-map.ts';
-import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { ApprovalRow } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { isDuplicate, unavailable } from './failure.ts';
@@ -93,132 +93,49 @@ export function entriesOf({ events, outcomes = [] }: ExportItem): readonly Entry
   return [...ids, ...outcomes];
 }
 
-export type ExportLog = ReturnType<typeof createExportLog>;
-
-export function createExportLog({ links, batches, events, approvals }: ExportCollections, clock: Clock) {
+export class ExportLog {
+  readonly #links: ExportCollections['links'];
+  readonly #batches: ExportCollections['batches'];
+  readonly #events: ExportCollections['events'];
+  readonly #approvals: ExportCollections['approvals'];
+  readonly #clock: Clock;
   /** The last number that this process saw, by tenant and kind. */
-  const heads = new BoundedMap<number>(10_000);
-  const settled = new BoundedMap<true>(maxSettled);
+  readonly #heads = new BoundedMap<number>(10_000);
+  readonly #settled = new BoundedMap<true>(maxSettled);
   /** Registered batches that this process writes. */
-  const live = new Set<string>();
-  const appenders = new Map<string, { use: number; readonly add: (item: ExportItem) => Promise<boolean> }>();
-
-  async function headOf(tenantId: string, kind: OrderedKind): Promise<number> {
-    const row = await links.findOne({ tenantId, kind }, { sort: { seq: -1 }, projection: { seq: 1 } });
-    return row?.seq ?? 0;
-  }
-
-  /** Appends items as one link. @returns for each whether it was new */
-  async function appendLink(
-    tenantId: string,
-    kind: OrderedKind,
-    items: readonly ExportItem[],
-  ): Promise<boolean[]> {
-    const name = `${tenantId}/${kind}`;
-    let missing = [...new Map(items.map((item) => [item.id, item])).values()];
-    let head = heads.get(name, 0) ?? (await headOf(tenantId, kind));
-    for (let i = 0; missing.length > 0; i++) {
-      if (i === appendTries) throw unavailable();
-      const seq = head + 1;
-      try {
-        await links.insertOne({ _id: `${name}/${seq}`, tenantId, kind, seq, items: missing });
-        heads.set(name, seq, 1);
-        break;
-      } catch (error) {
-        // Another node was faster, with the number or with one of the items.
-        if (!isDuplicate(error)) throw error;
-        const filter = { tenantId, kind, 'items.id': { $in: missing.map(({ id }) => id) } };
-        const rows = await links
-          .find(filter as Filter<ExportLinkRow>, { projection: { 'items.id': 1 } })
-          .toArray();
-        const ids = new Set(rows.flatMap((row) => row.items.map(({ id }) => id)));
-        missing = missing.filter(({ id }) => !ids.has(id));
-        head = await headOf(tenantId, kind);
-        heads.set(name, head, 1);
-      }
-    }
-    const added = new Set(missing.map(({ id }) => id));
-    return items.map(({ id }) => added.has(id));
-  }
-
-  /** Resolves when the item is in the log. True: it was not before. */
-  async function append(tenantId: string, kind: OrderedKind, item: ExportItem): Promise<boolean> {
-    const name = `${tenantId}/${kind}`;
-    const appender = appenders.get(name) ?? {
-      use: 0,
-      add: createBatcher((items: readonly ExportItem[]) => appendLink(tenantId, kind, items), itemsPerLink),
-    };
-    appenders.set(name, appender);
-    appender.use++;
-    try {
-      return await appender.add(item);
-    } finally {
-      appender.use--;
-      if (appender.use === 0) appenders.delete(name);
-    }
-  }
-
-  async function itemWith(tenantId: string, id: string): Promise<ExportItem | null> {
-    const filter = { tenantId, kind: 'events', 'items.id': id } as Filter<ExportLinkRow>;
-    const row = await links.findOne(filter);
-    return row?.items.find((item) => item.id === id) ?? null;
-  }
-
-  /** Puts entries of a batch into the log: as its item, or beside the item that others wrote. */
-  async function put(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
-    if (entries.length === 0 || (await append(tenantId, 'events', itemOf(token, entries)))) return;
-    const item = await itemWith(tenantId, token);
-    const written = new Set(item ? entriesOf(item) : []);
-    const late = entries.filter((entry) => !written.has(entry));
-    await Promise.all(late.map((entry) => append(tenantId, 'events', itemOf(`late/${entry}`, [entry]))));
-  }
-
-  /** What is stored of a registered batch. */
-  async function storedEntries({ tenantId, first, last }: EventBatchRow, token: string): Promise<Entry[]> {
-    const inserted = await events
-      .find({ tenantId, _id: { $gte: first, $lte: last }, batch: token }, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .toArray();
-    const changed = await events
-      .find({ tenantId, 'outcomes.by': token, sample: { $ne: true } }, { projection: { 'outcomes.by': 1 } })
-      .sort({ _id: 1 })
-      .toArray();
-    const outcomes = changed.flatMap(({ _id, outcomes: list }) =>
-      list.flatMap(({ by }, i) => (by === token ? [outcomeEntry(_id, i)] : [])),
-    );
-    return [...inserted.map(({ _id }) => _id), ...outcomes];
-  }
-
-  const batchId = (tenantId: string, token: string): string => `${tenantId}/${token}`;
-
-  async function finish(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
-    await put(tenantId, token, entries);
-    settled.set(token, true, 1);
-    live.delete(token);
-    await batches.deleteOne({ _id: batchId(tenantId, token) });
-  }
-
-  async function noteChange(tenantId: string, id: string, change: ApprovalChange): Promise<void> {
-    const of = (one: ApprovalChange): ExportItem => ({ id: `${id}/${one}`, approval: { id, change: one } });
-    // A request comes before what becomes of it, whichever node appends first.
-    if (change !== 'requested') await append(tenantId, 'approvals', of('requested'));
-    await append(tenantId, 'approvals', of(change));
-    await approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
-  }
-
+  readonly #live = new Set<string>();
+  readonly #appenders = new Map<
+    string,
+    { use: number; readonly add: (item: ExportItem) => Promise<boolean> }
+  >();
   /** What the sweep saw, and since when. */
-  const seenAt = new Map<string, number>();
+  readonly #seenAt = new Map<string, number>();
+  #isSweeping = false;
+  readonly #timer: Timer;
+  readonly #pending = new Set<Promise<void>>();
 
-  const isAbandoned = (name: string): boolean => {
-    const now = clock.monotonic();
-    const since = seenAt.get(name) ?? now;
-    seenAt.set(name, since);
-    return now - since >= abandonedMs;
-  };
+  constructor({ links, batches, events, approvals }: ExportCollections, clock: Clock) {
+    this.#links = links;
+    this.#batches = batches;
+    this.#events = events;
+    this.#approvals = approvals;
+    this.#clock = clock;
+    this.#timer = clock.every(sweepEveryMs, () => {
+      if (this.#isSweeping) return;
+      this.#isSweeping = true;
+      // A store that is away is asked again by the next sweep.
+      this.sweep()
+        .catch(() => {})
+        .finally(() => {
+          this.#isSweeping = false;
+        });
+    });
+  }
 
-  async function sweep(): Promise<void> {
-    const rows = await batches.find({}, { limit: sweptAtOnce }).toArray();
-    const waiting = await approvals
+  /** Appends what dead writers left, if an earlier sweep saw it too. */
+  async sweep(): Promise<void> {
+    const rows = await this.#batches.find({}, { limit: sweptAtOnce }).toArray();
+    const waiting = await this.#approvals
       .find(
         { unlined: { $gte: '' as ApprovalChange } },
         { projection: { tenantId: 1, unlined: 1 }, limit: sweptAtOnce },
@@ -228,91 +145,180 @@ export function createExportLog({ links, batches, events, approvals }: ExportCol
       ...rows.map(({ _id }) => _id),
       ...waiting.flatMap(({ _id, unlined = [] }) => unlined.map((change) => `${_id}/${change}`)),
     ]);
-    for (const name of seenAt.keys()) if (!names.has(name)) seenAt.delete(name);
+    for (const name of this.#seenAt.keys()) if (!names.has(name)) this.#seenAt.delete(name);
     for (const row of rows) {
-      if (!isAbandoned(row._id)) continue;
+      if (!this.#isAbandoned(row._id)) continue;
       const token = row._id.slice(row.tenantId.length + 1);
-      await finish(row.tenantId, token, await storedEntries(row, token));
+      await this.#finish(row.tenantId, token, await this.#storedEntries(row, token));
     }
     for (const { _id, tenantId, unlined = [] } of waiting) {
       for (const change of unlined)
-        if (isAbandoned(`${_id}/${change}`)) await noteChange(tenantId, _id, change);
+        if (this.#isAbandoned(`${_id}/${change}`)) await this.#recordChange(tenantId, _id, change);
     }
   }
 
-  let isSweeping = false;
-  const timer = clock.every(sweepEveryMs, () => {
-    if (isSweeping) return;
-    isSweeping = true;
-    // A store that is away is asked again by the next sweep.
-    sweep()
-      .catch(() => {})
-      .finally(() => {
-        isSweeping = false;
-      });
-  });
-  const pending = new Set<Promise<void>>();
-
-  /** What fails is left to the sweep. */
-  function inBackground(task: Promise<void>): void {
-    const done = task.catch(() => {}).finally(() => pending.delete(done));
-    pending.add(done);
+  /** Begins to write a batch. To be durable before the batch is acknowledged. */
+  async register(tenantId: string, token: string, rows: readonly { readonly _id: string }[]): Promise<void> {
+    const ids = rows.map(({ _id }) => _id);
+    const [first = '', last = ''] = [ids[0], ids.at(-1)];
+    await this.#batches.insertOne({ _id: this.#batchId(tenantId, token), tenantId, first, last });
+    this.#live.add(token);
   }
 
-  return {
-    /** Appends what dead writers left, if an earlier sweep saw it too. */
-    sweep,
+  /** @param beganAt monotonic milliseconds before it was registered */
+  async written(tenantId: string, token: string, entries: readonly Entry[], beganAt: number): Promise<void> {
+    const task = this.#finish(tenantId, token, entries).finally(() => this.#live.delete(token));
+    if (this.#clock.monotonic() - beganAt >= slowWriteMs) await task;
+    else this.#inBackground(task);
+  }
 
-    /** Begins to write a batch. To be durable before the batch is acknowledged. */
-    async register(
-      tenantId: string,
-      token: string,
-      rows: readonly { readonly _id: string }[],
-    ): Promise<void> {
-      const ids = rows.map(({ _id }) => _id);
-      const [first = '', last = ''] = [ids[0], ids.at(-1)];
-      await batches.insertOne({ _id: batchId(tenantId, token), tenantId, first, last });
-      live.add(token);
-    },
+  /** The batch is not acknowledged: its repeat, or the sweep, continues. */
+  abandoned(token: string): unknown {
+    return this.#live.delete(token);
+  }
 
-    /** @param beganAt monotonic milliseconds before it was registered */
-    async written(
-      tenantId: string,
-      token: string,
-      entries: readonly Entry[],
-      beganAt: number,
-    ): Promise<void> {
-      const task = finish(tenantId, token, entries).finally(() => live.delete(token));
-      if (clock.monotonic() - beganAt >= slowWriteMs) await task;
-      else inBackground(task);
-    },
+  /**
+   * Makes sure that stored events and outcomes are in the log, or will be: before a repeat of them is acknowledged,
+   * because nobody else may send them again.
+   */
+  async settle(tenantId: string, entriesByToken: ReadonlyMap<string, readonly Entry[]>): Promise<void> {
+    for (const [token, entries] of entriesByToken) {
+      if (this.#settled.get(token, 0) || this.#live.has(token)) continue;
+      const item = await this.#itemWith(tenantId, token);
+      const row = item ? null : await this.#batches.findOne({ _id: this.#batchId(tenantId, token) });
+      const written = item ? new Set(entriesOf(item)) : null;
+      const isWhole = written !== null && entries.every((entry) => written.has(entry));
+      if (!isWhole) await this.#put(tenantId, token, row ? await this.#storedEntries(row, token) : entries);
+    }
+  }
 
-    /** The batch is not acknowledged: its repeat, or the sweep, continues. */
-    abandoned: (token: string): unknown => live.delete(token),
+  /** Appends a change of an approval; nobody waits for it. */
+  noteChange(tenantId: string, id: string, change: ApprovalChange): void {
+    this.#inBackground(this.#recordChange(tenantId, id, change));
+  }
 
-    /**
-     * Makes sure that stored events and outcomes are in the log, or will be: before a repeat of them is acknowledged,
-     * because nobody else may send them again.
-     */
-    async settle(tenantId: string, entriesByToken: ReadonlyMap<string, readonly Entry[]>): Promise<void> {
-      for (const [token, entries] of entriesByToken) {
-        if (settled.get(token, 0) || live.has(token)) continue;
-        const item = await itemWith(tenantId, token);
-        const row = item ? null : await batches.findOne({ _id: batchId(tenantId, token) });
-        const written = item ? new Set(entriesOf(item)) : null;
-        const isWhole = written !== null && entries.every((entry) => written.has(entry));
-        if (!isWhole) await put(tenantId, token, row ? await storedEntries(row, token) : entries);
+  /** Ends what runs in the background. */
+  async close(): Promise<void> {
+    this.#timer.cancel();
+    await Promise.all(this.#pending);
+  }
+
+  async #headOf(tenantId: string, kind: OrderedKind): Promise<number> {
+    const row = await this.#links.findOne({ tenantId, kind }, { sort: { seq: -1 }, projection: { seq: 1 } });
+    return row?.seq ?? 0;
+  }
+
+  /** Appends items as one link. @returns for each whether it was new */
+  async #appendLink(tenantId: string, kind: OrderedKind, items: readonly ExportItem[]): Promise<boolean[]> {
+    const name = `${tenantId}/${kind}`;
+    let missing = [...new Map(items.map((item) => [item.id, item])).values()];
+    let head = this.#heads.get(name, 0) ?? (await this.#headOf(tenantId, kind));
+    for (let i = 0; missing.length > 0; i++) {
+      if (i === appendTries) throw unavailable();
+      const seq = head + 1;
+      try {
+        await this.#links.insertOne({ _id: `${name}/${seq}`, tenantId, kind, seq, items: missing });
+        this.#heads.set(name, seq, 1);
+        break;
+      } catch (error) {
+        // Another node was faster, with the number or with one of the items.
+        if (!isDuplicate(error)) throw error;
+        const filter = { tenantId, kind, 'items.id': { $in: missing.map(({ id }) => id) } };
+        const rows = await this.#links
+          .find(filter as Filter<ExportLinkRow>, { projection: { 'items.id': 1 } })
+          .toArray();
+        const ids = new Set(rows.flatMap((row) => row.items.map(({ id }) => id)));
+        missing = missing.filter(({ id }) => !ids.has(id));
+        head = await this.#headOf(tenantId, kind);
+        this.#heads.set(name, head, 1);
       }
-    },
+    }
+    const added = new Set(missing.map(({ id }) => id));
+    return items.map(({ id }) => added.has(id));
+  }
 
-    /** Appends a change of an approval; nobody waits for it. */
-    noteChange: (tenantId: string, id: string, change: ApprovalChange): void =>
-      inBackground(noteChange(tenantId, id, change)),
+  /** Resolves when the item is in the log. True: it was not before. */
+  async #append(tenantId: string, kind: OrderedKind, item: ExportItem): Promise<boolean> {
+    const name = `${tenantId}/${kind}`;
+    const appender = this.#appenders.get(name) ?? {
+      use: 0,
+      add: createBatcher(
+        (items: readonly ExportItem[]) => this.#appendLink(tenantId, kind, items),
+        itemsPerLink,
+      ),
+    };
+    this.#appenders.set(name, appender);
+    appender.use++;
+    try {
+      return await appender.add(item);
+    } finally {
+      appender.use--;
+      if (appender.use === 0) this.#appenders.delete(name);
+    }
+  }
 
-    /** Ends what runs in the background. */
-    async close(): Promise<void> {
-      timer.cancel();
-      await Promise.all(pending);
-    },
-  };
+  async #itemWith(tenantId: string, id: string): Promise<ExportItem | null> {
+    const filter = { tenantId, kind: 'events', 'items.id': id } as Filter<ExportLinkRow>;
+    const row = await this.#links.findOne(filter);
+    return row?.items.find((item) => item.id === id) ?? null;
+  }
+
+  /** Puts entries of a batch into the log: as its item, or beside the item that others wrote. */
+  async #put(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
+    if (entries.length === 0 || (await this.#append(tenantId, 'events', itemOf(token, entries)))) return;
+    const item = await this.#itemWith(tenantId, token);
+    const written = new Set(item ? entriesOf(item) : []);
+    const late = entries.filter((entry) => !written.has(entry));
+    await Promise.all(
+      late.map((entry) => this.#append(tenantId, 'events', itemOf(`late/${entry}`, [entry]))),
+    );
+  }
+
+  /** What is stored of a registered batch. */
+  async #storedEntries({ tenantId, first, last }: EventBatchRow, token: string): Promise<Entry[]> {
+    const inserted = await this.#events
+      .find({ tenantId, _id: { $gte: first, $lte: last }, batch: token }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .toArray();
+    const changed = await this.#events
+      .find({ tenantId, 'outcomes.by': token, sample: { $ne: true } }, { projection: { 'outcomes.by': 1 } })
+      .sort({ _id: 1 })
+      .toArray();
+    const outcomes = changed.flatMap(({ _id, outcomes: list }) =>
+      list.flatMap(({ by }, i) => (by === token ? [outcomeEntry(_id, i)] : [])),
+    );
+    return [...inserted.map(({ _id }) => _id), ...outcomes];
+  }
+
+  #batchId(tenantId: string, token: string): string {
+    return `${tenantId}/${token}`;
+  }
+
+  async #finish(tenantId: string, token: string, entries: readonly Entry[]): Promise<void> {
+    await this.#put(tenantId, token, entries);
+    this.#settled.set(token, true, 1);
+    this.#live.delete(token);
+    await this.#batches.deleteOne({ _id: this.#batchId(tenantId, token) });
+  }
+
+  async #recordChange(tenantId: string, id: string, change: ApprovalChange): Promise<void> {
+    const of = (one: ApprovalChange): ExportItem => ({ id: `${id}/${one}`, approval: { id, change: one } });
+    // A request comes before what becomes of it, whichever node appends first.
+    if (change !== 'requested') await this.#append(tenantId, 'approvals', of('requested'));
+    await this.#append(tenantId, 'approvals', of(change));
+    await this.#approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
+  }
+
+  #isAbandoned(name: string): boolean {
+    const now = this.#clock.monotonic();
+    const since = this.#seenAt.get(name) ?? now;
+    this.#seenAt.set(name, since);
+    return now - since >= abandonedMs;
+  }
+
+  /** What fails is left to the sweep. */
+  #inBackground(task: Promise<void>): void {
+    const done = task.catch(() => {}).finally(() => this.#pending.delete(done));
+    this.#pending.add(done);
+  }
 }

@@ -52,49 +52,51 @@ function slotsOf({ seq, items }: ExportLinkRow, from: number): readonly Slot[] {
   });
 }
 
+/** The records that slots name, by name; those that are gone are missing. */
+async function eventRecords(
+  events: ExportReading['events'],
+  tenantId: string,
+  names: readonly string[],
+): Promise<Map<string, ExportRecord>> {
+  const ids = [...new Set(names.map((name) => name.split('#')[0] ?? ''))];
+  const rows = await events.find({ _id: { $in: ids }, tenantId, sample: { $ne: true } }).toArray();
+  const stored = new Map(rows.map((row) => [row._id, toEvent(row)]));
+  const records = new Map<string, ExportRecord>();
+  for (const name of names) {
+    const [id = '', index] = name.split('#');
+    const whole = stored.get(id);
+    if (!whole) continue;
+    const event = { ...whole, outcomes: [] };
+    if (index === undefined) records.set(name, { type: 'event', event });
+    const outcome = whole.outcomes[Number(index)];
+    if (outcome) records.set(name, { type: 'outcome', event, outcome });
+  }
+  return records;
+}
+
+async function approvalRecords(
+  approvals: ExportReading['approvals'],
+  tenantId: string,
+  names: readonly string[],
+): Promise<Map<string, ExportRecord>> {
+  const idOf = (name: string): string => name.slice(0, name.lastIndexOf('/'));
+  const ids = [...new Set(names.map(idOf))];
+  const rows = await approvals.find({ _id: { $in: ids }, tenantId }).toArray();
+  const stored = new Map(rows.map((row) => [row._id, approvalOf(row)]));
+  const records = new Map<string, ExportRecord>();
+  for (const name of names) {
+    const approval = stored.get(idOf(name));
+    const change = name.slice(name.lastIndexOf('/') + 1);
+    if (!approval) continue;
+    if (change === 'requested')
+      records.set(name, { type: 'approval_requested', approval: asRequested(approval) });
+    if (change === 'decided') records.set(name, { type: 'approval_decided', approval });
+    if (change === 'expired') records.set(name, { type: 'approval_expired', approval });
+  }
+  return records;
+}
+
 export function mongoExports({ links, events, approvals, removals }: ExportReading): ExportStore {
-  /** The records that slots name, by name; those that are gone are missing. */
-  async function eventRecords(
-    tenantId: string,
-    names: readonly string[],
-  ): Promise<Map<string, ExportRecord>> {
-    const ids = [...new Set(names.map((name) => name.split('#')[0] ?? ''))];
-    const rows = await events.find({ _id: { $in: ids }, tenantId, sample: { $ne: true } }).toArray();
-    const stored = new Map(rows.map((row) => [row._id, toEvent(row)]));
-    const records = new Map<string, ExportRecord>();
-    for (const name of names) {
-      const [id = '', index] = name.split('#');
-      const whole = stored.get(id);
-      if (!whole) continue;
-      const event = { ...whole, outcomes: [] };
-      if (index === undefined) records.set(name, { type: 'event', event });
-      const outcome = whole.outcomes[Number(index)];
-      if (outcome) records.set(name, { type: 'outcome', event, outcome });
-    }
-    return records;
-  }
-
-  async function approvalRecords(
-    tenantId: string,
-    names: readonly string[],
-  ): Promise<Map<string, ExportRecord>> {
-    const idOf = (name: string): string => name.slice(0, name.lastIndexOf('/'));
-    const ids = [...new Set(names.map(idOf))];
-    const rows = await approvals.find({ _id: { $in: ids }, tenantId }).toArray();
-    const stored = new Map(rows.map((row) => [row._id, approvalOf(row)]));
-    const records = new Map<string, ExportRecord>();
-    for (const name of names) {
-      const approval = stored.get(idOf(name));
-      const change = name.slice(name.lastIndexOf('/') + 1);
-      if (!approval) continue;
-      if (change === 'requested')
-        records.set(name, { type: 'approval_requested', approval: asRequested(approval) });
-      if (change === 'decided') records.set(name, { type: 'approval_decided', approval });
-      if (change === 'expired') records.set(name, { type: 'approval_expired', approval });
-    }
-    return records;
-  }
-
   return {
     async lines(tenantId, kind, after, limit): Promise<ExportPage> {
       const from = placeIn(after);
@@ -110,7 +112,9 @@ export function mongoExports({ links, events, approvals, removals }: ExportReadi
       while (read < slots.length && !isFull()) {
         const some = slots.slice(read, read + Math.min(recordsAtOnce, limit));
         const names = some.map(({ name }) => name);
-        const records = await (kind === 'events' ? eventRecords : approvalRecords)(tenantId, names);
+        const records = await (kind === 'events'
+          ? eventRecords(events, tenantId, names)
+          : approvalRecords(approvals, tenantId, names));
         for (const { name, next } of some) {
           if (isFull()) break;
           read++;

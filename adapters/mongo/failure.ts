@@ -135,82 +135,98 @@ export interface GuardedStore {
 /** True for a failure from the driver, not for a refusal that a store made itself. */
 const isDriverFailure = (error: unknown): boolean => error instanceof MongoError || isSocketError(error);
 
-/** @param probe a write that changes nothing of what the store holds */
-export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>): GuardedStore {
+class StoreGuard implements GuardedStore {
+  readonly #to: Log;
+  readonly #clock: Clock;
+  readonly #probe: () => Promise<unknown>;
   // An outage fails every call, each with the words of its own connection.
-  const log = gatherRepeats(to, clock, (_, message) => message);
-  let probing: Timer | null = null;
+  readonly #log: ReturnType<typeof gatherRepeats>;
+  #probing: Timer | null = null;
+  /** Failures to reach the store since it could be reached. */
+  #unreachable = 0;
+  #underWay = 0;
+  #closed = false;
+  #idle: (() => void) | null = null;
 
-  function endProbing(): void {
-    probing?.cancel();
-    probing = null;
+  constructor(to: Log, clock: Clock, probe: () => Promise<unknown>) {
+    this.#to = to;
+    this.#clock = clock;
+    this.#probe = probe;
+    this.#log = gatherRepeats(to, clock, (_, message) => message);
+  }
+
+  guarded<T extends object>(store: T): T {
+    const entries = Object.entries(store).map(([name, method]) => [
+      name,
+      (...args: unknown[]) => this.#enter(method, store, args),
+    ]);
+    return Object.fromEntries(entries) as T;
+  }
+
+  storage(): Storage {
+    return { state: this.#probing ? 'full' : 'ok', freeBytes: null, reserveBytes: null };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#endProbing();
+    this.#log.clear();
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  #endProbing(): void {
+    this.#probing?.cancel();
+    this.#probing = null;
   }
 
   /** The disk is full: asks once a second whether it still is. */
-  function startProbing(): void {
-    probing ??= clock.every(probeEveryMs, () => {
-      probe().then(
+  #startProbing(): void {
+    this.#probing ??= this.#clock.every(probeEveryMs, () => {
+      this.#probe().then(
         () => {
-          endProbing();
-          log.clear();
+          this.#endProbing();
+          this.#log.clear();
         },
         () => {},
       );
     });
   }
 
-  /** Failures to reach the store since it could be reached. */
-  let unreachable = 0;
-
   /** @param before failures when the call that succeeded began: one that began earlier proves nothing */
-  function noteSuccess(before: number): void {
-    if (unreachable === 0 || before !== unreachable) return;
-    to.info({ failed_calls: unreachable }, 'the store is back');
-    unreachable = 0;
-    log.clear();
+  #noteSuccess(before: number): void {
+    if (this.#unreachable === 0 || before !== this.#unreachable) return;
+    this.#to.info({ failed_calls: this.#unreachable }, 'the store is back');
+    this.#unreachable = 0;
+    this.#log.clear();
   }
 
-  let underWay = 0;
-  let closed = false;
-  let idle: (() => void) | null = null;
-  const enter = async (method: (...args: unknown[]) => unknown, self: object, args: unknown[]) => {
-    if (closed) throw new HubError('shutting_down', 'The store is closed.', { retryAfter });
-    underWay++;
-    const before = unreachable;
+  async #enter(method: (...args: unknown[]) => unknown, self: object, args: unknown[]) {
+    if (this.#closed) throw new HubError('shutting_down', 'The store is closed.', { retryAfter });
+    this.#underWay++;
+    const before = this.#unreachable;
     try {
       const result = await Reflect.apply(method, self, args);
-      noteSuccess(before);
+      this.#noteSuccess(before);
       return result;
     } catch (thrown) {
-      const error = asHubError(thrown, log);
-      if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable') unreachable++;
-      if (error instanceof HubError && error.code === 'disk_full') startProbing();
+      const error = asHubError(thrown, this.#log);
+      if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable')
+        this.#unreachable++;
+      if (error instanceof HubError && error.code === 'disk_full') this.#startProbing();
       throw error;
     } finally {
-      underWay--;
-      if (underWay === 0) idle?.();
+      this.#underWay--;
+      if (this.#underWay === 0) this.#idle?.();
     }
-  };
-  return {
-    guarded<T extends object>(store: T): T {
-      const entries = Object.entries(store).map(([name, method]) => [
-        name,
-        (...args: unknown[]) => enter(method, store, args),
-      ]);
-      return Object.fromEntries(entries) as T;
-    },
-    storage: () => ({ state: probing ? 'full' : 'ok', freeBytes: null, reserveBytes: null }),
-    async close() {
-      closed = true;
-      endProbing();
-      log.clear();
-      if (underWay === 0) return;
-      await new Promise<void>((resolve) => {
-        idle = resolve;
-      });
-    },
-  };
+  }
 }
+
+/** @param probe a write that changes nothing of what the store holds */
+export const guardStore = (to: Log, clock: Clock, probe: () => Promise<unknown>): GuardedStore =>
+  new StoreGuard(to, clock, probe);
 
 /** For what has an id of its caller's choosing. @throws HubError conflict when the id is taken, else the failure */
 export function whenTaken(failure: unknown): never {

@@ -27,7 +27,7 @@ import { mongoDeployments } from './deployments.ts';
 import type { EventRow } from './event-filter.ts';
 import { notingAgents } from './event-ingest.ts';
 import { mongoEvents } from './events.ts';
-import { createExportLog, type ExportLinkRow } from './export-log.ts';
+import { type ExportLinkRow, ExportLog } from './export-log.ts';
 import { exportRemovals } from './export-removals.ts';
 import { mongoExports } from './exports.ts';
 import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
@@ -172,7 +172,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     events: db.collection<EventRow>('events'),
     approvals: db.collection<ApprovalRow>('approvals'),
   };
-  const exportLog = createExportLog({ ...exportReading, batches: db.collection('eventBatches') }, clock);
+  const exportLog = new ExportLog({ ...exportReading, batches: db.collection('eventBatches') }, clock);
   const removals = exportRemovals(db.collection('exportRemovals'), exportReading.links, exportReading.events);
   const events = mongoEvents(exportReading.events, db.collection('runs'), audit, nextId, clock, {
     log: exportLog,

@@ -82,88 +82,114 @@ function withAllSaid(one: Seen, items: readonly Seen[], keyOf: (item: Seen) => s
     : { ...one, on: { ...one.on, loadsAny: lastLoad.on.loadsAny } };
 }
 
+const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string => `${tenantId}/${agentId}`;
+
+async function rowsByKey(
+  agents: Collection<AgentRow>,
+  seenAgents: readonly Seen[],
+): Promise<Map<string, AgentRow>> {
+  const lists = await Promise.all(
+    byTenant(seenAgents, ({ agentId }) => agentId).map(([tenantId, ids]) =>
+      agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
+    ),
+  );
+  return new Map(lists.flat().map((row) => [keyOf(row), row]));
+}
+
+/** Agents that were seen, on their way into one bulk write. */
+class SeenBatch {
+  readonly #agents: Collection<AgentRow>;
+  readonly #items: readonly Seen[];
+  /** One for each agent. */
+  readonly #latest: readonly Seen[];
+  readonly #newIds = new Map<string, string>();
+  readonly #createdIds = new Set<string>();
+  #rows: Map<string, AgentRow> = new Map();
+
+  constructor(agents: Collection<AgentRow>, items: readonly Seen[]) {
+    this.#agents = agents;
+    this.#items = items;
+    this.#latest = newest(items, keyOf, ({ now }) => now).map((one) => withAllSaid(one, items, keyOf));
+    for (const item of items) {
+      if (item.newId !== null && !this.#newIds.has(keyOf(item))) this.#newIds.set(keyOf(item), item.newId);
+    }
+  }
+
+  async write(): Promise<(SeenRow | Error)[]> {
+    this.#rows = await rowsByKey(this.#agents, this.#latest);
+    await this.#insertMissing();
+    const moves = this.#latest.flatMap((one) => this.#moveOf(one) ?? []);
+    if (moves.length > 0) await this.#agents.bulkWrite(moves, { ordered: false });
+    return this.#items.map((item) => this.#answerTo(item));
+  }
+
+  async #insertMissing(): Promise<void> {
+    const missing = this.#latest.flatMap((one) => {
+      const id = this.#newIds.get(keyOf(one));
+      return id === undefined || this.#rows.has(keyOf(one)) ? [] : [{ one, row: fresh(one, id) }];
+    });
+    if (missing.length === 0) return;
+    const inserted = this.#agents.insertMany(
+      missing.map(({ row }) => row),
+      { ordered: false },
+    );
+    const refused = await takenAmong(inserted);
+    for (const [i, { row }] of missing.entries()) {
+      if (refused.includes(i)) continue;
+      this.#rows.set(keyOf(row), row);
+      this.#createdIds.add(keyOf(row));
+    }
+    // Another node was faster.
+    const others = missing.flatMap(({ one }, i) => (refused.includes(i) ? [one] : []));
+    if (others.length === 0) return;
+    for (const [key, row] of await rowsByKey(this.#agents, others)) this.#rows.set(key, row);
+  }
+
+  /** The update of an agent's row; null if the row is as new. */
+  #moveOf(one: Seen) {
+    const key = keyOf(one);
+    const row = this.#rows.get(key);
+    if (!row) return null;
+    const isRetired = typeof row.retiredAt === 'number';
+    if (isRetired && !this.#newIds.has(key)) return null;
+    const added = addedEnvs(
+      row,
+      this.#items.filter((item) => keyOf(item) === key),
+    );
+    const envs = added.length === 0 ? {} : { $addToSet: { seenEnvs: { $each: added } } };
+    const seenEnvs = [...row.seenEnvs, ...added];
+    if (!isRetired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
+      if (added.length === 0) return null;
+      this.#rows.set(key, { ...row, seenEnvs });
+      return { updateOne: { filter: { _id: row._id }, update: envs } };
+    }
+    if (isRetired) this.#createdIds.add(key);
+    const seenAgent = {
+      lastEnv: one.env,
+      lastSeenAt: one.now,
+      ...spoken(one.on),
+      ...(isRetired ? { retiredAt: null } : {}),
+    };
+    this.#rows.set(key, { ...row, ...seenAgent, seenEnvs });
+    const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
+    return { updateOne: { filter, update: { $set: seenAgent, ...envs } } };
+  }
+
+  #answerTo(item: Seen): SeenRow | Error {
+    const key = keyOf(item);
+    const row = this.#rows.get(key) ?? null;
+    // One that is missing was removed in between.
+    if (row === null && item.newId !== null) return unavailable();
+    return { row, isNew: this.#createdIds.has(key) && item.newId === this.#newIds.get(key) };
+  }
+}
+
 /**
  * Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be
  * made.
  */
-export function lastSeen(agents: Collection<AgentRow>): (seenAgent: Seen) => Promise<SeenRow> {
-  const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
-    `${tenantId}/${agentId}`;
-
-  async function find(seenAgents: readonly Seen[]): Promise<Map<string, AgentRow>> {
-    const lists = await Promise.all(
-      byTenant(seenAgents, ({ agentId }) => agentId).map(([tenantId, ids]) =>
-        agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
-      ),
-    );
-    return new Map(lists.flat().map((row) => [keyOf(row), row]));
-  }
-
-  return createBatcher<Seen, SeenRow>(async (items) => {
-    const latest = newest(items, keyOf, ({ now }) => now).map((one) => withAllSaid(one, items, keyOf));
-    const newIds = new Map<string, string>();
-    for (const item of items) {
-      if (item.newId !== null && !newIds.has(keyOf(item))) newIds.set(keyOf(item), item.newId);
-    }
-    const rows = await find(latest);
-    const createdIds = new Set<string>();
-    const missing = latest.flatMap((one) => {
-      const id = newIds.get(keyOf(one));
-      return id === undefined || rows.has(keyOf(one)) ? [] : [{ one, row: fresh(one, id) }];
-    });
-    if (missing.length > 0) {
-      const inserted = agents.insertMany(
-        missing.map(({ row }) => row),
-        { ordered: false },
-      );
-      const refused = await takenAmong(inserted);
-      for (const [i, { row }] of missing.entries()) {
-        if (refused.includes(i)) continue;
-        rows.set(keyOf(row), row);
-        createdIds.add(keyOf(row));
-      }
-      // Another node was faster.
-      const others = missing.flatMap(({ one }, i) => (refused.includes(i) ? [one] : []));
-      if (others.length > 0) for (const [key, row] of await find(others)) rows.set(key, row);
-    }
-    const moves = latest.flatMap((one) => {
-      const key = keyOf(one);
-      const row = rows.get(key);
-      if (!row) return [];
-      const retired = typeof row.retiredAt === 'number';
-      if (retired && !newIds.has(key)) return [];
-      const added = addedEnvs(
-        row,
-        items.filter((item) => keyOf(item) === key),
-      );
-      const envs = added.length === 0 ? {} : { $addToSet: { seenEnvs: { $each: added } } };
-      const seenEnvs = [...row.seenEnvs, ...added];
-      if (!retired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
-        if (added.length === 0) return [];
-        rows.set(key, { ...row, seenEnvs });
-        return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
-      }
-      if (retired) createdIds.add(key);
-      const seenAgent = {
-        lastEnv: one.env,
-        lastSeenAt: one.now,
-        ...spoken(one.on),
-        ...(retired ? { retiredAt: null } : {}),
-      };
-      rows.set(key, { ...row, ...seenAgent, seenEnvs });
-      const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
-      return [{ updateOne: { filter, update: { $set: seenAgent, ...envs } } }];
-    });
-    if (moves.length > 0) await agents.bulkWrite(moves, { ordered: false });
-    return items.map((item) => {
-      const key = keyOf(item);
-      const row = rows.get(key) ?? null;
-      // One that is missing was removed in between.
-      if (row === null && item.newId !== null) return unavailable();
-      return { row, isNew: createdIds.has(key) && item.newId === newIds.get(key) };
-    });
-  }, maxBatch);
-}
+export const lastSeen = (agents: Collection<AgentRow>): ((seenAgent: Seen) => Promise<SeenRow>) =>
+  createBatcher<Seen, SeenRow>((items) => new SeenBatch(agents, items).write(), maxBatch);
 
 /**
  * Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are

@@ -43,16 +43,15 @@ interface Candidate {
   readonly run: string | null;
 }
 
-export function mongoRetention(collections: RetentionCollections): RetentionStore {
-  const { events, runs, approvals, approvalArgs, deliveries, counts, removals } = collections;
-
-  const runOfEvent = ({ tenantId, agentId, session }: EventRow): string | null =>
-    session === undefined ? null : runId(tenantId, fromBsonText(agentId), fromBsonText(session));
-  const runOfApproval = ({ tenantId, agentId, context }: ApprovalRow): string | null =>
-    context?.sessionId ? runId(tenantId, agentId, context.sessionId) : null;
-
+class RetentionSlices {
+  readonly #events: RetentionCollections['events'];
+  readonly #runs: RetentionCollections['runs'];
+  readonly #approvals: RetentionCollections['approvals'];
+  readonly #approvalArgs: RetentionCollections['approvalArgs'];
+  readonly #counts: RetentionCollections['counts'];
+  readonly #removals: RetentionCollections['removals'];
   /** Where the records of each kind are. */
-  const kinds: {
+  readonly #kinds: {
     readonly [K in RetentionKind]: {
       readonly collection: Collection<Document>;
       readonly at: string;
@@ -60,46 +59,118 @@ export function mongoRetention(collections: RetentionCollections): RetentionStor
       readonly fields: readonly string[];
       readonly runOf: (row: Document) => string | null;
     };
-  } = {
-    events: {
-      collection: events as unknown as Collection<Document>,
-      at: 'receivedAt',
-      which: {},
-      fields: ['agentId', 'session'],
-      runOf: (row) => runOfEvent(row as unknown as EventRow),
-    },
-    approvals: {
-      collection: approvals as unknown as Collection<Document>,
-      at: 'createdAt',
-      which: { status: { $ne: 'pending' }, unannouncedAt: { $exists: false } },
-      fields: ['agentId', 'context.sessionId'],
-      runOf: (row) => runOfApproval(row as unknown as ApprovalRow),
-    },
-    runs: {
-      collection: runs as unknown as Collection<Document>,
-      at: 'receivedAt',
-      which: {},
-      fields: [],
-      runOf: (row) => String(row._id),
-    },
-    deliveries: {
-      collection: deliveries as unknown as Collection<Document>,
-      at: 'updatedAt',
-      which: { status: { $ne: 'waiting' } },
-      fields: [],
-      runOf: () => null,
-    },
   };
 
+  constructor(collections: RetentionCollections) {
+    const { events, runs, approvals, approvalArgs, deliveries, counts, removals } = collections;
+    this.#events = events;
+    this.#runs = runs;
+    this.#approvals = approvals;
+    this.#approvalArgs = approvalArgs;
+    this.#counts = counts;
+    this.#removals = removals;
+    this.#kinds = {
+      events: {
+        collection: events as unknown as Collection<Document>,
+        at: 'receivedAt',
+        which: {},
+        fields: ['agentId', 'session'],
+        runOf: (row) => this.#runOfEvent(row as unknown as EventRow),
+      },
+      approvals: {
+        collection: approvals as unknown as Collection<Document>,
+        at: 'createdAt',
+        which: { status: { $ne: 'pending' }, unannouncedAt: { $exists: false } },
+        fields: ['agentId', 'context.sessionId'],
+        runOf: (row) => this.#runOfApproval(row as unknown as ApprovalRow),
+      },
+      runs: {
+        collection: runs as unknown as Collection<Document>,
+        at: 'receivedAt',
+        which: {},
+        fields: [],
+        runOf: (row) => String(row._id),
+      },
+      deliveries: {
+        collection: deliveries as unknown as Collection<Document>,
+        at: 'updatedAt',
+        which: { status: { $ne: 'waiting' } },
+        fields: [],
+        runOf: () => null,
+      },
+    };
+  }
+
+  async remove(
+    tenantId: string,
+    kind: RetentionKind,
+    before: number,
+    after: string | null,
+    limit: number,
+  ): Promise<RetentionSlice> {
+    const { collection } = this.#kinds[kind];
+    const place = after === null ? Number.MIN_SAFE_INTEGER : Number(after);
+    const { slice, next } = await this.#candidates(kind, tenantId, before, place, limit);
+    const ids = await this.#removable(kind, tenantId, slice, before);
+    let removed = 0;
+    if (ids.length > 0) {
+      const _id = { $in: [...ids] } as Filter<Document>;
+      await this.#noteRemoval(kind, tenantId, ids);
+      if (kind === 'approvals') await this.#approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
+      // A run that had something since the slice was read stays.
+      const still = kind === 'runs' ? { receivedAt: { $lt: before } } : {};
+      removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
+    }
+    if (removed > 0 && kind === 'events') await this.#removals.removeEmptyLinks(tenantId);
+    if (removed > 0) {
+      await this.#counts.updateOne(
+        { _id: tenantId },
+        { $inc: { [kind]: removed, rev: 1 } },
+        { upsert: true },
+      );
+    }
+    return { removed, next: next === null ? null : String(next) };
+  }
+
+  async count(tenantId: string, kind: RetentionKind, before: number): Promise<number> {
+    const { collection, at, which } = this.#kinds[kind];
+    const old = { tenantId, ...which, [at]: { $lt: before } };
+    const all = await collection.countDocuments(old, bounded);
+    if (kind === 'deliveries' || all === 0) return all;
+    if (kind !== 'runs') return all - (await this.#countKept(kind, tenantId, before));
+    const waiting = [...(await this.#waitingRuns(tenantId))];
+    const kept = { _id: { $in: waiting }, receivedAt: { $lt: before } };
+    return all - (waiting.length === 0 ? 0 : await this.#runs.countDocuments(kept, bounded));
+  }
+
+  async settle(tenantId: string): Promise<RetentionCounts | null> {
+    for (;;) {
+      const row = await this.#counts.findOne({ _id: tenantId });
+      if (row === null) return null;
+      const { _id, rev, ...removed } = row;
+      const { deletedCount } = await this.#counts.deleteOne({ _id, rev });
+      // Another node removes something at the same time.
+      if (deletedCount === 1) return { ...keepEverything, ...removed };
+    }
+  }
+
+  #runOfEvent({ tenantId, agentId, session }: EventRow): string | null {
+    return session === undefined ? null : runId(tenantId, fromBsonText(agentId), fromBsonText(session));
+  }
+
+  #runOfApproval({ tenantId, agentId, context }: ApprovalRow): string | null {
+    return context?.sessionId ? runId(tenantId, agentId, context.sessionId) : null;
+  }
+
   /** The records of a slice, and where it ends. */
-  async function candidates(
+  async #candidates(
     kind: RetentionKind,
     tenantId: string,
     before: number,
     after: number,
     limit: number,
   ): Promise<{ readonly slice: readonly Candidate[]; readonly next: number | null }> {
-    const { collection, at, which, fields, runOf } = kinds[kind];
+    const { collection, at, which, fields, runOf } = this.#kinds[kind];
     const projection = Object.fromEntries(['tenantId', at, ...fields].map((field) => [field, 1]));
     const inTime = (time: Filter<Document>) =>
       collection
@@ -119,10 +190,10 @@ export function mongoRetention(collections: RetentionCollections): RetentionStor
   }
 
   /** Those of these runs that had something at `before` or later. */
-  async function liveRuns(ids: readonly string[], before: number): Promise<ReadonlySet<string>> {
+  async #liveRuns(ids: readonly string[], before: number): Promise<ReadonlySet<string>> {
     const live = new Set<string>();
     for (let from = 0; from < ids.length; from += runsAtOnce) {
-      const rows = runs.find(
+      const rows = this.#runs.find(
         { _id: { $in: ids.slice(from, from + runsAtOnce) }, receivedAt: { $gte: before } },
         { projection: { _id: 1 }, ...bounded },
       );
@@ -132,76 +203,52 @@ export function mongoRetention(collections: RetentionCollections): RetentionStor
   }
 
   /** Runs of a tenant with a pending approval. */
-  async function waitingRuns(tenantId: string): Promise<ReadonlySet<string>> {
-    const rows = approvals.find(
+  async #waitingRuns(tenantId: string): Promise<ReadonlySet<string>> {
+    const rows = this.#approvals.find(
       { tenantId, status: 'pending', 'context.sessionId': { $type: 'string' } },
       { projection: { tenantId: 1, agentId: 1, 'context.sessionId': 1 }, ...bounded },
     );
     const ids = new Set<string>();
-    for await (const row of rows) ids.add(runOfApproval(row) ?? '');
+    for await (const row of rows) ids.add(this.#runOfApproval(row) ?? '');
     return ids;
   }
 
   /** Runs whose records stay. The others are marked first: from then on nobody signs what is left of them. */
-  async function keptRuns(slice: readonly Candidate[], before: number): Promise<ReadonlySet<string>> {
+  async #keptRuns(slice: readonly Candidate[], before: number): Promise<ReadonlySet<string>> {
     const ids = [...new Set(slice.flatMap(({ run }) => run ?? []))];
     if (ids.length === 0) return new Set();
-    await runs.updateMany(
+    await this.#runs.updateMany(
       { _id: { $in: ids }, receivedAt: { $lt: before }, trimmed: { $exists: false } },
       { $set: { trimmed: true } },
     );
-    return liveRuns(ids, before);
+    return this.#liveRuns(ids, before);
   }
 
-  async function removable(
+  async #removable(
     kind: RetentionKind,
     tenantId: string,
     slice: readonly Candidate[],
     before: number,
   ): Promise<readonly string[]> {
     if (kind === 'deliveries') return slice.map(({ id }) => id);
-    const kept = kind === 'runs' ? await waitingRuns(tenantId) : await keptRuns(slice, before);
+    const kept = kind === 'runs' ? await this.#waitingRuns(tenantId) : await this.#keptRuns(slice, before);
     return slice.filter(({ run }) => run === null || !kept.has(run)).map(({ id }) => id);
   }
 
-  async function remove(
-    tenantId: string,
-    kind: RetentionKind,
-    before: number,
-    after: string | null,
-    limit: number,
-  ): Promise<RetentionSlice> {
-    const { collection } = kinds[kind];
-    const place = after === null ? Number.MIN_SAFE_INTEGER : Number(after);
-    const { slice, next } = await candidates(kind, tenantId, before, place, limit);
-    const ids = await removable(kind, tenantId, slice, before);
-    let removed = 0;
-    if (ids.length > 0) {
-      const _id = { $in: [...ids] } as Filter<Document>;
-      await noteRemoval(kind, tenantId, ids);
-      if (kind === 'approvals') await approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
-      // A run that had something since the slice was read stays.
-      const still = kind === 'runs' ? { receivedAt: { $lt: before } } : {};
-      removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
-    }
-    if (removed > 0 && kind === 'events') await removals.removeEmptyLinks(tenantId);
-    if (removed > 0) {
-      await counts.updateOne({ _id: tenantId }, { $inc: { [kind]: removed, rev: 1 } }, { upsert: true });
-    }
-    return { removed, next: next === null ? null : String(next) };
-  }
-
   /** For who reads exports. */
-  async function noteRemoval(kind: RetentionKind, tenantId: string, ids: readonly string[]): Promise<void> {
-    if (kind === 'approvals') await removals.noteApprovals(tenantId, ids);
+  async #noteRemoval(kind: RetentionKind, tenantId: string, ids: readonly string[]): Promise<void> {
+    if (kind === 'approvals') await this.#removals.noteApprovals(tenantId, ids);
     if (kind !== 'events') return;
     const projection = { batch: 1, 'outcomes.by': 1 };
-    await removals.note(tenantId, await events.find({ _id: { $in: [...ids] } }, { projection }).toArray());
+    await this.#removals.note(
+      tenantId,
+      await this.#events.find({ _id: { $in: [...ids] } }, { projection }).toArray(),
+    );
   }
 
   /** Old records of runs that had something since. */
-  async function countKept(kind: 'events' | 'approvals', tenantId: string, before: number): Promise<number> {
-    const { collection, at, which, fields, runOf } = kinds[kind];
+  async #countKept(kind: 'events' | 'approvals', tenantId: string, before: number): Promise<number> {
+    const { collection, at, which, fields, runOf } = this.#kinds[kind];
     const [agent = '', session = ''] = fields;
     const groups = collection.aggregate<Document>(
       [
@@ -220,31 +267,16 @@ export function mongoRetention(collections: RetentionCollections): RetentionStor
       if (run !== null) countOf.set(run, Number(count));
     }
     let kept = 0;
-    for (const run of await liveRuns([...countOf.keys()], before)) kept += countOf.get(run) ?? 0;
+    for (const run of await this.#liveRuns([...countOf.keys()], before)) kept += countOf.get(run) ?? 0;
     return kept;
   }
+}
 
+export function mongoRetention(collections: RetentionCollections): RetentionStore {
+  const slices = new RetentionSlices(collections);
   return {
-    async count(tenantId, kind, before) {
-      const { collection, at, which } = kinds[kind];
-      const old = { tenantId, ...which, [at]: { $lt: before } };
-      const all = await collection.countDocuments(old, bounded);
-      if (kind === 'deliveries' || all === 0) return all;
-      if (kind !== 'runs') return all - (await countKept(kind, tenantId, before));
-      const waiting = [...(await waitingRuns(tenantId))];
-      const kept = { _id: { $in: waiting }, receivedAt: { $lt: before } };
-      return all - (waiting.length === 0 ? 0 : await runs.countDocuments(kept, bounded));
-    },
-    remove,
-    async settle(tenantId) {
-      for (;;) {
-        const row = await counts.findOne({ _id: tenantId });
-        if (row === null) return null;
-        const { _id, rev, ...removed } = row;
-        const { deletedCount } = await counts.deleteOne({ _id, rev });
-        // Another node removes something at the same time.
-        if (deletedCount === 1) return { ...keepEverything, ...removed };
-      }
-    },
+    count: (tenantId, kind, before) => slices.count(tenantId, kind, before),
+    remove: (tenantId, kind, before, after, limit) => slices.remove(tenantId, kind, before, after, limit),
+    settle: (tenantId) => slices.settle(tenantId),
   };
 }

@@ -93,24 +93,20 @@ const asReported = (event: StoredEvent, row: OutcomeRow): EventInput => {
   };
 };
 
-export function runProjection(
-  runs: Collection<RunRow>,
-  events: Collection<EventRow>,
-  audit: Pick<AuditStore, 'append'>,
-) {
-  /** What an update sets for these facts. */
-  const factsUpdate = (row: RunRow, facts: RunFacts) => ({
-    env: facts.env,
-    startedAt: Math.min(row.startedAt ?? facts.startedAt, facts.startedAt),
-    lastAt: Math.max(row.lastAt ?? facts.lastAt, facts.lastAt),
-    standing: standingOf(facts),
-    facts: JSON.stringify(facts),
-    rev: row.rev + 1,
-  });
+export class RunProjection {
+  readonly #runs: Collection<RunRow>;
+  readonly #events: Collection<EventRow>;
+  readonly #audit: Pick<AuditStore, 'append'>;
+
+  constructor(runs: Collection<RunRow>, events: Collection<EventRow>, audit: Pick<AuditStore, 'append'>) {
+    this.#runs = runs;
+    this.#events = events;
+    this.#audit = audit;
+  }
 
   /** Counts a run anew from its events, and takes out the tokens that were there. True when nothing came in between. */
-  async function recount(id: string): Promise<boolean> {
-    const row = await runs.findOne({ _id: id });
+  async recount(id: string): Promise<boolean> {
+    const row = await this.#runs.findOne({ _id: id });
     if (row === null) return true;
     const { tenantId, agentId, sessionId } = row;
     let facts: RunFacts | null = null;
@@ -131,7 +127,7 @@ export function runProjection(
       if (note && receivedAt >= since && !one.sample) notes.push(note);
     };
     // A repeat may be of another session, or another agent, than the event that it adds an outcome to.
-    const stored = events.find({
+    const stored = this.#events.find({
       tenantId,
       $or: [{ agentId, session: sessionId }, { alsoIn: row._id }],
     });
@@ -149,93 +145,102 @@ export function runProjection(
         record(asReported(event, outcome), one, outcome.receivedAt ?? one.receivedAt, outcome.reporter);
       }
     }
-    await audit.append(notes);
-    const $set = facts === null ? { rev: row.rev + 1, open: [] } : { ...factsUpdate(row, facts), open: [] };
+    await this.#audit.append(notes);
+    const $set =
+      facts === null ? { rev: row.rev + 1, open: [] } : { ...this.#factsUpdate(row, facts), open: [] };
     // Equal lists: a batch that left its token meanwhile may have stored events that were read, or not.
-    const { matchedCount } = await runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
+    const { matchedCount } = await this.#runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
     return matchedCount === 1;
   }
 
-  /** Which of these runs hold the batch's token. */
-  async function marked(ids: readonly string[], token: string): Promise<readonly string[]> {
-    const rows = runs.find({ _id: { $in: [...ids] }, 'open.batch': token }, { projection: { _id: 1 } });
-    return (await rows.toArray()).map(({ _id }) => _id);
+  /** Leaves the batch's token in its runs. To be durable before any of its events is. */
+  async begin(
+    { tenantId, receivedAt, sample }: { tenantId: string; receivedAt: number; sample?: true },
+    keys: readonly { readonly agentId: string; readonly sessionId: string }[],
+    token: string,
+  ): Promise<OpenBatch> {
+    const mark = {
+      $push: { open: { batch: token, at: receivedAt } },
+      $max: { receivedAt },
+      // Its approval may have made the run of the sample.
+      ...(sample ? { $set: { sample: true } } : {}),
+    };
+    let left = new Map(
+      keys.map(({ agentId, sessionId }): [string, RunRow] => {
+        const _id = runId(tenantId, agentId, sessionId);
+        const names = { tenantId, agentId: toBsonText(agentId), sessionId: toBsonText(sessionId) };
+        const open = [{ batch: token, at: receivedAt }];
+        return [_id, { _id, ...names, rev: 0, open, sample: sample ?? false, receivedAt }];
+      }),
+    );
+    // All that are there take one command, all that are missing another: an upsert of each is a write of its own.
+    for (let attempt = 0; left.size > 0; attempt++) {
+      if (attempt === attempts) throw unavailable();
+      const ids = [...left.keys()];
+      const { matchedCount } = await this.#runs.updateMany({ _id: { $in: ids } }, mark);
+      if (matchedCount === ids.length) break;
+      const there = matchedCount === 0 ? [] : await this.#marked(ids, token);
+      for (const id of there) left.delete(id);
+      const missing = [...left.values()];
+      const refused = await takenAmong(this.#runs.insertMany(missing, { ordered: false }));
+      // Another batch made them meanwhile.
+      left = new Map(refused.flatMap((i) => missing[i] ?? []).map((row) => [row._id, row]));
+    }
+    return { token, receivedAt, tenantId };
   }
 
-  return {
-    recount,
-
-    /** Leaves the batch's token in its runs. To be durable before any of its events is. */
-    async begin(
-      { tenantId, receivedAt, sample }: { tenantId: string; receivedAt: number; sample?: true },
-      keys: readonly { readonly agentId: string; readonly sessionId: string }[],
-      token: string,
-    ): Promise<OpenBatch> {
-      const mark = {
-        $push: { open: { batch: token, at: receivedAt } },
-        $max: { receivedAt },
-        // Its approval may have made the run of the sample.
-        ...(sample ? { $set: { sample: true } } : {}),
-      };
-      let left = new Map(
-        keys.map(({ agentId, sessionId }): [string, RunRow] => {
-          const _id = runId(tenantId, agentId, sessionId);
-          const names = { tenantId, agentId: toBsonText(agentId), sessionId: toBsonText(sessionId) };
-          const open = [{ batch: token, at: receivedAt }];
-          return [_id, { _id, ...names, rev: 0, open, sample: sample ?? false, receivedAt }];
-        }),
-      );
-      // All that are there take one command, all that are missing another: an upsert of each is a write of its own.
-      for (let attempt = 0; left.size > 0; attempt++) {
-        if (attempt === attempts) throw unavailable();
-        const ids = [...left.keys()];
-        const { matchedCount } = await runs.updateMany({ _id: { $in: ids } }, mark);
-        if (matchedCount === ids.length) break;
-        const there = matchedCount === 0 ? [] : await marked(ids, token);
-        for (const id of there) left.delete(id);
-        const missing = [...left.values()];
-        const refused = await takenAmong(runs.insertMany(missing, { ordered: false }));
-        // Another batch made them meanwhile.
-        left = new Map(refused.flatMap((i) => missing[i] ?? []).map((row) => [row._id, row]));
-      }
-      return { token, receivedAt, tenantId };
-    },
-
-    /** Joins what the batch stored to its runs. Once it resolves, they are no further behind than their events. */
-    async finish({ token, tenantId }: OpenBatch, parts: readonly RunPart[]): Promise<void> {
-      let left = new Map(parts.map((part) => [runId(tenantId, part.agentId, part.sessionId), part]));
-      for (let attempt = 0; left.size > 0; attempt++) {
-        if (attempt === attempts) throw unavailable();
-        const rows = await runs.find({ _id: { $in: [...left.keys()] } }).toArray();
-        const writes = [];
-        const again = new Map<string, RunPart>();
-        for (const row of rows) {
-          const part = left.get(row._id);
-          if (!part) continue;
-          const isOpen = row.open.some(({ batch }) => batch === token);
-          // Another's token may stand for the first copies of what this batch repeats.
-          const doubtful = part.hasDuplicates && row.open.some(({ batch }) => batch !== token);
-          if (!isOpen || doubtful) {
-            if (!(await recount(row._id))) again.set(row._id, part);
-            continue;
-          }
-          const before = factsIn(row);
-          const facts = before && part.facts ? joinFacts(before, part.facts) : (part.facts ?? before);
-          const update = {
-            $pull: { open: { batch: token } },
-            ...(part.facts && facts ? { $set: factsUpdate(row, facts) } : {}),
-          };
-          again.set(row._id, part);
-          writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });
+  /** Joins what the batch stored to its runs. Once it resolves, they are no further behind than their events. */
+  async finish({ token, tenantId }: OpenBatch, parts: readonly RunPart[]): Promise<void> {
+    let left = new Map(parts.map((part) => [runId(tenantId, part.agentId, part.sessionId), part]));
+    for (let attempt = 0; left.size > 0; attempt++) {
+      if (attempt === attempts) throw unavailable();
+      const rows = await this.#runs.find({ _id: { $in: [...left.keys()] } }).toArray();
+      const writes = [];
+      const again = new Map<string, RunPart>();
+      for (const row of rows) {
+        const part = left.get(row._id);
+        if (!part) continue;
+        const isOpen = row.open.some(({ batch }) => batch === token);
+        // Another's token may stand for the first copies of what this batch repeats.
+        const doubtful = part.hasDuplicates && row.open.some(({ batch }) => batch !== token);
+        if (!isOpen || doubtful) {
+          if (!(await this.recount(row._id))) again.set(row._id, part);
+          continue;
         }
-        if (writes.length > 0) {
-          const { matchedCount } = await runs.bulkWrite(writes, { ordered: false });
-          const ids = writes.map(({ updateOne }) => updateOne.filter._id);
-          const missed = new Set(matchedCount === ids.length ? [] : await marked(ids, token));
-          for (const id of ids) if (!missed.has(id)) again.delete(id);
-        }
-        left = again;
+        const before = factsIn(row);
+        const facts = before && part.facts ? joinFacts(before, part.facts) : (part.facts ?? before);
+        const update = {
+          $pull: { open: { batch: token } },
+          ...(part.facts && facts ? { $set: this.#factsUpdate(row, facts) } : {}),
+        };
+        again.set(row._id, part);
+        writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });
       }
-    },
-  };
+      if (writes.length > 0) {
+        const { matchedCount } = await this.#runs.bulkWrite(writes, { ordered: false });
+        const ids = writes.map(({ updateOne }) => updateOne.filter._id);
+        const missed = new Set(matchedCount === ids.length ? [] : await this.#marked(ids, token));
+        for (const id of ids) if (!missed.has(id)) again.delete(id);
+      }
+      left = again;
+    }
+  }
+
+  /** What an update sets for these facts. */
+  #factsUpdate(row: RunRow, facts: RunFacts) {
+    return {
+      env: facts.env,
+      startedAt: Math.min(row.startedAt ?? facts.startedAt, facts.startedAt),
+      lastAt: Math.max(row.lastAt ?? facts.lastAt, facts.lastAt),
+      standing: standingOf(facts),
+      facts: JSON.stringify(facts),
+      rev: row.rev + 1,
+    };
+  }
+
+  /** Which of these runs hold the batch's token. */
+  async #marked(ids: readonly string[], token: string): Promise<readonly string[]> {
+    const rows = this.#runs.find({ _id: { $in: [...ids] }, 'open.batch': token }, { projection: { _id: 1 } });
+    return (await rows.toArray()).map(({ _id }) => _id);
+  }
 }

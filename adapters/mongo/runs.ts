@@ -1,14 +1,16 @@
 // Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the
 // events.
+
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
-import type { Run, RunFilter, RunStore } from '../../src/run/port.ts';
-import type { RunPlace } from '../../src/run/rules/run.ts';
+import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
+import type { RunKey, RunPlace, StatusTime } from '../../src/run/rules/run.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Page } from '../../src/shared/ports/page.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { fromBsonText, inEnvs, toBsonText } from './form.ts';
@@ -18,40 +20,121 @@ import {
   abandonedMs,
   type CountedRow,
   factsIn,
+  RunProjection,
   type RunRow,
   repairedAtOnce,
   runId,
-  runProjection,
 } from './run-projection.ts';
 
 const maxPending = 10_000;
 /** A search that takes longer is ended. */
 const bounded = { maxTimeMS: maxSearchMs };
 
-export function mongoRuns(
-  runs: Collection<RunRow>,
-  events: Collection<EventRow>,
-  approvals: Collection<ApprovalRow>,
-  audit: Pick<AuditStore, 'append'>,
-  clock: Clock,
-): RunStore {
-  const projection = runProjection(runs, events, audit);
-  const counted = { lastAt: { $exists: true } };
+const counted = { lastAt: { $exists: true } };
+
+class RunReader {
+  readonly #runs: Collection<RunRow>;
+  readonly #approvals: Collection<ApprovalRow>;
+  readonly #clock: Clock;
+  readonly #projection: RunProjection;
+
+  constructor(
+    runs: Collection<RunRow>,
+    events: Collection<EventRow>,
+    approvals: Collection<ApprovalRow>,
+    audit: Pick<AuditStore, 'append'>,
+    clock: Clock,
+  ) {
+    this.#runs = runs;
+    this.#approvals = approvals;
+    this.#clock = clock;
+    this.#projection = new RunProjection(runs, events, audit);
+  }
+
+  async list(
+    tenantId: string,
+    filter: RunFilter,
+    page: RunPageRequest,
+    { now, staleAfterMs }: StatusTime,
+  ): Promise<Page<Run> & { readonly total: number }> {
+    await this.#repair({ tenantId });
+    const query = await this.#queryOf(tenantId, filter, now, now - staleAfterMs);
+    const [runPage, total] = await Promise.all([
+      pageOf(
+        this.#runs.find(behind(query, page.after), bounded).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
+        page,
+        (row) => row,
+      ),
+      this.#runs.countDocuments(query, bounded),
+    ]);
+    const pending = await this.#pendingByRun(tenantId, runPage.items, now);
+    const items = runPage.items.map((row) => this.#read(row as CountedRow, pending.get(row._id) ?? [], now));
+    return { items, more: runPage.more, total };
+  }
+
+  async get(tenantId: string, { agentId, sessionId }: RunKey, now: number): Promise<Run | null> {
+    const _id = runId(tenantId, agentId, sessionId);
+    await this.#repair({ _id });
+    const row = await this.#runs.findOne({ _id, ...counted });
+    if (!row) return null;
+    const pending = await this.#pendingByRun(tenantId, [row], now);
+    return this.#read(row as CountedRow, pending.get(_id) ?? [], now);
+  }
+
+  async recent(
+    tenantId: string,
+    agentIds: readonly string[],
+    since: number,
+    limit: number,
+    now: number,
+  ): Promise<readonly RunGlance[]> {
+    const lists = await Promise.all(
+      agentIds.map((agentId) =>
+        this.#runs
+          .find({ tenantId, agentId: toBsonText(agentId), lastAt: { $gte: since }, sample: false })
+          .sort({ lastAt: -1 })
+          .limit(limit)
+          .project<CountedRow>({ facts: 0 })
+          .toArray(),
+      ),
+    );
+    const rows = lists.flat();
+    const pending = await this.#pendingByRun(tenantId, rows, now);
+    return rows.map((row) => ({
+      agentId: fromBsonText(row.agentId),
+      sessionId: fromBsonText(row.sessionId),
+      standing: row.standing,
+      lastActivityAt: row.lastAt,
+      pendingApprovals: pending.get(row._id)?.length ?? 0,
+    }));
+  }
+
+  async pendingOf(tenantId: string, agentIds: readonly string[], now: number) {
+    const counts = await this.#approvals
+      .aggregate<{ readonly _id: string; readonly n: number }>([
+        {
+          $match: { tenantId, status: 'pending', deadline: { $gt: now }, agentId: { $in: [...agentIds] } },
+        },
+        { $group: { _id: '$agentId', n: { $sum: 1 } } },
+      ])
+      .toArray();
+    return counts.map(({ _id, n }) => [_id, n] as const);
+  }
 
   /** Counts runs anew whose writers died. */
-  async function repair(which: Filter<RunRow>): Promise<void> {
-    const abandoned = await runs
-      .find({ ...which, 'open.at': { $lt: clock.now() - abandonedMs } }, { projection: { _id: 1 } })
+  async #repair(which: Filter<RunRow>): Promise<void> {
+    const abandoned = await this.#runs
+      .find({ ...which, 'open.at': { $lt: this.#clock.now() - abandonedMs } }, { projection: { _id: 1 } })
       .limit(repairedAtOnce)
       .toArray();
-    for (const { _id } of abandoned) await projection.recount(_id);
+    for (const { _id } of abandoned) await this.#projection.recount(_id);
   }
 
   /** Approvals of these runs that wait, oldest first, by run. */
-  async function pendingOf(tenantId: string, rows: readonly RunRow[], now: number) {
+  async #pendingByRun(tenantId: string, rows: readonly RunRow[], now: number) {
     const byRun = new Map<string, ApprovalRow[]>();
     if (rows.length === 0) return byRun;
-    const pendingApprovals = await approvals
+    const pendingApprovals = await this.#approvals
       .find({
         tenantId,
         status: 'pending',
@@ -68,7 +151,7 @@ export function mongoRuns(
     return byRun;
   }
 
-  function read(row: CountedRow, pending: readonly ApprovalRow[], now: number): Run {
+  #read(row: CountedRow, pending: readonly ApprovalRow[], now: number): Run {
     const facts = factsIn(row);
     const [oldest] = pending;
     return {
@@ -89,8 +172,8 @@ export function mongoRuns(
   }
 
   /** The ids of runs with an approval that waits. */
-  async function waiting(tenantId: string, now: number): Promise<readonly string[]> {
-    const rows = await approvals
+  async #waitingIds(tenantId: string, now: number): Promise<readonly string[]> {
+    const rows = await this.#approvals
       .find(
         { tenantId, status: 'pending', deadline: { $gt: now }, 'context.sessionId': { $type: 'string' } },
         { projection: { agentId: 1, context: 1 } },
@@ -100,7 +183,7 @@ export function mongoRuns(
     return [...new Set(rows.map((row) => runId(tenantId, row.agentId, row.context?.sessionId ?? '')))];
   }
 
-  async function queryOf(
+  async #queryOf(
     tenantId: string,
     { env, agentId, sessionId, statuses }: RunFilter,
     now: number,
@@ -114,7 +197,7 @@ export function mongoRuns(
       ...(sessionId === undefined ? {} : { sessionId: toBsonText(sessionId) }),
     };
     if (statuses === undefined) return base;
-    const ids = await waiting(tenantId, now);
+    const ids = await this.#waitingIds(tenantId, now);
     const free = { _id: { $nin: [...ids] } };
     const filters: { readonly [S in (typeof statuses)[number]]: Filter<RunRow> } = {
       approval_pending: { $or: [{ standing: 'asking' }, { _id: { $in: [...ids] } }] },
@@ -125,66 +208,21 @@ export function mongoRuns(
     };
     return { ...base, $or: statuses.map((status) => filters[status]) };
   }
+}
 
+export function mongoRuns(
+  runs: Collection<RunRow>,
+  events: Collection<EventRow>,
+  approvals: Collection<ApprovalRow>,
+  audit: Pick<AuditStore, 'append'>,
+  clock: Clock,
+): RunStore {
+  const reader = new RunReader(runs, events, approvals, audit, clock);
   return {
-    async list(tenantId, filter, page, { now, staleAfterMs }) {
-      await repair({ tenantId });
-      const query = await queryOf(tenantId, filter, now, now - staleAfterMs);
-      const [runPage, total] = await Promise.all([
-        pageOf(
-          runs.find(behind(query, page.after), bounded).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
-          page,
-          (row) => row,
-        ),
-        runs.countDocuments(query, bounded),
-      ]);
-      const pending = await pendingOf(tenantId, runPage.items, now);
-      const items = runPage.items.map((row) => read(row as CountedRow, pending.get(row._id) ?? [], now));
-      return { items, more: runPage.more, total };
-    },
-
-    async get(tenantId, { agentId, sessionId }, now) {
-      const _id = runId(tenantId, agentId, sessionId);
-      await repair({ _id });
-      const row = await runs.findOne({ _id, ...counted });
-      if (!row) return null;
-      const pending = await pendingOf(tenantId, [row], now);
-      return read(row as CountedRow, pending.get(_id) ?? [], now);
-    },
-
-    async recent(tenantId, agentIds, since, limit, now) {
-      const lists = await Promise.all(
-        agentIds.map((agentId) =>
-          runs
-            .find({ tenantId, agentId: toBsonText(agentId), lastAt: { $gte: since }, sample: false })
-            .sort({ lastAt: -1 })
-            .limit(limit)
-            .project<CountedRow>({ facts: 0 })
-            .toArray(),
-        ),
-      );
-      const rows = lists.flat();
-      const pending = await pendingOf(tenantId, rows, now);
-      return rows.map((row) => ({
-        agentId: fromBsonText(row.agentId),
-        sessionId: fromBsonText(row.sessionId),
-        standing: row.standing,
-        lastActivityAt: row.lastAt,
-        pendingApprovals: pending.get(row._id)?.length ?? 0,
-      }));
-    },
-
-    async pendingOf(tenantId, agentIds, now) {
-      const counts = await approvals
-        .aggregate<{ readonly _id: string; readonly n: number }>([
-          {
-            $match: { tenantId, status: 'pending', deadline: { $gt: now }, agentId: { $in: [...agentIds] } },
-          },
-          { $group: { _id: '$agentId', n: { $sum: 1 } } },
-        ])
-        .toArray();
-      return counts.map(({ _id, n }) => [_id, n] as const);
-    },
+    list: (tenantId, filter, page, time) => reader.list(tenantId, filter, page, time),
+    get: (tenantId, key, now) => reader.get(tenantId, key, now),
+    recent: (tenantId, agentIds, since, limit, now) => reader.recent(tenantId, agentIds, since, limit, now),
+    pendingOf: (tenantId, agentIds, now) => reader.pendingOf(tenantId, agentIds, now),
   };
 }
 

@@ -14,69 +14,84 @@ import { pageOf } from './page.ts';
 export type ServiceAccountRow = Row<ServiceAccount>;
 export type ServiceTokenRow = Row<ServiceToken>;
 
-export function mongoServiceAccounts(
+const accountOf = async (
+  accounts: Collection<ServiceAccountRow>,
+  tenantId: string,
+  id: string,
+): Promise<ServiceAccount | null> =>
+  fromRowOrNull<ServiceAccount>(await accounts.findOne({ _id: id, tenantId }));
+
+async function nextExpiries(
+  tokens: Collection<ServiceTokenRow>,
+  tenantId: string,
+  after: number,
+): Promise<ReadonlyMap<string, number>> {
+  const next = new Map<string, number>();
+  const expiring = tokens
+    .find({ tenantId, expiresAt: { $gt: after } }, { projection: { accountId: 1, expiresAt: 1 } })
+    .sort({ expiresAt: 1 });
+  for await (const { accountId, expiresAt } of expiring)
+    if (!next.has(accountId)) next.set(accountId, expiresAt);
+  return next;
+}
+
+async function sweepTokens(
+  tokens: Collection<ServiceTokenRow>,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const rows = await tokens
+    .find({ expiresAt: { $lt: before } }, { projection: { _id: 1 } })
+    .limit(limit)
+    .toArray();
+  if (rows.length === 0) return 0;
+  return (await tokens.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } })).deletedCount;
+}
+
+export const mongoServiceAccounts = (
   accounts: Collection<ServiceAccountRow>,
   tokens: Collection<ServiceTokenRow>,
-): ServiceAccountStore {
-  const accountOf = async (tenantId: string, id: string): Promise<ServiceAccount | null> =>
-    fromRowOrNull<ServiceAccount>(await accounts.findOne({ _id: id, tenantId }));
-  return {
-    async insert(account) {
-      return (await unlessTaken(accounts.insertOne(toRow(account)))) ? 'created' : 'name_taken';
-    },
-    list: (tenantId, page) =>
-      pageOf(accounts.find({ tenantId }).sort({ name: 1 }), page, (row) => fromRow<ServiceAccount>(row)),
-    get: accountOf,
-    async update(tenantId, id, patch) {
-      if (Object.keys(patch).length > 0) {
-        const isStored = await unlessTaken(accounts.updateOne({ _id: id, tenantId }, { $set: patch }));
-        if (!isStored) return 'name_taken';
-      }
-      return accountOf(tenantId, id);
-    },
-    async remove(tenantId, id) {
-      const row = await accounts.findOneAndDelete({ _id: id, tenantId });
-      await tokens.deleteMany({ tenantId, accountId: id });
-      return fromRowOrNull<ServiceAccount>(row);
-    },
-    async addToken(token) {
-      const { tenantId, accountId } = token;
-      if (!(await accountOf(tenantId, accountId))) return 'absent';
-      if ((await tokens.countDocuments({ tenantId, accountId })) >= maxServiceTokens) return 'full';
-      await tokens.insertOne(toRow(token));
-      return 'created';
-    },
-    async tokens(tenantId, accountId) {
-      const rows = await tokens.find({ tenantId, accountId }).sort({ createdAt: -1, _id: -1 }).toArray();
-      return rows.map((row) => fromRow<ServiceToken>(row));
-    },
-    async nextExpiries(tenantId, after) {
-      const next = new Map<string, number>();
-      const expiring = tokens
-        .find({ tenantId, expiresAt: { $gt: after } }, { projection: { accountId: 1, expiresAt: 1 } })
-        .sort({ expiresAt: 1 });
-      for await (const { accountId, expiresAt } of expiring)
-        if (!next.has(accountId)) next.set(accountId, expiresAt);
-      return next;
-    },
-    async removeToken(tenantId, accountId, id) {
-      return fromRowOrNull<ServiceToken>(await tokens.findOneAndDelete({ _id: id, tenantId, accountId }));
-    },
-    async byHash(hash) {
-      const token = fromRowOrNull<ServiceToken>(await tokens.findOne({ hash }));
-      const account = token && (await accountOf(token.tenantId, token.accountId));
-      return token && account ? { account, token } : null;
-    },
-    async used(id, at) {
-      await tokens.updateOne({ _id: id }, { $max: { lastUsedAt: at } });
-    },
-    async sweep(before, limit) {
-      const rows = await tokens
-        .find({ expiresAt: { $lt: before } }, { projection: { _id: 1 } })
-        .limit(limit)
-        .toArray();
-      if (rows.length === 0) return 0;
-      return (await tokens.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } })).deletedCount;
-    },
-  };
-}
+): ServiceAccountStore => ({
+  async insert(account) {
+    return (await unlessTaken(accounts.insertOne(toRow(account)))) ? 'created' : 'name_taken';
+  },
+  list: (tenantId, page) =>
+    pageOf(accounts.find({ tenantId }).sort({ name: 1 }), page, (row) => fromRow<ServiceAccount>(row)),
+  get: (tenantId, id) => accountOf(accounts, tenantId, id),
+  async update(tenantId, id, patch) {
+    if (Object.keys(patch).length > 0) {
+      const isStored = await unlessTaken(accounts.updateOne({ _id: id, tenantId }, { $set: patch }));
+      if (!isStored) return 'name_taken';
+    }
+    return accountOf(accounts, tenantId, id);
+  },
+  async remove(tenantId, id) {
+    const row = await accounts.findOneAndDelete({ _id: id, tenantId });
+    await tokens.deleteMany({ tenantId, accountId: id });
+    return fromRowOrNull<ServiceAccount>(row);
+  },
+  async addToken(token) {
+    const { tenantId, accountId } = token;
+    if (!(await accountOf(accounts, tenantId, accountId))) return 'absent';
+    if ((await tokens.countDocuments({ tenantId, accountId })) >= maxServiceTokens) return 'full';
+    await tokens.insertOne(toRow(token));
+    return 'created';
+  },
+  async tokens(tenantId, accountId) {
+    const rows = await tokens.find({ tenantId, accountId }).sort({ createdAt: -1, _id: -1 }).toArray();
+    return rows.map((row) => fromRow<ServiceToken>(row));
+  },
+  nextExpiries: (tenantId, after) => nextExpiries(tokens, tenantId, after),
+  async removeToken(tenantId, accountId, id) {
+    return fromRowOrNull<ServiceToken>(await tokens.findOneAndDelete({ _id: id, tenantId, accountId }));
+  },
+  async byHash(hash) {
+    const token = fromRowOrNull<ServiceToken>(await tokens.findOne({ hash }));
+    const account = token && (await accountOf(accounts, token.tenantId, token.accountId));
+    return token && account ? { account, token } : null;
+  },
+  async used(id, at) {
+    await tokens.updateOne({ _id: id }, { $max: { lastUsedAt: at } });
+  },
+  sweep: (before, limit) => sweepTokens(tokens, before, limit),
+});

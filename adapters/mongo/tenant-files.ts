@@ -24,45 +24,75 @@ function withLines(document: Document): Document {
   return { ...rest, unlined: ['requested', ...after] };
 }
 
+const partsOf = (id: string) => ({ _id: { $gte: `${id}/`, $lt: `${id}0` } });
+
+const storedImport = async (imports: Collection<ImportRow>, id: string): Promise<TenantImport | null> => {
+  const row = await imports.findOne({ _id: id });
+  return row && fromRow<TenantImport>(row);
+};
+
+async function beginImport(
+  imports: Collection<ImportRow>,
+  tenants: Collection<Document>,
+  request: TenantImport,
+  now: number,
+  expiresAt: number,
+): Promise<TenantImport | 'taken' | 'other'> {
+  const { id, tenantId, name, createdAt } = request;
+  const existing = await imports.findOne({ tenantId });
+  if (existing) {
+    const other = fromRow<TenantImport>(existing);
+    // A node that died between the two inserts left no tenant.
+    if (other.id !== id) {
+      if (other.isOpened) return 'taken';
+      await tenants.updateOne({ _id: tenantId as never }, { $min: { removedAt: now } });
+      return 'other';
+    }
+    await unlessTaken(
+      tenants.insertOne({
+        _id: tenantId as never,
+        name,
+        createdAt,
+        suspendedAt: null,
+        removedAt: expiresAt,
+      }),
+    );
+    return other;
+  }
+  if (await tenants.findOne({ _id: tenantId as never })) return 'taken';
+  if (!(await unlessTaken(imports.insertOne(toRow(request))))) return 'other';
+  const tenant = { _id: tenantId as never, name, createdAt, suspendedAt: null, removedAt: expiresAt };
+  return (await unlessTaken(tenants.insertOne(tenant))) ? request : 'other';
+}
+
+async function openTenant(
+  imports: Collection<ImportRow>,
+  parts: Collection<PartRow>,
+  tenants: Collection<Document>,
+  id: string,
+): Promise<'created' | 'exists' | 'absent'> {
+  const stored = await storedImport(imports, id);
+  if (!stored) return 'absent';
+  if (stored.isOpened) return 'exists';
+  const { tenantId, suspendedAt } = stored;
+  const { matchedCount } = await tenants.updateOne(
+    { _id: tenantId as never },
+    { $set: { removedAt: null, suspendedAt } },
+  );
+  if (matchedCount === 0) return 'absent';
+  await imports.updateOne({ _id: id }, { $set: { isOpened: true, sealedKey: '' } });
+  await parts.deleteMany(partsOf(id));
+  return 'created';
+}
+
 export function mongoTenantFiles(db: Db): TenantFileStore {
   const imports = db.collection<ImportRow>('tenantImports');
   const parts = db.collection<PartRow>('tenantImportParts');
   const tenants: Collection<Document> = db.collection('tenants');
-  const partsOf = (id: string) => ({ _id: { $gte: `${id}/`, $lt: `${id}0` } });
-  const get = async (id: string): Promise<TenantImport | null> => {
-    const row = await imports.findOne({ _id: id });
-    return row && fromRow<TenantImport>(row);
-  };
 
   return {
-    async begin(request, now, expiresAt) {
-      const { id, tenantId, name, createdAt } = request;
-      const existing = await imports.findOne({ tenantId });
-      if (existing) {
-        const other = fromRow<TenantImport>(existing);
-        // A node that died between the two inserts left no tenant.
-        if (other.id !== id) {
-          if (other.isOpened) return 'taken';
-          await tenants.updateOne({ _id: tenantId as never }, { $min: { removedAt: now } });
-          return 'other';
-        }
-        await unlessTaken(
-          tenants.insertOne({
-            _id: tenantId as never,
-            name,
-            createdAt,
-            suspendedAt: null,
-            removedAt: expiresAt,
-          }),
-        );
-        return other;
-      }
-      if (await tenants.findOne({ _id: tenantId as never })) return 'taken';
-      if (!(await unlessTaken(imports.insertOne(toRow(request))))) return 'other';
-      const tenant = { _id: tenantId as never, name, createdAt, suspendedAt: null, removedAt: expiresAt };
-      return (await unlessTaken(tenants.insertOne(tenant))) ? request : 'other';
-    },
-    get,
+    begin: (request, now, expiresAt) => beginImport(imports, tenants, request, now, expiresAt),
+    get: (id) => storedImport(imports, id),
     async write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
       if (records.length === 0) return;
       const { collection, toDocument } = forms[kind] as Form<K>;
@@ -91,19 +121,6 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
       const rows = await parts.find(partsOf(id)).sort({ _id: 1 }).toArray();
       return rows.map(({ _id, tenantId: _tenantId, ...part }) => part);
     },
-    async open(id) {
-      const stored = await get(id);
-      if (!stored) return 'absent';
-      if (stored.isOpened) return 'exists';
-      const { tenantId, suspendedAt } = stored;
-      const { matchedCount } = await tenants.updateOne(
-        { _id: tenantId as never },
-        { $set: { removedAt: null, suspendedAt } },
-      );
-      if (matchedCount === 0) return 'absent';
-      await imports.updateOne({ _id: id }, { $set: { isOpened: true, sealedKey: '' } });
-      await parts.deleteMany(partsOf(id));
-      return 'created';
-    },
+    open: (id) => openTenant(imports, parts, tenants, id),
   };
 }

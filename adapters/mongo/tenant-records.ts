@@ -1,6 +1,6 @@
 // Tenants as a whole in MongoDB, and their removal: what a tenant is and has, in every collection.
 import type { Collection, Db, Document } from 'mongodb';
-import type { TenantRecord, TenantRecordStore } from '../../src/tenant/port/records.ts';
+import type { TenantFigures, TenantRecord, TenantRecordStore } from '../../src/tenant/port/records.ts';
 import { fromRow } from './form.ts';
 import type { TenantCollections, TenantRow } from './tenants.ts';
 
@@ -12,32 +12,66 @@ const maxClosed = 100_000;
 /** The installation's own, and the tenant's own record, which goes last. */
 const kept = new Set(['formats', 'probes', 'seals', 'tenants']);
 
+const recordIn = ({ _id, name, createdAt, suspendedAt = null, removedAt = null }: Stored): TenantRecord =>
+  fromRow<TenantRecord>({ _id, name, createdAt, suspendedAt, removedAt });
+
+const record = (row: Stored | null): TenantRecord | null => row && recordIn(row);
+
+const recordOf = async (stored: Collection<Stored>, id: string): Promise<TenantRecord | null> =>
+  record(await stored.findOne({ _id: id }));
+
+/** What a tenant has in any collection: it is named by a field, or begins the id. */
+const ofTenant = (tenantId: string): Document => ({
+  $or: [
+    { tenantId },
+    { 'note.tenantId': tenantId },
+    { 'founding.tenant._id': tenantId },
+    { _id: { $gte: tenantId, $lt: `${tenantId}\uffff` } },
+  ],
+});
+
+async function eraseSome(collection: Collection<Document>, filter: Document, limit: number): Promise<number> {
+  const ids = await collection.find(filter, { projection: { _id: 1 }, limit }).toArray();
+  if (ids.length === 0) return 0;
+  return (await collection.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } })).deletedCount;
+}
+
+async function figuresOf(db: Db, tenantId: string): Promise<TenantFigures> {
+  const events = db.collection('events');
+  const [agents, count, [size]] = await Promise.all([
+    db.collection('agents').countDocuments({ tenantId, retiredAt: null }),
+    events.countDocuments({ tenantId }),
+    events
+      .aggregate<{ bytes: number }>([
+        { $match: { tenantId } },
+        { $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } },
+      ])
+      .toArray(),
+  ]);
+  return { agents, events: count, bytes: size?.bytes ?? 0 };
+}
+
+async function eraseTenant(
+  db: Db,
+  users: TenantCollections['users'],
+  tenantId: string,
+  limit: number,
+): Promise<number> {
+  const people = await users.find({ tenantId }, { projection: { _id: 1 } }).toArray();
+  const signIns = { userId: { $in: people.map(({ _id }) => _id) } };
+  let erased = await eraseSome(db.collection('signIns'), signIns, limit);
+  const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+  for (const name of names) {
+    if (erased >= limit) break;
+    if (!kept.has(name) && !name.startsWith('system.')) {
+      erased += await eraseSome(db.collection(name), ofTenant(tenantId), limit - erased);
+    }
+  }
+  return erased;
+}
+
 export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections): TenantRecordStore {
   const stored = tenants as unknown as Collection<Stored>;
-  const recordIn = ({ _id, name, createdAt, suspendedAt = null, removedAt = null }: Stored): TenantRecord =>
-    fromRow<TenantRecord>({ _id, name, createdAt, suspendedAt, removedAt });
-  const record = (row: Stored | null): TenantRecord | null => row && recordIn(row);
-  const get = async (id: string): Promise<TenantRecord | null> => record(await stored.findOne({ _id: id }));
-
-  /** What a tenant has in any collection: it is named by a field, or begins the id. */
-  const ofTenant = (tenantId: string): Document => ({
-    $or: [
-      { tenantId },
-      { 'note.tenantId': tenantId },
-      { 'founding.tenant._id': tenantId },
-      { _id: { $gte: tenantId, $lt: `${tenantId}\uffff` } },
-    ],
-  });
-
-  async function eraseSome(
-    collection: Collection<Document>,
-    filter: Document,
-    limit: number,
-  ): Promise<number> {
-    const ids = await collection.find(filter, { projection: { _id: 1 }, limit }).toArray();
-    if (ids.length === 0) return 0;
-    return (await collection.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } })).deletedCount;
-  }
 
   return {
     async list(limit, after) {
@@ -45,28 +79,15 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
       const later = { $or: [{ createdAt: { $gt: createdAt } }, { createdAt, _id: { $gt: id } }] };
       return (await stored.find(later).sort({ createdAt: 1, _id: 1 }).limit(limit).toArray()).map(recordIn);
     },
-    get,
-    async figures(tenantId) {
-      const events = db.collection('events');
-      const [agents, count, [size]] = await Promise.all([
-        db.collection('agents').countDocuments({ tenantId, retiredAt: null }),
-        events.countDocuments({ tenantId }),
-        events
-          .aggregate<{ bytes: number }>([
-            { $match: { tenantId } },
-            { $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } },
-          ])
-          .toArray(),
-      ]);
-      return { agents, events: count, bytes: size?.bytes ?? 0 };
-    },
+    get: (id) => recordOf(stored, id),
+    figures: (tenantId) => figuresOf(db, tenantId),
     async update(tenantId, patch) {
       if (Object.keys(patch).length > 0) await stored.updateOne({ _id: tenantId }, { $set: patch });
-      return get(tenantId);
+      return recordOf(stored, tenantId);
     },
     async markRemoved(tenantId, at) {
       await stored.updateOne({ _id: tenantId, removedAt: null }, { $set: { removedAt: at } });
-      return get(tenantId);
+      return recordOf(stored, tenantId);
     },
     async closed() {
       const filter = { $or: [{ suspendedAt: { $gt: 0 } }, { removedAt: { $gt: 0 } }] };
@@ -74,19 +95,7 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
         recordIn,
       );
     },
-    async erase(tenantId, limit) {
-      const people = await users.find({ tenantId }, { projection: { _id: 1 } }).toArray();
-      const signIns = { userId: { $in: people.map(({ _id }) => _id) } };
-      let erased = await eraseSome(db.collection('signIns'), signIns, limit);
-      const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-      for (const name of names) {
-        if (erased >= limit) break;
-        if (!kept.has(name) && !name.startsWith('system.')) {
-          erased += await eraseSome(db.collection(name), ofTenant(tenantId), limit - erased);
-        }
-      }
-      return erased;
-    },
+    erase: (tenantId, limit) => eraseTenant(db, users, tenantId, limit),
     async forget(tenantId) {
       await stored.deleteOne({ _id: tenantId });
     },

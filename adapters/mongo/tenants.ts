@@ -41,83 +41,102 @@ export async function finishFounding(c: TenantCollections, tenantId?: string): P
   }
 }
 
-export function mongoTenants(c: TenantCollections): TenantStore {
-  const inserted = (row: UserRow): Promise<boolean> => unlessTaken(c.users.insertOne(row));
-  const insertTenant = async (
-    tenant: Tenant,
-    admin: User,
-    key: SigningKey,
-    first: boolean,
-  ): Promise<boolean> => {
-    const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
-    if (!(await inserted(first ? { ...row, first } : row))) return false;
-    await finishFounding(c, tenant.id);
-    return true;
-  };
-  const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
-    fromRow<User>(row);
-  const user = (row: UserRow | null): User | null => row && userIn(row);
-  const anyUser = async (): Promise<boolean> =>
-    (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
-  /** The user as it is after the change. */
-  async function change(
-    tenantId: string,
-    userId: string,
-    roles: readonly EnvRole[] | null,
-    evenLastAdmin = false,
-  ) {
-    await finishFounding(c, tenantId);
-    const before = await changeUser(c, tenantId, userId, roles, evenLastAdmin);
-    if (before === 'last_admin') return before;
-    return before ? { ...userIn(before), ...(roles === null ? {} : { roles }) } : ('absent' as const);
-  }
-  return {
-    anyUser,
-    hasSeveral: async () => (await c.tenants.countDocuments({}, { limit: 2 })) > 1,
-    async bootstrap(tenant, admin, key) {
-      // Who was first may have been removed since, and with that the field which decides between parallel calls.
-      if (await anyUser()) return 'taken';
-      return (await insertTenant(tenant, admin, key, true)) ? 'created' : 'taken';
-    },
-    async create(tenant, admin, key) {
-      // Without a first tenant this one is the first, so that a bootstrap after it is refused.
-      const created =
-        (await insertTenant(tenant, admin, key, true)) || (await insertTenant(tenant, admin, key, false));
-      return created ? 'created' : 'email_taken';
-    },
-    async provision(tenant, key) {
-      // The key first: who sees the tenant sees its key.
-      await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
-      return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
-    },
-    async addUser(added) {
-      const isStored = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
-      if (!(await isStored())) {
-        await finishFounding(c, added.tenantId);
-        if (!(await isStored())) return 'no_tenant';
-      }
-      return (await inserted(toRow(added))) ? 'created' : 'email_taken';
-    },
-    async userByEmail(email) {
-      return user(await c.users.findOne({ email }));
-    },
-    async userById(id) {
-      return user(await c.users.findOne({ _id: id }));
-    },
-    users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
-    setRoles: (tenantId, userId, roles, evenLastAdmin) => change(tenantId, userId, roles, evenLastAdmin),
-    removeUser: (tenantId, userId) => change(tenantId, userId, null),
-    async setPassword(userId, expected, passwordHash) {
-      const filter = { _id: userId, passwordHash: expected };
-      return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
-    },
-    async tenantIds() {
-      await finishFounding(c);
-      const rows = await c.tenants
-        .find({ removedAt: null } as object)
-        .sort({ createdAt: 1, _id: 1 })
-        .toArray();
-      return rows.map((row) => row._id);
-    },
-  };
+const insertUser = (c: TenantCollections, row: UserRow): Promise<boolean> =>
+  unlessTaken(c.users.insertOne(row));
+
+const insertTenant = async (
+  c: TenantCollections,
+  tenant: Tenant,
+  admin: User,
+  key: SigningKey,
+  first: boolean,
+): Promise<boolean> => {
+  const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
+  if (!(await insertUser(c, first ? { ...row, first } : row))) return false;
+  await finishFounding(c, tenant.id);
+  return true;
+};
+
+const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
+  fromRow<User>(row);
+
+const userOrNull = (row: UserRow | null): User | null => row && userIn(row);
+
+const anyUser = async (c: TenantCollections): Promise<boolean> =>
+  (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
+
+/** The user as it is after the change. */
+async function changedUser(
+  c: TenantCollections,
+  tenantId: string,
+  userId: string,
+  roles: readonly EnvRole[] | null,
+  evenLastAdmin = false,
+) {
+  await finishFounding(c, tenantId);
+  const before = await changeUser(c, tenantId, userId, roles, evenLastAdmin);
+  if (before === 'last_admin') return before;
+  return before ? { ...userIn(before), ...(roles === null ? {} : { roles }) } : ('absent' as const);
 }
+
+async function createTenant(
+  c: TenantCollections,
+  tenant: Tenant,
+  admin: User,
+  key: SigningKey,
+): Promise<'created' | 'email_taken'> {
+  // Without a first tenant this one is the first, so that a bootstrap after it is refused.
+  const created =
+    (await insertTenant(c, tenant, admin, key, true)) || (await insertTenant(c, tenant, admin, key, false));
+  return created ? 'created' : 'email_taken';
+}
+
+async function addUser(c: TenantCollections, added: User): Promise<'created' | 'email_taken' | 'no_tenant'> {
+  const isStored = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
+  if (!(await isStored())) {
+    await finishFounding(c, added.tenantId);
+    if (!(await isStored())) return 'no_tenant';
+  }
+  return (await insertUser(c, toRow(added))) ? 'created' : 'email_taken';
+}
+
+async function tenantIds(c: TenantCollections): Promise<readonly string[]> {
+  await finishFounding(c);
+  const rows = await c.tenants
+    .find({ removedAt: null } as object)
+    .sort({ createdAt: 1, _id: 1 })
+    .toArray();
+  return rows.map((row) => row._id);
+}
+
+export const mongoTenants = (c: TenantCollections): TenantStore => ({
+  anyUser: () => anyUser(c),
+  hasSeveral: async () => (await c.tenants.countDocuments({}, { limit: 2 })) > 1,
+  async bootstrap(tenant, admin, key) {
+    // Who was first may have been removed since, and with that the field which decides between parallel calls.
+    if (await anyUser(c)) return 'taken';
+    return (await insertTenant(c, tenant, admin, key, true)) ? 'created' : 'taken';
+  },
+  create: (tenant, admin, key) => createTenant(c, tenant, admin, key),
+  async provision(tenant, key) {
+    // The key first: who sees the tenant sees its key.
+    await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
+    return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
+  },
+  addUser: (added) => addUser(c, added),
+  async userByEmail(email) {
+    return userOrNull(await c.users.findOne({ email }));
+  },
+  async userById(id) {
+    return userOrNull(await c.users.findOne({ _id: id }));
+  },
+  users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
+  setRoles: (tenantId, userId, roles, evenLastAdmin) =>
+    changedUser(c, tenantId, userId, roles, evenLastAdmin),
+  removeUser: (tenantId, userId) => changedUser(c, tenantId, userId, null),
+  async setPassword(userId, expected, passwordHash) {
+    const filter = { _id: userId, passwordHash: expected };
+    return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
+  },
+  tenantIds: () => tenantIds(c),
+});

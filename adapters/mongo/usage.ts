@@ -2,7 +2,7 @@
 // process could falsify.
 import type { Collection, Filter } from 'mongodb';
 import { contractMarks, countedAs, maxSearchMs } from '../../src/event/record.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import type { Env, EnvFilter } from '../../src/shared/ids.ts';
 import type {
   AgentTools,
   AgentUse,
@@ -72,100 +72,116 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
   };
 }
 
-/** Which tools agents used. */
-function toolUse(events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fleet' | 'toolsOfAgents'> {
-  async function toolsByAgent(match: Filter<EventRow>): Promise<FleetUse<AgentTools>> {
-    const used = await events
-      .aggregate<{
-        readonly _id: { readonly a: string; readonly e: string; readonly t: string };
-        readonly last: number;
-      }>(
+async function toolsByAgent(
+  events: Collection<EventRow>,
+  match: Filter<EventRow>,
+): Promise<FleetUse<AgentTools>> {
+  const used = await events
+    .aggregate<{
+      readonly _id: { readonly a: string; readonly e: string; readonly t: string };
+      readonly last: number;
+    }>(
+      [
+        { $match: match },
+        { $group: { _id: { a: '$agentId', e: '$env', t: '$toolName' }, last: { $max: '$ts' } } },
+      ],
+      bounded,
+    )
+    .toArray();
+  const byAgent = new Map<string, { env: Env; lastSeen: number; readonly tools: Set<string> }>();
+  for (const { _id, last } of used) {
+    const agent = byAgent.get(_id.a) ?? { env: _id.e as Env, lastSeen: last, tools: new Set<string>() };
+    byAgent.set(_id.a, agent);
+    agent.tools.add(fromBsonText(_id.t));
+    if (last >= agent.lastSeen) [agent.env, agent.lastSeen] = [_id.e as Env, last];
+  }
+  const toolSets: (readonly string[])[] = [];
+  const places = new Map<string, number>();
+  const agents = [...byAgent].map(([agentId, { env, lastSeen, tools }]): AgentTools => {
+    const sorted = [...tools].sort();
+    const key = JSON.stringify(sorted);
+    const place = places.get(key) ?? toolSets.push(sorted) - 1;
+    places.set(key, place);
+    return { agentId: fromBsonText(agentId), env, lastSeen, tools: place };
+  });
+  return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
+}
+
+async function toolsOf(
+  events: Collection<EventRow>,
+  tenantId: string,
+  agentId: string,
+  since: number,
+): Promise<readonly ToolUse[]> {
+  const groups = await events
+    .aggregate<{
+      readonly _id: { readonly e: string; readonly t: string; readonly v: string; readonly m: string };
+      readonly n: number;
+      readonly last: number;
+    }>(
+      [
+        { $match: eventQuery(tenantId, { env: null, agentId, since }) },
+        {
+          $group: {
+            _id: { e: '$env', t: '$toolName', v: '$verdict', m: '$mode' },
+            n: { $sum: 1 },
+            last: { $max: '$ts' },
+          },
+        },
+      ],
+      bounded,
+    )
+    .toArray();
+  const uses = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
+  for (const { _id, n, last } of groups) {
+    const [env, tool] = [_id.e as Env, fromBsonText(_id.t)];
+    const fresh = { env, tool, events: 0, allowed: 0, denied: 0, observed: 0, lastUsed: last };
+    const use = uses.get(`${env} ${tool}`) ?? fresh;
+    uses.set(`${env} ${tool}`, use);
+    const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
+    use.events += n;
+    if (as !== 'pending') use[as] += n;
+    use.lastUsed = Math.max(use.lastUsed, last);
+  }
+  return [...uses.values()];
+}
+
+async function fleetUse(
+  events: Collection<EventRow>,
+  tenantId: string,
+  env: EnvFilter,
+  since: number,
+  countSince: number,
+): Promise<FleetUse> {
+  const [used, counted] = await Promise.all([
+    toolsByAgent(events, eventQuery(tenantId, { env, since })),
+    events
+      .aggregate<{ readonly _id: string; readonly n: number }>(
         [
-          { $match: match },
-          { $group: { _id: { a: '$agentId', e: '$env', t: '$toolName' }, last: { $max: '$ts' } } },
+          { $match: eventQuery(tenantId, { env, since: countSince }) },
+          { $group: { _id: '$agentId', n: { $sum: 1 } } },
         ],
         bounded,
       )
-      .toArray();
-    const byAgent = new Map<string, { env: Env; lastSeen: number; readonly tools: Set<string> }>();
-    for (const { _id, last } of used) {
-      const agent = byAgent.get(_id.a) ?? { env: _id.e as Env, lastSeen: last, tools: new Set<string>() };
-      byAgent.set(_id.a, agent);
-      agent.tools.add(fromBsonText(_id.t));
-      if (last >= agent.lastSeen) [agent.env, agent.lastSeen] = [_id.e as Env, last];
-    }
-    const toolSets: (readonly string[])[] = [];
-    const places = new Map<string, number>();
-    const agents = [...byAgent].map(([agentId, { env, lastSeen, tools }]): AgentTools => {
-      const sorted = [...tools].sort();
-      const key = JSON.stringify(sorted);
-      const place = places.get(key) ?? toolSets.push(sorted) - 1;
-      places.set(key, place);
-      return { agentId: fromBsonText(agentId), env, lastSeen, tools: place };
-    });
-    return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
-  }
-
-  return {
-    async toolsOf(tenantId, agentId, since) {
-      const groups = await events
-        .aggregate<{
-          readonly _id: { readonly e: string; readonly t: string; readonly v: string; readonly m: string };
-          readonly n: number;
-          readonly last: number;
-        }>(
-          [
-            { $match: eventQuery(tenantId, { env: null, agentId, since }) },
-            {
-              $group: {
-                _id: { e: '$env', t: '$toolName', v: '$verdict', m: '$mode' },
-                n: { $sum: 1 },
-                last: { $max: '$ts' },
-              },
-            },
-          ],
-          bounded,
-        )
-        .toArray();
-      const uses = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
-      for (const { _id, n, last } of groups) {
-        const [env, tool] = [_id.e as Env, fromBsonText(_id.t)];
-        const fresh = { env, tool, events: 0, allowed: 0, denied: 0, observed: 0, lastUsed: last };
-        const use = uses.get(`${env} ${tool}`) ?? fresh;
-        uses.set(`${env} ${tool}`, use);
-        const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
-        use.events += n;
-        if (as !== 'pending') use[as] += n;
-        use.lastUsed = Math.max(use.lastUsed, last);
-      }
-      return [...uses.values()];
-    },
-
-    async fleet(tenantId, env, since, countSince) {
-      const [used, counted] = await Promise.all([
-        toolsByAgent(eventQuery(tenantId, { env, since })),
-        events
-          .aggregate<{ readonly _id: string; readonly n: number }>(
-            [
-              { $match: eventQuery(tenantId, { env, since: countSince }) },
-              { $group: { _id: '$agentId', n: { $sum: 1 } } },
-            ],
-            bounded,
-          )
-          .toArray(),
-      ]);
-      const counts = new Map(counted.map(({ _id, n }) => [fromBsonText(_id), n]));
-      const withCount = (use: AgentTools): AgentUse => ({ ...use, events: counts.get(use.agentId) ?? 0 });
-      return { toolSets: used.toolSets, agents: used.agents.map(withCount) };
-    },
-
-    async toolsOfAgents(tenantId, env, since, agentIds) {
-      if (agentIds.length === 0) return { toolSets: [], agents: [] };
-      const among = { agentId: { $in: agentIds.map(toBsonText) } };
-      return toolsByAgent({ $and: [eventQuery(tenantId, { env, since }), among] });
-    },
-  };
+      .toArray(),
+  ]);
+  const counts = new Map(counted.map(({ _id, n }) => [fromBsonText(_id), n]));
+  const withCount = (use: AgentTools): AgentUse => ({ ...use, events: counts.get(use.agentId) ?? 0 });
+  return { toolSets: used.toolSets, agents: used.agents.map(withCount) };
 }
+
+/** Which tools agents used. */
+const toolUse = (events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fleet' | 'toolsOfAgents'> => ({
+  toolsOf: (tenantId, agentId, since) => toolsOf(events, tenantId, agentId, since),
+
+  fleet: (tenantId, env, since, countSince) => fleetUse(events, tenantId, env, since, countSince),
+
+  async toolsOfAgents(tenantId, env, since, agentIds) {
+    if (agentIds.length === 0) return { toolSets: [], agents: [] };
+    const among = { agentId: { $in: agentIds.map(toBsonText) } };
+    return toolsByAgent(events, { $and: [eventQuery(tenantId, { env, since }), among] });
+  },
+});
 
 interface Sums {
   calls: number;
@@ -174,46 +190,71 @@ interface Sums {
   last: number;
 }
 
+class ContractSums {
+  readonly #byName = new Map<string, Sums>();
+
+  add(name: string, calls: number, denied: boolean, observed: boolean, last: number): void {
+    const sums = this.#byName.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
+    this.#byName.set(name, sums);
+    sums.calls += calls;
+    sums.denials += denied ? calls : 0;
+    sums.warnings += observed ? calls : 0;
+    sums.last = Math.max(sums.last, last);
+  }
+
+  /** Most calls first. */
+  uses(): readonly ContractUse[] {
+    return [...this.#byName]
+      .map(
+        ([name, { calls, denials, warnings, last }]): ContractUse => ({
+          name,
+          calls,
+          denials,
+          warnings,
+          lastTriggered: last,
+        }),
+      )
+      .sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+  }
+}
+
+const withOutcome = { 'outcomes.0': { $exists: true } };
+
+/** Calls that one report speaks of, by contract, verdict and mode. */
+const decisionsWithoutOutcome = (events: Collection<EventRow>, match: Filter<EventRow>) =>
+  events
+    .aggregate<{
+      readonly _id: { readonly c: string; readonly v: string; readonly m: string };
+      readonly n: number;
+      readonly last: number;
+    }>(
+      [
+        { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [withOutcome] }] } },
+        {
+          $group: {
+            _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
+            n: { $sum: 1 },
+            last: { $max: '$ts' },
+          },
+        },
+      ],
+      bounded,
+    )
+    .toArray();
+
 /** How contracts decided. */
 function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
   return async (tenantId, env, since, until, names) => {
     const match = eventQuery(tenantId, { env, since, until }, true);
-    const sumsByName = new Map<string, Sums>();
-    const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
-      const sums = sumsByName.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
-      sumsByName.set(name, sums);
-      sums.calls += calls;
-      sums.denials += denied ? calls : 0;
-      sums.warnings += observed ? calls : 0;
-      sums.last = Math.max(sums.last, last);
-    };
-    const withOutcome = { 'outcomes.0': { $exists: true } };
+    const sums = new ContractSums();
     const [alone, total] = await Promise.all([
-      events
-        .aggregate<{
-          readonly _id: { readonly c: string; readonly v: string; readonly m: string };
-          readonly n: number;
-          readonly last: number;
-        }>(
-          [
-            { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [withOutcome] }] } },
-            {
-              $group: {
-                _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
-                n: { $sum: 1 },
-                last: { $max: '$ts' },
-              },
-            },
-          ],
-          bounded,
-        )
-        .toArray(),
+      decisionsWithoutOutcome(events, match),
       events.aggregate<{ readonly n: number }>([{ $match: match }, { $count: 'n' }], bounded).toArray(),
     ]);
     for (const { _id, n, last } of alone) {
       const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
       const name = fromBsonText(_id.c);
-      add(names?.entries.get(name) ?? name, n, as === 'denied', as === 'observed', last);
+      sums.add(names?.entries.get(name) ?? name, n, as === 'denied', as === 'observed', last);
     }
     // A call that several reports speak of counts once for each contract that they name.
     const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
@@ -222,19 +263,9 @@ function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
       const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
       const outcomes = row.outcomes.map(toOutcome);
       for (const [contract, { denied, observed }] of contractMarks(event, outcomes, names?.entries)) {
-        add(contract, 1, denied, observed, row.ts);
+        sums.add(contract, 1, denied, observed, row.ts);
       }
     }
-    const contracts = [...sumsByName].map(
-      ([name, { calls, denials, warnings, last }]): ContractUse => ({
-        name,
-        calls,
-        denials,
-        warnings,
-        lastTriggered: last,
-      }),
-    );
-    contracts.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
-    return { events: total[0]?.n ?? 0, contracts };
+    return { events: total[0]?.n ?? 0, contracts: sums.uses() };
   };
 }

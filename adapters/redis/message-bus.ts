@@ -1,10 +1,12 @@
 // The bus on Redis Streams: one stream per shard, read through a consumer group by the shard's owner, and one stream of
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
+
 import { decode, Encoder } from '@msgpack/msgpack';
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { dayMs } from '../../src/shared/duration.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
@@ -65,7 +67,7 @@ function numbered<T>(items: readonly T[], keyOf: (item: T) => string): Map<strin
 }
 
 export function openMessageBus(options: MessageBusOptions): MessageBus {
-  const { link, prefix, node, log, maxEnvelopes = 50_000 } = options;
+  const { link, prefix, node, log, maxEnvelopes = admissionTable.busEnvelopes.bounds[0].waiting } = options;
   const streamOf = (shard: number): string => `${prefix}bus:${shard}`;
   const repliesOf = (name: string): string => `${prefix}replies:${name}`;
   const shards = new Map<string, number>();
@@ -109,9 +111,7 @@ export function openMessageBus(options: MessageBusOptions): MessageBus {
     const places = await link.run(sendScript, keys, [String(maxEnvelopes), String(streamIdleMs), ...words]);
     return envelopes.map((_, i) => {
       const place = isList(places) ? String(places[i]) : '';
-      return place === ''
-        ? new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 })
-        : place;
+      return place === '' ? refusalOf('busEnvelopes') : place;
     });
   });
 

@@ -1,6 +1,6 @@
 // Agent registrations in SQLite. What agents report is agent-reports.ts.
 
-import type { AgentQuery, AgentStore } from '../../src/agent/port.ts';
+import type { AgentPageRequest, AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
 import type { Registration, RegistrationSummary } from '../../src/agent/record.ts';
 import type { AgentManifest } from '../../src/event/record.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
@@ -36,25 +36,120 @@ const searchedAtOnce = 2_000;
 const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
   needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
+function agentsLastOn(
+  db: Database,
+  tenantId: string,
+  { env, api, limit, after }: Parameters<AgentStore['lastOn']>[1],
+) {
+  return db.snapshot(() => {
+    const agentRows = db.all(
+      `SELECT rowid FROM registrations WHERE tenant_id = ? AND last_env = ? AND last_api = ? AND loads_any = 0
+         AND retired_at IS NULL AND agent_id > ? ORDER BY agent_id LIMIT ?`,
+      [tenantId, env, api, after ?? '', limit + 1],
+    );
+    const names = agentRows.map(([rowid]) => rowid as SqlValue);
+    const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
+    return rowsOf(db, names, limit, { row, read: summaries.read });
+  });
+}
+
+function listAgents(db: Database, tenantId: string, { limit, after }: AgentPageRequest) {
+  return db.snapshot(() => {
+    const agentRows = db.all(
+      `SELECT rowid FROM registrations WHERE tenant_id = ? AND retired_at IS NULL AND agent_id > ?
+         ORDER BY agent_id LIMIT ?`,
+      [tenantId, after ?? '', limit + 1],
+    );
+    const names = agentRows.map(([rowid]) => rowid as SqlValue);
+    const row = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
+    return rowsOf(db, names, limit, { row, read: registrations.read });
+  });
+}
+
+function findAgents(db: Database, tenantId: string, query: AgentQuery) {
+  return db.snapshot(() => {
+    const { limit, search } = query;
+    const needle = search === null ? null : foldedText(search);
+    const atOnce = needle === null ? limit + 1 : searchedAtOnce;
+    const names: SqlValue[] = [];
+    let { after } = query;
+    while (names.length <= limit) {
+      const rows = db.all(walk(query), [tenantId, after?.at ?? null, after?.agentId ?? null, atOnce]);
+      for (const [rowid, ...texts] of rows) {
+        if (names.length <= limit && isNamed(texts.slice(0, 2), needle)) names.push(rowid as SqlValue);
+      }
+      const last = rows.at(-1);
+      if (rows.length < atOnce || !last) break;
+      after = { at: Number(last[3] ?? 0), agentId: givenText(String(last[1])) };
+    }
+    const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
+    return rowsOf(db, names, limit, { row, read: summaries.read });
+  });
+}
+
+function updateAgent(
+  db: Database,
+  tenantId: string,
+  agentId: string,
+  patch: RegistrationPatch,
+): Registration | null {
+  const old = registrationOf(db)(tenantId, agentId);
+  if (!old) return null;
+  const bundleName = patch.bundleName === undefined ? old.bundleName : patch.bundleName;
+  const next: Registration = {
+    ...old,
+    displayName: patch.displayName === undefined ? old.displayName : patch.displayName,
+    tags: patch.tags ?? old.tags,
+    bundleName,
+    retiredAt: bundleName === null ? old.retiredAt : null,
+  };
+  db.run(
+    'UPDATE registrations SET display_name = ?, tags = ?, bundle_name = ?, retired_at = ? WHERE id = ?',
+    [next.displayName, JSON.stringify(next.tags), next.bundleName, next.retiredAt, old.id],
+  );
+  return next;
+}
+
+function manifestsOf(db: Database, tenantId: string, agentIds: readonly string[]): readonly AgentManifest[] {
+  return agentIds.flatMap((agentId) => {
+    const [manifest] =
+      db.get('SELECT manifest FROM registrations WHERE tenant_id = ? AND agent_id = ?', [
+        tenantId,
+        agentId,
+      ]) ?? [];
+    return typeof manifest === 'string' ? [JSON.parse(manifest) as AgentManifest] : [];
+  });
+}
+
+function retireAgents(db: Database, before: number, now: number, limit: number): number {
+  const retired = db.all(
+    `UPDATE registrations SET retired_at = ? WHERE rowid IN (SELECT rowid FROM registrations
+       WHERE bundle_name IS NULL AND retired_at IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?)
+       RETURNING tenant_id, agent_id`,
+    [now, before, limit],
+  );
+  dropReports(db, retired);
+  return retired.length;
+}
+
+function forgetAgents(db: Database, before: number, limit: number): number {
+  const gone = db.all(
+    `DELETE FROM registrations WHERE rowid IN (SELECT rowid FROM registrations
+       WHERE bundle_name IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?) RETURNING tenant_id, agent_id`,
+    [before, limit],
+  );
+  dropReports(db, gone);
+  return gone.length;
+}
+
 export function agentStore(db: Database): Sync<AgentStore> {
   const get = registrationOf(db);
-  const one = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
 
   return {
     ...agentReports(db),
     ...leftOutCounts(db),
     seen: agentSeen(db),
-    lastOn: (tenantId, { env, api, limit, after }) =>
-      db.snapshot(() => {
-        const agentRows = db.all(
-          `SELECT rowid FROM registrations WHERE tenant_id = ? AND last_env = ? AND last_api = ? AND loads_any = 0
-             AND retired_at IS NULL AND agent_id > ? ORDER BY agent_id LIMIT ?`,
-          [tenantId, env, api, after ?? '', limit + 1],
-        );
-        const names = agentRows.map(([rowid]) => rowid as SqlValue);
-        const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
-        return rowsOf(db, names, limit, { row, read: summaries.read });
-      }),
+    lastOn: (tenantId, query) => agentsLastOn(db, tenantId, query),
     vocabularies: (tenantId, agentIds) =>
       agentIds.flatMap((agentId) => {
         const row = db.get(
@@ -64,52 +159,9 @@ export function agentStore(db: Database): Sync<AgentStore> {
         return row ? [{ agentId, lastApi: row[0] as AgentApi | null, loadsAny: row[1] === 1 }] : [];
       }),
     get,
-    list: (tenantId, { limit, after }) =>
-      db.snapshot(() => {
-        const agentRows = db.all(
-          `SELECT rowid FROM registrations WHERE tenant_id = ? AND retired_at IS NULL AND agent_id > ?
-             ORDER BY agent_id LIMIT ?`,
-          [tenantId, after ?? '', limit + 1],
-        );
-        const names = agentRows.map(([rowid]) => rowid as SqlValue);
-        return rowsOf(db, names, limit, { row: one, read: registrations.read });
-      }),
-    find: (tenantId, query) =>
-      db.snapshot(() => {
-        const { limit, search } = query;
-        const needle = search === null ? null : foldedText(search);
-        const atOnce = needle === null ? limit + 1 : searchedAtOnce;
-        const names: SqlValue[] = [];
-        let { after } = query;
-        while (names.length <= limit) {
-          const rows = db.all(walk(query), [tenantId, after?.at ?? null, after?.agentId ?? null, atOnce]);
-          for (const [rowid, ...texts] of rows) {
-            if (names.length <= limit && isNamed(texts.slice(0, 2), needle)) names.push(rowid as SqlValue);
-          }
-          const last = rows.at(-1);
-          if (rows.length < atOnce || !last) break;
-          after = { at: Number(last[3] ?? 0), agentId: givenText(String(last[1])) };
-        }
-        const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
-        return rowsOf(db, names, limit, { row, read: summaries.read });
-      }),
-    update(tenantId, agentId, patch) {
-      const old = get(tenantId, agentId);
-      if (!old) return null;
-      const bundleName = patch.bundleName === undefined ? old.bundleName : patch.bundleName;
-      const next: Registration = {
-        ...old,
-        displayName: patch.displayName === undefined ? old.displayName : patch.displayName,
-        tags: patch.tags ?? old.tags,
-        bundleName,
-        retiredAt: bundleName === null ? old.retiredAt : null,
-      };
-      db.run(
-        'UPDATE registrations SET display_name = ?, tags = ?, bundle_name = ?, retired_at = ? WHERE id = ?',
-        [next.displayName, JSON.stringify(next.tags), next.bundleName, next.retiredAt, old.id],
-      );
-      return next;
-    },
+    list: (tenantId, page) => listAgents(db, tenantId, page),
+    find: (tenantId, query) => findAgents(db, tenantId, query),
+    update: (tenantId, agentId, patch) => updateAgent(db, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName) =>
       agentIds.filter(
         (agentId) =>
@@ -119,15 +171,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
             [bundleName, tenantId, agentId],
           ) > 0,
       ),
-    manifests: (tenantId, agentIds) =>
-      agentIds.flatMap((agentId) => {
-        const [manifest] =
-          db.get('SELECT manifest FROM registrations WHERE tenant_id = ? AND agent_id = ?', [
-            tenantId,
-            agentId,
-          ]) ?? [];
-        return typeof manifest === 'string' ? [JSON.parse(manifest) as AgentManifest] : [];
-      }),
+    manifests: (tenantId, agentIds) => manifestsOf(db, tenantId, agentIds),
     putManifest(tenantId, manifest, now) {
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
@@ -139,25 +183,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
       const sql = `SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL ${where.sql}`;
       return Number(db.get(sql, [tenantId, ...where.params])?.[0]);
     },
-    retire(before, now, limit) {
-      const retired = db.all(
-        `UPDATE registrations SET retired_at = ? WHERE rowid IN (SELECT rowid FROM registrations
-           WHERE bundle_name IS NULL AND retired_at IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?)
-           RETURNING tenant_id, agent_id`,
-        [now, before, limit],
-      );
-      dropReports(db, retired);
-      return retired.length;
-    },
-    forget(before, limit) {
-      const gone = db.all(
-        `DELETE FROM registrations WHERE rowid IN (SELECT rowid FROM registrations
-           WHERE bundle_name IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?) RETURNING tenant_id, agent_id`,
-        [before, limit],
-      );
-      dropReports(db, gone);
-      return gone.length;
-    },
+    retire: (before, now, limit) => retireAgents(db, before, now, limit),
+    forget: (before, limit) => forgetAgents(db, before, limit),
   };
 }
 

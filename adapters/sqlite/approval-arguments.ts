@@ -13,82 +13,83 @@ import type { Database } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
 
+const removeArgs = (db: Database, tenantId: string, id: string) =>
+  db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+
+const isKept = (db: Database, { tenantId, id }: KeptArgs): boolean =>
+  db.get('SELECT 1 FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]) !== undefined;
+
+const holdingsOf = (db: Database, { tenantId, env }: KeptArgs): readonly Holding[] =>
+  db
+    .all(
+      `SELECT key_id, sum(bytes) FROM approval_args WHERE tenant_id = ? AND env = ? AND bytes > ${largeArgs}
+         GROUP BY key_id`,
+      [tenantId, env],
+    )
+    .map(([keyId, bytes]) => ({ keyId: keyId === null ? null : String(keyId), bytes: Number(bytes) }));
+
+/** Large arguments of a key whose approvals have ended: timed out ones first, then oldest first. */
+const removableOf = (
+  db: Database,
+  { tenantId, env, createdAt: now }: KeptArgs,
+  keyId: string | null,
+  limit: number,
+): readonly RemovableArgs[] =>
+  db
+    .all(
+      `SELECT a.id, a.bytes FROM approval_args a JOIN approvals p ON p.tenant_id = a.tenant_id AND p.id = a.id
+         WHERE a.tenant_id = ?1 AND a.env = ?2 AND a.key_id IS ?3 AND a.bytes > ${largeArgs}
+           AND (p.status <> 'pending' OR p.deadline <= ?4)
+         ORDER BY p.status IN ('timeout', 'pending') DESC, a.created_at, a.id LIMIT ?5`,
+      [tenantId, env, keyId, now, limit],
+    )
+    .map(([id, bytes]) => ({ id: String(id), bytes: Number(bytes) }));
+
+/** False when too few arguments may be removed: all of them stay. */
+function makeRoom(db: Database, args: KeptArgs, quota: number): boolean {
+  const holdings = holdingsOf(db, args);
+  const missing = missingBytes(holdings, args, quota);
+  if (missing <= 0 || isKept(db, args)) return true;
+  if (args.bytes > quota) return false;
+  // None of them is smaller.
+  const limit = Math.ceil(missing / largeArgs);
+  const removable: RemovableArgs[] = [];
+  for (const keyId of largestHolders(holdings, args)) {
+    removable.push(...removableOf(db, args, keyId, limit));
+    const ids = enoughToRemove(removable, missing);
+    for (const id of ids ?? []) removeArgs(db, args.tenantId, id);
+    if (ids) return true;
+  }
+  return false;
+}
+
+function keepArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: number): 'kept' | 'full' {
+  const { tenantId, env, keyId, id, json, bytes, createdAt } = args;
+  if (bytes > largeArgs) {
+    if (!mayGrow()) throw diskFull();
+    if (!makeRoom(db, args, quota)) return 'full';
+  }
+  db.run(
+    `INSERT OR IGNORE INTO approval_args (tenant_id, id, env, key_id, bytes, created_at, args)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    [tenantId, id, env, keyId, bytes, createdAt, json],
+  );
+  return 'kept';
+}
+
 /** @param mayGrow false while the disk has too little room for what can wait */
-export function approvalArguments(
+export const approvalArguments = (
   db: Database,
   mayGrow: () => boolean,
-): Pick<Sync<ApprovalStore>, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> {
-  const remove = (tenantId: string, id: string) =>
-    db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-
-  const isKept = ({ tenantId, id }: KeptArgs): boolean =>
-    db.get('SELECT 1 FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]) !== undefined;
-
-  const holdingsOf = ({ tenantId, env }: KeptArgs): readonly Holding[] =>
-    db
-      .all(
-        `SELECT key_id, sum(bytes) FROM approval_args WHERE tenant_id = ? AND env = ? AND bytes > ${largeArgs}
-           GROUP BY key_id`,
-        [tenantId, env],
-      )
-      .map(([keyId, bytes]) => ({ keyId: keyId === null ? null : String(keyId), bytes: Number(bytes) }));
-
-  /** Large arguments of a key whose approvals have ended: timed out ones first, then oldest first. */
-  const removableOf = (
-    { tenantId, env, createdAt: now }: KeptArgs,
-    keyId: string | null,
-    limit: number,
-  ): readonly RemovableArgs[] =>
-    db
-      .all(
-        `SELECT a.id, a.bytes FROM approval_args a JOIN approvals p ON p.tenant_id = a.tenant_id AND p.id = a.id
-           WHERE a.tenant_id = ?1 AND a.env = ?2 AND a.key_id IS ?3 AND a.bytes > ${largeArgs}
-             AND (p.status <> 'pending' OR p.deadline <= ?4)
-           ORDER BY p.status IN ('timeout', 'pending') DESC, a.created_at, a.id LIMIT ?5`,
-        [tenantId, env, keyId, now, limit],
-      )
-      .map(([id, bytes]) => ({ id: String(id), bytes: Number(bytes) }));
-
-  /** False when too few arguments may be removed: all of them stay. */
-  function makeRoom(args: KeptArgs, quota: number): boolean {
-    const holdings = holdingsOf(args);
-    const missing = missingBytes(holdings, args, quota);
-    if (missing <= 0 || isKept(args)) return true;
-    if (args.bytes > quota) return false;
-    // None of them is smaller.
-    const limit = Math.ceil(missing / largeArgs);
-    const removable: RemovableArgs[] = [];
-    for (const keyId of largestHolders(holdings, args)) {
-      removable.push(...removableOf(args, keyId, limit));
-      const ids = enoughToRemove(removable, missing);
-      for (const id of ids ?? []) remove(args.tenantId, id);
-      if (ids) return true;
-    }
-    return false;
-  }
-
-  return {
-    keepArgs(args, quota) {
-      const { tenantId, env, keyId, id, json, bytes, createdAt } = args;
-      if (bytes > largeArgs) {
-        if (!mayGrow()) throw diskFull();
-        if (!makeRoom(args, quota)) return 'full';
-      }
-      db.run(
-        `INSERT OR IGNORE INTO approval_args (tenant_id, id, env, key_id, bytes, created_at, args)
-           VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        [tenantId, id, env, keyId, bytes, createdAt, json],
-      );
-      return 'kept';
-    },
-    dropArgs(tenantId, id) {
-      remove(tenantId, id);
-    },
-    dropLargeArgs: (before, limit) =>
-      db.run(
-        `DELETE FROM approval_args WHERE rowid IN (SELECT rowid FROM approval_args
-           WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,
-        [before, limit],
-      ),
-  };
-}
+): Pick<Sync<ApprovalStore>, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
+  keepArgs: (args, quota) => keepArgs(db, mayGrow, args, quota),
+  dropArgs(tenantId, id) {
+    removeArgs(db, tenantId, id);
+  },
+  dropLargeArgs: (before, limit) =>
+    db.run(
+      `DELETE FROM approval_args WHERE rowid IN (SELECT rowid FROM approval_args
+         WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,
+      [before, limit],
+    ),
+});

@@ -1,7 +1,14 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
 
 import type { ApprovalPlace, ApprovalStore } from '../../src/approval/port.ts';
-import { type Approval, approvalRecord, decidedFields, maxInlineArgs } from '../../src/approval/record.ts';
+import {
+  type Approval,
+  type ApprovalAssignee,
+  approvalRecord,
+  type Decision,
+  decidedFields,
+  maxInlineArgs,
+} from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
@@ -25,125 +32,152 @@ const place = ([tenantId, env, id]: Row): ApprovalPlace => ({
   id: String(id),
 });
 
-/** @param mayGrow false while the disk has too little room for what can wait */
-export function approvalStore(db: Database, mayGrow: () => boolean): Sync<ApprovalStore> {
-  const get = (tenantId: string, id: string) =>
-    approvals.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
+const approvalOf = (db: Database, tenantId: string, id: string) =>
+  approvals.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-  return {
-    insert(approval) {
-      const stored = get(approval.tenantId, approval.id);
-      if (stored) return stored;
-      db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
-      noteApprovalLine(db, approval, 'requested');
-      return approval;
-    },
-    get,
-    getWhole(tenantId, id) {
-      const approval = get(tenantId, id);
-      if (!approval || approval.argsBytes <= maxInlineArgs) return approval;
-      const kept = db.get('SELECT args FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-      return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
-    },
-    ...approvalArguments(db, mayGrow),
-    list: (tenantId, filter, page, now) =>
-      listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
-    count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
-    decide(tenantId, id, decision, now) {
-      const change = approvals.change(decidedFields(decision, now));
-      const row = db.get(
-        `UPDATE approvals SET ${change.assignments}, decision_id = ?, unannounced_at = ?
-           WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
-        [...change.values, decision.id, now, tenantId, id, now],
-      );
-      if (row) {
-        noteApprovalLine(db, { tenantId, id }, 'decided');
-        return approvals.read(row);
-      }
-      const won = `${select} WHERE tenant_id = ? AND id = ? AND decision_id = ?`;
-      const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
-      return repeated ?? (get(tenantId, id) ? 'not_pending' : 'absent');
-    },
-    assign(tenantId, id, assignee, now) {
-      const row = db.get(
-        `UPDATE approvals SET assignee = ?, assignee_id = ?
-           WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
-        [assignee && JSON.stringify(assignee), assignee?.id ?? null, tenantId, id, now],
-      );
-      return approvals.maybe(row) ?? (get(tenantId, id) ? 'not_pending' : 'absent');
-    },
-    release: (tenantId, personId) =>
-      db
-        .all(
-          `UPDATE approvals SET assignee = NULL, assignee_id = NULL
-             WHERE tenant_id = ? AND assignee_id = ? AND status = 'pending' RETURNING ${approvals.columns}`,
-          [tenantId, personId],
-        )
-        .map(approvals.read),
-    expire(tenantId, id, now) {
-      const row = db.get(
-        `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3
-           WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
-        [tenantId, id, now],
-      );
-      if (row) noteApprovalLine(db, { tenantId, id }, 'expired');
-      return approvals.maybe(row);
-    },
-    pending: (tenantId, env) =>
-      db
-        .all(
-          `SELECT id, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
-             ORDER BY deadline`,
-          [tenantId, env],
-        )
-        .map(([id, deadline]) => ({ id: String(id), deadline: Number(deadline) })),
-    due: (now, limit, skip = 0) =>
-      db
-        .all(
-          `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
-             ORDER BY deadline LIMIT ? OFFSET ?`,
-          [now, limit, skip],
-        )
-        .map(place),
-    dueOf: (tenantId, now, limit) =>
-      db
-        .all(
-          // Naming the environments lets the index of pending ones find them.
-          `SELECT tenant_id, env, id FROM approvals
-             WHERE tenant_id = ? AND env IN (${environments.map(() => '?').join(', ')}) AND status = 'pending' AND deadline <= ?
-             ORDER BY deadline LIMIT ?`,
-          [tenantId, ...environments, now, limit],
-        )
-        .map(place),
-    announced(tenantId, status, ids) {
-      for (const id of ids) {
-        db.run('UPDATE approvals SET unannounced_at = NULL WHERE tenant_id = ? AND id = ? AND status = ?', [
-          tenantId,
-          id,
-          status,
-        ]);
-      }
-    },
-    unannounced: (before, limit, skip = 0) =>
-      db
-        .all(
-          `SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ?
-             ORDER BY unannounced_at LIMIT ? OFFSET ?`,
-          [before, limit, skip],
-        )
-        .map(place),
-    remove(tenantId, id) {
-      db.run('DELETE FROM approvals WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-      db.run('DELETE FROM approval_lines WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-      db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
-    },
-    countPending: (tenantId, env, now) =>
-      Number(
-        db.get(
-          `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND ${inEnvs('?2', 'env')}
-             AND status = 'pending' AND deadline > ?3`,
-          [tenantId, envsParameter(env), now],
-        )?.[0],
-      ),
-  };
+function insertApproval(db: Database, approval: Approval): Approval {
+  const stored = approvalOf(db, approval.tenantId, approval.id);
+  if (stored) return stored;
+  db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
+  noteApprovalLine(db, approval, 'requested');
+  return approval;
 }
+
+function wholeApproval(db: Database, tenantId: string, id: string): Approval | null {
+  const approval = approvalOf(db, tenantId, id);
+  if (!approval || approval.argsBytes <= maxInlineArgs) return approval;
+  const kept = db.get('SELECT args FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+  return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
+}
+
+function decideApproval(
+  db: Database,
+  tenantId: string,
+  id: string,
+  decision: Decision,
+  now: number,
+): Approval | 'absent' | 'not_pending' {
+  const change = approvals.change(decidedFields(decision, now));
+  const row = db.get(
+    `UPDATE approvals SET ${change.assignments}, decision_id = ?, unannounced_at = ?
+       WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
+    [...change.values, decision.id, now, tenantId, id, now],
+  );
+  if (row) {
+    noteApprovalLine(db, { tenantId, id }, 'decided');
+    return approvals.read(row);
+  }
+  const won = `${select} WHERE tenant_id = ? AND id = ? AND decision_id = ?`;
+  const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
+  return repeated ?? (approvalOf(db, tenantId, id) ? 'not_pending' : 'absent');
+}
+
+function assignApproval(
+  db: Database,
+  tenantId: string,
+  id: string,
+  assignee: ApprovalAssignee | null,
+  now: number,
+): Approval | 'absent' | 'not_pending' {
+  const row = db.get(
+    `UPDATE approvals SET assignee = ?, assignee_id = ?
+       WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
+    [assignee && JSON.stringify(assignee), assignee?.id ?? null, tenantId, id, now],
+  );
+  return approvals.maybe(row) ?? (approvalOf(db, tenantId, id) ? 'not_pending' : 'absent');
+}
+
+function expireApproval(db: Database, tenantId: string, id: string, now: number): Approval | null {
+  const row = db.get(
+    `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3
+       WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
+    [tenantId, id, now],
+  );
+  if (row) noteApprovalLine(db, { tenantId, id }, 'expired');
+  return approvals.maybe(row);
+}
+
+/** Approvals that wait: for a decision, for their end, or to be announced. */
+const waitingApprovals = (
+  db: Database,
+): Pick<Sync<ApprovalStore>, 'pending' | 'due' | 'dueOf' | 'unannounced' | 'countPending'> => ({
+  pending: (tenantId, env) =>
+    db
+      .all(
+        `SELECT id, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
+           ORDER BY deadline`,
+        [tenantId, env],
+      )
+      .map(([id, deadline]) => ({ id: String(id), deadline: Number(deadline) })),
+  due: (now, limit, skip = 0) =>
+    db
+      .all(
+        `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
+           ORDER BY deadline LIMIT ? OFFSET ?`,
+        [now, limit, skip],
+      )
+      .map(place),
+  dueOf: (tenantId, now, limit) =>
+    db
+      .all(
+        // Naming the environments lets the index of pending ones find them.
+        `SELECT tenant_id, env, id FROM approvals
+           WHERE tenant_id = ? AND env IN (${environments.map(() => '?').join(', ')}) AND status = 'pending' AND deadline <= ?
+           ORDER BY deadline LIMIT ?`,
+        [tenantId, ...environments, now, limit],
+      )
+      .map(place),
+  unannounced: (before, limit, skip = 0) =>
+    db
+      .all(
+        `SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ?
+           ORDER BY unannounced_at LIMIT ? OFFSET ?`,
+        [before, limit, skip],
+      )
+      .map(place),
+  countPending: (tenantId, env, now) =>
+    Number(
+      db.get(
+        `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND ${inEnvs('?2', 'env')}
+           AND status = 'pending' AND deadline > ?3`,
+        [tenantId, envsParameter(env), now],
+      )?.[0],
+    ),
+});
+
+/** @param mayGrow false while the disk has too little room for what can wait */
+export const approvalStore = (db: Database, mayGrow: () => boolean): Sync<ApprovalStore> => ({
+  insert: (approval) => insertApproval(db, approval),
+  get: (tenantId, id) => approvalOf(db, tenantId, id),
+  getWhole: (tenantId, id) => wholeApproval(db, tenantId, id),
+  ...approvalArguments(db, mayGrow),
+  ...waitingApprovals(db),
+  list: (tenantId, filter, page, now) =>
+    listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
+  count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
+  decide: (tenantId, id, decision, now) => decideApproval(db, tenantId, id, decision, now),
+  assign: (tenantId, id, assignee, now) => assignApproval(db, tenantId, id, assignee, now),
+  release: (tenantId, personId) =>
+    db
+      .all(
+        `UPDATE approvals SET assignee = NULL, assignee_id = NULL
+           WHERE tenant_id = ? AND assignee_id = ? AND status = 'pending' RETURNING ${approvals.columns}`,
+        [tenantId, personId],
+      )
+      .map(approvals.read),
+  expire: (tenantId, id, now) => expireApproval(db, tenantId, id, now),
+  announced(tenantId, status, ids) {
+    for (const id of ids) {
+      db.run('UPDATE approvals SET unannounced_at = NULL WHERE tenant_id = ? AND id = ? AND status = ?', [
+        tenantId,
+        id,
+        status,
+      ]);
+    }
+  },
+  remove(tenantId, id) {
+    db.run('DELETE FROM approvals WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+    db.run('DELETE FROM approval_lines WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+    db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+  },
+});

@@ -15,7 +15,7 @@ import {
   withAnswer,
 } from '../../src/audit/record.ts';
 import { type Database, type Row, type SqlValue, storedText } from './database.ts';
-import type { Sync } from './sync.ts';
+import type { Steps, Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
 type LinkRow = AuditLink & { readonly tenantId: string; readonly at: number };
@@ -248,97 +248,113 @@ const startOf = (db: Database, tenantId: string): SignedHead | null =>
     ),
   );
 
-export function auditStore(db: Database): Sync<AuditStore> {
-  /** The entries at these places, which are in order: a link that holds several is read once. */
-  function placed(rows: readonly Row[], tenantId: string): PlacedAuditEntry[] {
-    let read: { readonly seq: number; readonly entries: ReturnType<typeof entriesOf> } | null = null;
-    return rows.flatMap((row) => {
-      const [seq, position] = row.map(Number) as [number, number];
-      if (read?.seq !== seq) {
-        const link = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [tenantId, seq]);
-        read = { seq, entries: link ? entriesOf(String(link[0])) : [] };
-      }
-      const entry = read.entries[position];
-      return entry ? [{ seq, position, entry }] : [];
-    });
-  }
-
-  return {
-    append: (notes) => appendNotes(db, notes),
-    *feed(tenantId, filter, before, limit) {
-      const [sql, params] = conditionsOf(filter, before);
-      const which = `SELECT seq, position FROM audit_entries
-        WHERE ${['tenant_id = ?', ...sql].join(' AND ')} AND seq BETWEEN ? AND ?
-        ORDER BY seq DESC, position DESC LIMIT ?`;
-      const ends = db.get('SELECT min(seq), max(seq) FROM audit_links WHERE tenant_id = ?', [tenantId]);
-      const first = Number(ends?.[0] ?? 0);
-      const page: Row[] = [];
-      // A filter may fit little of a long chain: it is looked at some entries at a time, and whole links.
-      let from = first;
-      for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last = from - 1) {
-        const further = db.get(
-          `SELECT seq FROM audit_entries WHERE tenant_id = ? AND seq <= ?
-             ORDER BY seq DESC, position DESC LIMIT 1 OFFSET ?`,
-          [tenantId, last, entriesAtOnce],
-        );
-        from = Number(further?.[0] ?? first);
-        page.push(...db.all(which, [tenantId, ...params, from, last, limit - page.length]));
-        if (page.length >= limit) break;
-        yield;
-      }
-      return db.snapshot(() => placed(page, tenantId));
-    },
-    head: (tenantId) => headOf(db, tenantId),
-    links(tenantId, from, to, maxBytes) {
-      const result: AuditLink[] = [];
-      let bytes = 0;
-      const first = Math.max(from, (startOf(db, tenantId)?.seq ?? 0) + 1);
-      for (let seq = first; seq <= to && bytes < maxBytes; seq++) {
-        const row = db.get(`SELECT ${links.columns} FROM audit_links WHERE tenant_id = ? AND seq = ?`, [
-          tenantId,
-          seq,
-        ]);
-        if (!row) break;
-        const { tenantId: _, at: __, ...link } = links.read(row);
-        bytes += Buffer.byteLength(link.body);
-        result.push(link);
-      }
-      return result;
-    },
-    keepHead(head) {
-      db.run(
-        `${heads.insert} ON CONFLICT DO UPDATE SET signed_at = excluded.signed_at, key_id = excluded.key_id,
-        public_key = excluded.public_key, signature = excluded.signature`,
-        heads.values(head),
-      );
-    },
-    signedHead: (tenantId) =>
-      heads.maybe(
-        db.get(`SELECT ${heads.columns} FROM audit_heads WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1`, [
-          tenantId,
-        ]),
-      ),
-    start: (tenantId) => startOf(db, tenantId),
-    retain(tenantId, before, limit) {
-      // A head counts for links that are as it says: its own link's digest is the proof.
-      db.run(
-        `UPDATE audit_heads SET starts = 1 WHERE tenant_id = ?1 AND seq = (
-           SELECT h.seq FROM audit_heads h JOIN audit_links l ON l.tenant_id = h.tenant_id AND l.seq = h.seq
-             WHERE h.tenant_id = ?1 AND l.digest = h.digest AND l.at < ?2
-               AND h.seq < (SELECT max(seq) FROM audit_links WHERE tenant_id = ?1)
-             ORDER BY h.seq DESC LIMIT 1)`,
-        [tenantId, before],
-      );
-      const start = startOf(db, tenantId);
-      if (!start) return 0;
-      db.run('DELETE FROM audit_heads WHERE tenant_id = ? AND seq < ?', [tenantId, start.seq]);
-      const first = db.get('SELECT min(seq) FROM audit_links WHERE tenant_id = ?', [tenantId])?.[0];
-      const upTo = Math.min(start.seq, Number(first) + limit - 1);
-      for (const table of [ids, runIds]) table.removeOfLinks(db, tenantId, upTo);
-      db.run('DELETE FROM audit_entries WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
-      return db.run('DELETE FROM audit_links WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
-    },
-    // Notes stand in the transactions of their writes: a process that dies leaves nothing behind.
-    recover: () => 0,
-  };
+/** The entries at these places, which are in order: a link that holds several is read once. */
+function placed(db: Database, rows: readonly Row[], tenantId: string): PlacedAuditEntry[] {
+  let read: { readonly seq: number; readonly entries: ReturnType<typeof entriesOf> } | null = null;
+  return rows.flatMap((row) => {
+    const [seq, position] = row.map(Number) as [number, number];
+    if (read?.seq !== seq) {
+      const link = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [tenantId, seq]);
+      read = { seq, entries: link ? entriesOf(String(link[0])) : [] };
+    }
+    const entry = read.entries[position];
+    return entry ? [{ seq, position, entry }] : [];
+  });
 }
+
+function* readFeed(
+  db: Database,
+  tenantId: string,
+  filter: AuditFilter,
+  before: AuditPlace | null,
+  limit: number,
+): Steps<readonly PlacedAuditEntry[]> {
+  const [sql, params] = conditionsOf(filter, before);
+  const which = `SELECT seq, position FROM audit_entries
+    WHERE ${['tenant_id = ?', ...sql].join(' AND ')} AND seq BETWEEN ? AND ?
+    ORDER BY seq DESC, position DESC LIMIT ?`;
+  const ends = db.get('SELECT min(seq), max(seq) FROM audit_links WHERE tenant_id = ?', [tenantId]);
+  const first = Number(ends?.[0] ?? 0);
+  const page: Row[] = [];
+  // A filter may fit little of a long chain: it is looked at some entries at a time, and whole links.
+  let from = first;
+  for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last = from - 1) {
+    const further = db.get(
+      `SELECT seq FROM audit_entries WHERE tenant_id = ? AND seq <= ?
+         ORDER BY seq DESC, position DESC LIMIT 1 OFFSET ?`,
+      [tenantId, last, entriesAtOnce],
+    );
+    from = Number(further?.[0] ?? first);
+    page.push(...db.all(which, [tenantId, ...params, from, last, limit - page.length]));
+    if (page.length >= limit) break;
+    yield;
+  }
+  return db.snapshot(() => placed(db, page, tenantId));
+}
+
+function readLinks(
+  db: Database,
+  tenantId: string,
+  from: number,
+  to: number,
+  maxBytes: number,
+): readonly AuditLink[] {
+  const result: AuditLink[] = [];
+  let bytes = 0;
+  const first = Math.max(from, (startOf(db, tenantId)?.seq ?? 0) + 1);
+  for (let seq = first; seq <= to && bytes < maxBytes; seq++) {
+    const row = db.get(`SELECT ${links.columns} FROM audit_links WHERE tenant_id = ? AND seq = ?`, [
+      tenantId,
+      seq,
+    ]);
+    if (!row) break;
+    const { tenantId: _, at: __, ...link } = links.read(row);
+    bytes += Buffer.byteLength(link.body);
+    result.push(link);
+  }
+  return result;
+}
+
+function retainLinks(db: Database, tenantId: string, before: number, limit: number): number {
+  // A head counts for links that are as it says: its own link's digest is the proof.
+  db.run(
+    `UPDATE audit_heads SET starts = 1 WHERE tenant_id = ?1 AND seq = (
+       SELECT h.seq FROM audit_heads h JOIN audit_links l ON l.tenant_id = h.tenant_id AND l.seq = h.seq
+         WHERE h.tenant_id = ?1 AND l.digest = h.digest AND l.at < ?2
+           AND h.seq < (SELECT max(seq) FROM audit_links WHERE tenant_id = ?1)
+         ORDER BY h.seq DESC LIMIT 1)`,
+    [tenantId, before],
+  );
+  const start = startOf(db, tenantId);
+  if (!start) return 0;
+  db.run('DELETE FROM audit_heads WHERE tenant_id = ? AND seq < ?', [tenantId, start.seq]);
+  const first = db.get('SELECT min(seq) FROM audit_links WHERE tenant_id = ?', [tenantId])?.[0];
+  const upTo = Math.min(start.seq, Number(first) + limit - 1);
+  for (const table of [ids, runIds]) table.removeOfLinks(db, tenantId, upTo);
+  db.run('DELETE FROM audit_entries WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
+  return db.run('DELETE FROM audit_links WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
+}
+
+export const auditStore = (db: Database): Sync<AuditStore> => ({
+  append: (notes) => appendNotes(db, notes),
+  feed: (tenantId, filter, before, limit) => readFeed(db, tenantId, filter, before, limit),
+  head: (tenantId) => headOf(db, tenantId),
+  links: (tenantId, from, to, maxBytes) => readLinks(db, tenantId, from, to, maxBytes),
+  keepHead(head) {
+    db.run(
+      `${heads.insert} ON CONFLICT DO UPDATE SET signed_at = excluded.signed_at, key_id = excluded.key_id,
+        public_key = excluded.public_key, signature = excluded.signature`,
+      heads.values(head),
+    );
+  },
+  signedHead: (tenantId) =>
+    heads.maybe(
+      db.get(`SELECT ${heads.columns} FROM audit_heads WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1`, [
+        tenantId,
+      ]),
+    ),
+  start: (tenantId) => startOf(db, tenantId),
+  retain: (tenantId, before, limit) => retainLinks(db, tenantId, before, limit),
+  // Notes stand in the transactions of their writes: a process that dies leaves nothing behind.
+  recover: () => 0,
+});

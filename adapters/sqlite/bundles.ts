@@ -3,6 +3,7 @@
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
 import { type BundleSummary, type BundleVersion, bundleRecord } from '../../src/bundle/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -28,89 +29,96 @@ const summaryOrders = { newest: 'uploaded DESC, b.name', name: 'b.name' } as con
 
 const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL';
 
-export function bundleStore(db: Database): Sync<BundleStore> {
-  /** @param after the newest version that must be there; null: whichever is */
-  function add({ yaml, ...bundle }: NewBundle, after: number | null): BundleVersion | 'changed' {
-    const stored = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
-    if (stored) return bundles.read(stored);
-    if (after !== null) {
-      const there = db.get(
-        'SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL',
-        [bundle.tenantId, bundle.name],
-      )?.[0];
-      if (Number(there ?? 0) !== after) return 'changed';
-    }
-    const last = db.get('SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ?', [
-      bundle.tenantId,
-      bundle.name,
-    ])?.[0];
-    const newVersion: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
-    db.run(bundles.insert, bundles.values(newVersion));
-    db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
-    return newVersion;
+/** @param after the newest version that must be there; null: whichever is */
+function addVersion(
+  db: Database,
+  { yaml, ...bundle }: NewBundle,
+  after: number | null,
+): BundleVersion | 'changed' {
+  const stored = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
+  if (stored) return bundles.read(stored);
+  if (after !== null) {
+    const there = db.get(
+      'SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL',
+      [bundle.tenantId, bundle.name],
+    )?.[0];
+    if (Number(there ?? 0) !== after) return 'changed';
   }
-
-  return {
-    addVersion: (bundle) => add(bundle, null) as BundleVersion,
-    addVersionAfter: (bundle, after) => add(bundle, after),
-    version: (tenantId, name, version) =>
-      bundles.maybe(
-        db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version]),
-      ),
-    versions: (tenantId, name, page) =>
-      pageOf(db, page, {
-        which: `SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL
-          ORDER BY version DESC`,
-        params: [tenantId, name],
-        row: `SELECT ${bundles.columns} FROM bundles WHERE rowid = ?`,
-        read: bundles.read,
-      }),
-    yaml(tenantId, name, version) {
-      const row = db.get(
-        `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
-           WHERE b.tenant_id = ? AND b.name = ? AND b.version = ? AND b.deleted_at IS NULL`,
-        [tenantId, name, version],
-      );
-      return row ? new Uint8Array(row[0] as Uint8Array) : null;
-    },
-    byRevision: (tenantId, revisionHash) =>
-      db
-        .all(
-          `SELECT name, version FROM bundles WHERE tenant_id = ? AND revision_hash = ? AND deleted_at IS NULL
-             ORDER BY created_at DESC, rowid DESC LIMIT 100`,
-          [tenantId, revisionHash],
-        )
-        .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
-    summaries(tenantId, env, { limit, offset }, order = 'newest') {
-      const page = `${summariesOf} ORDER BY ${summaryOrders[order]} LIMIT ? OFFSET ?`;
-      const rows = db.all(page, [tenantId, env, limit + 1, offset]);
-      const items = rows.slice(0, limit).map(
-        ([name, latest, count, contractCount, uploaded, deployed, envs]): BundleSummary => ({
-          name: givenText(String(name)),
-          latestVersion: Number(latest),
-          versionCount: Number(count),
-          lastUpdated: Number(uploaded),
-          deployedEnvs: JSON.parse(String(envs)) as Env[],
-          contractCount: contractCount === null ? null : Number(contractCount),
-          lastDeployedAt: deployed === null ? null : Number(deployed),
-        }),
-      );
-      return { items, more: rows.length > limit };
-    },
-    remove(tenantId, name, at, ifVersion) {
-      const living = 'WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL';
-      const newest = db.get(`SELECT max(version) FROM bundles ${living}`, [tenantId, name])?.[0] ?? null;
-      if (newest === null) return 'absent';
-      if (ifVersion !== undefined && Number(newest) !== ifVersion) return 'changed';
-      const deployed =
-        'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND is_current = 1 LIMIT 1';
-      if (db.get(deployed, [tenantId, name])) return 'deployed';
-      db.run(`DELETE FROM bundle_yaml WHERE bundle_id IN (SELECT id FROM bundles ${living})`, [
-        tenantId,
-        name,
-      ]);
-      db.run(`UPDATE bundles SET deleted_at = ?, snapshot = NULL ${living}`, [at, tenantId, name]);
-      return 'removed';
-    },
-  };
+  const last = db.get('SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ?', [
+    bundle.tenantId,
+    bundle.name,
+  ])?.[0];
+  const newVersion: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
+  db.run(bundles.insert, bundles.values(newVersion));
+  db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
+  return newVersion;
 }
+
+function summariesOn(
+  db: Database,
+  tenantId: string,
+  env: Env | null,
+  { limit, offset }: PageRequest,
+  order: 'newest' | 'name' = 'newest',
+): Page<BundleSummary> {
+  const page = `${summariesOf} ORDER BY ${summaryOrders[order]} LIMIT ? OFFSET ?`;
+  const rows = db.all(page, [tenantId, env, limit + 1, offset]);
+  const items = rows.slice(0, limit).map(
+    ([name, latest, count, contractCount, uploaded, deployed, envs]): BundleSummary => ({
+      name: givenText(String(name)),
+      latestVersion: Number(latest),
+      versionCount: Number(count),
+      lastUpdated: Number(uploaded),
+      deployedEnvs: JSON.parse(String(envs)) as Env[],
+      contractCount: contractCount === null ? null : Number(contractCount),
+      lastDeployedAt: deployed === null ? null : Number(deployed),
+    }),
+  );
+  return { items, more: rows.length > limit };
+}
+
+function removeBundle(db: Database, tenantId: string, name: string, at: number, ifVersion?: number) {
+  const living = 'WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL';
+  const newest = db.get(`SELECT max(version) FROM bundles ${living}`, [tenantId, name])?.[0] ?? null;
+  if (newest === null) return 'absent';
+  if (ifVersion !== undefined && Number(newest) !== ifVersion) return 'changed';
+  const deployed =
+    'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND is_current = 1 LIMIT 1';
+  if (db.get(deployed, [tenantId, name])) return 'deployed';
+  db.run(`DELETE FROM bundle_yaml WHERE bundle_id IN (SELECT id FROM bundles ${living})`, [tenantId, name]);
+  db.run(`UPDATE bundles SET deleted_at = ?, snapshot = NULL ${living}`, [at, tenantId, name]);
+  return 'removed';
+}
+
+export const bundleStore = (db: Database): Sync<BundleStore> => ({
+  addVersion: (bundle) => addVersion(db, bundle, null) as BundleVersion,
+  addVersionAfter: (bundle, after) => addVersion(db, bundle, after),
+  version: (tenantId, name, version) =>
+    bundles.maybe(db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version])),
+  versions: (tenantId, name, page) =>
+    pageOf(db, page, {
+      which: `SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL
+        ORDER BY version DESC`,
+      params: [tenantId, name],
+      row: `SELECT ${bundles.columns} FROM bundles WHERE rowid = ?`,
+      read: bundles.read,
+    }),
+  yaml(tenantId, name, version) {
+    const row = db.get(
+      `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
+         WHERE b.tenant_id = ? AND b.name = ? AND b.version = ? AND b.deleted_at IS NULL`,
+      [tenantId, name, version],
+    );
+    return row ? new Uint8Array(row[0] as Uint8Array) : null;
+  },
+  byRevision: (tenantId, revisionHash) =>
+    db
+      .all(
+        `SELECT name, version FROM bundles WHERE tenant_id = ? AND revision_hash = ? AND deleted_at IS NULL
+           ORDER BY created_at DESC, rowid DESC LIMIT 100`,
+        [tenantId, revisionHash],
+      )
+      .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
+  summaries: (tenantId, env, page, order) => summariesOn(db, tenantId, env, page, order),
+  remove: (tenantId, name, at, ifVersion) => removeBundle(db, tenantId, name, at, ifVersion),
+});

@@ -6,7 +6,12 @@ import {
   type CompositionSummary,
   compositionRecord,
 } from '../../src/composition/record.ts';
-import { type CompositionStore, type ItemSummary, maxDefinitions } from '../../src/contract/port.ts';
+import {
+  type CompositionPatch,
+  type CompositionStore,
+  type ItemSummary,
+  maxDefinitions,
+} from '../../src/contract/port.ts';
 import type { ContractType, JsonObject } from '../../src/contract/record.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
@@ -67,99 +72,118 @@ export function insertComposition(db: Database, composition: Composition): boole
   return true;
 }
 
-export function compositionStore(db: Database): Sync<CompositionStore> {
-  const get = (tenantId: string, name: string) =>
-    compositions.maybe(
-      db.get(`SELECT ${compositions.columns} FROM compositions WHERE tenant_id = ? AND name = ?`, [
-        tenantId,
-        name,
-      ]),
+const compositionOf = (db: Database, tenantId: string, name: string) =>
+  compositions.maybe(
+    db.get(`SELECT ${compositions.columns} FROM compositions WHERE tenant_id = ? AND name = ?`, [
+      tenantId,
+      name,
+    ]),
+  );
+
+/** The items, each with the id of its contract's row and the bytes of the definition there. */
+const contractsOf = (db: Database, tenantId: string, name: string) =>
+  (compositionOf(db, tenantId, name)?.items ?? []).flatMap((item) => {
+    const row = db.get(
+      `SELECT name, type, (SELECT max(version) FROM contracts l
+           WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id), id, octet_length(definition)
+         FROM contracts c WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
+      [tenantId, item.contractId, item.version],
     );
+    if (!row) return [];
+    const [contractName, type, latestVersion, id, bytes] = row;
+    const summary: ItemSummary = {
+      ...item,
+      name: givenText(String(contractName)),
+      type: String(type) as ContractType,
+      latestVersion: Number(latestVersion),
+    };
+    return [{ item: summary, row: String(id), bytes: Number(bytes) }];
+  });
 
-  /** The items, each with the id of its contract's row and the bytes of the definition there. */
-  const contractsOf = (tenantId: string, name: string) =>
-    (get(tenantId, name)?.items ?? []).flatMap((item) => {
-      const row = db.get(
-        `SELECT name, type, (SELECT max(version) FROM contracts l
-             WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id), id, octet_length(definition)
-           FROM contracts c WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
-        [tenantId, item.contractId, item.version],
-      );
-      if (!row) return [];
-      const [contractName, type, latestVersion, id, bytes] = row;
-      const summary: ItemSummary = {
-        ...item,
-        name: givenText(String(contractName)),
-        type: String(type) as ContractType,
-        latestVersion: Number(latestVersion),
-      };
-      return [{ item: summary, row: String(id), bytes: Number(bytes) }];
-    });
-
-  return {
-    create(unpinned) {
-      if (get(unpinned.tenantId, unpinned.name)) return 'exists';
-      const items = pinned(db, unpinned.tenantId, unpinned.items);
-      if ('unknownContract' in items) return items;
-      const composition = { ...unpinned, items: items.items };
-      insertComposition(db, composition);
-      return composition;
-    },
-    update(tenantId, name, patch, now, ifUpdatedAt) {
-      const old = get(tenantId, name);
-      if (!old) return 'absent';
-      if (ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
-      const items = patch.items === undefined ? old : pinned(db, tenantId, patch.items);
-      if ('unknownContract' in items) return items;
-      const next: Composition = {
-        ...old,
-        description: patch.description === undefined ? old.description : patch.description,
-        defaultsMode: patch.defaultsMode ?? old.defaultsMode,
-        updateStrategy: patch.updateStrategy ?? old.updateStrategy,
-        documentKind: patch.documentKind === undefined ? old.documentKind : patch.documentKind,
-        toolsConfig: patch.toolsConfig === undefined ? old.toolsConfig : patch.toolsConfig,
-        observability: patch.observability === undefined ? old.observability : patch.observability,
-        items: items.items,
-        updatedAt: Math.max(now, old.updatedAt + 1),
-      };
-      db.run('DELETE FROM compositions WHERE id = ?', [old.id]);
-      insertComposition(db, next);
-      return next;
-    },
-    get,
-    items: (tenantId, name) => contractsOf(tenantId, name).map(({ item }) => item),
-    enabledItems(tenantId, name) {
-      const enabled = contractsOf(tenantId, name).filter(({ item }) => item.enabled);
-      if (enabled.reduce((sum, { bytes }) => sum + bytes, 0) > maxDefinitions) return 'too_large';
-      return enabled.map(({ item, row }) => {
-        const definition = db.get('SELECT definition FROM contracts WHERE id = ?', [row])?.[0];
-        return { ...item, definition: JSON.parse(String(definition)) as JsonObject };
-      });
-    },
-    list: (tenantId, page) =>
-      pageOf(db, page, {
-        which: 'SELECT rowid FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC',
-        params: [tenantId],
-        row: `SELECT ${summaries.columns} FROM compositions WHERE rowid = ?`,
-        read: summaries.read,
-      }),
-    automatic: (tenantId, contractId) =>
-      db
-        .all(
-          `SELECT c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id
-             WHERE u.tenant_id = ? AND u.contract_id = ? AND c.update_strategy = 'auto_deploy' ORDER BY c.name`,
-          [tenantId, contractId],
-        )
-        .map(([name]) => givenText(String(name))),
-    remove(tenantId, name, ifUpdatedAt) {
-      const old = get(tenantId, name);
-      if (old && ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
-      return compositions.maybe(
-        db.get(
-          `DELETE FROM compositions WHERE tenant_id = ? AND name = ? RETURNING ${compositions.columns}`,
-          [tenantId, name],
-        ),
-      );
-    },
-  };
+function createComposition(db: Database, unpinned: Parameters<CompositionStore['create']>[0]) {
+  if (compositionOf(db, unpinned.tenantId, unpinned.name)) return 'exists';
+  const items = pinned(db, unpinned.tenantId, unpinned.items);
+  if ('unknownContract' in items) return items;
+  const composition = { ...unpinned, items: items.items };
+  insertComposition(db, composition);
+  return composition;
 }
+
+function updateComposition(
+  db: Database,
+  tenantId: string,
+  name: string,
+  patch: CompositionPatch,
+  now: number,
+  ifUpdatedAt?: number,
+) {
+  const old = compositionOf(db, tenantId, name);
+  if (!old) return 'absent';
+  if (ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
+  const items = patch.items === undefined ? old : pinned(db, tenantId, patch.items);
+  if ('unknownContract' in items) return items;
+  const next: Composition = {
+    ...old,
+    description: patch.description === undefined ? old.description : patch.description,
+    defaultsMode: patch.defaultsMode ?? old.defaultsMode,
+    updateStrategy: patch.updateStrategy ?? old.updateStrategy,
+    documentKind: patch.documentKind === undefined ? old.documentKind : patch.documentKind,
+    toolsConfig: patch.toolsConfig === undefined ? old.toolsConfig : patch.toolsConfig,
+    observability: patch.observability === undefined ? old.observability : patch.observability,
+    items: items.items,
+    updatedAt: Math.max(now, old.updatedAt + 1),
+  };
+  db.run('DELETE FROM compositions WHERE id = ?', [old.id]);
+  insertComposition(db, next);
+  return next;
+}
+
+function enabledItems(db: Database, tenantId: string, name: string) {
+  const enabled = contractsOf(db, tenantId, name).filter(({ item }) => item.enabled);
+  if (enabled.reduce((sum, { bytes }) => sum + bytes, 0) > maxDefinitions) return 'too_large';
+  return enabled.map(({ item, row }) => {
+    const definition = db.get('SELECT definition FROM contracts WHERE id = ?', [row])?.[0];
+    return { ...item, definition: JSON.parse(String(definition)) as JsonObject };
+  });
+}
+
+function removeComposition(
+  db: Database,
+  tenantId: string,
+  name: string,
+  ifUpdatedAt?: number,
+): Composition | null | 'changed' {
+  const old = compositionOf(db, tenantId, name);
+  if (old && ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
+  return compositions.maybe(
+    db.get(`DELETE FROM compositions WHERE tenant_id = ? AND name = ? RETURNING ${compositions.columns}`, [
+      tenantId,
+      name,
+    ]),
+  );
+}
+
+export const compositionStore = (db: Database): Sync<CompositionStore> => ({
+  create: (unpinned) => createComposition(db, unpinned),
+  update: (tenantId, name, patch, now, ifUpdatedAt) =>
+    updateComposition(db, tenantId, name, patch, now, ifUpdatedAt),
+  get: (tenantId, name) => compositionOf(db, tenantId, name),
+  items: (tenantId, name) => contractsOf(db, tenantId, name).map(({ item }) => item),
+  enabledItems: (tenantId, name) => enabledItems(db, tenantId, name),
+  list: (tenantId, page) =>
+    pageOf(db, page, {
+      which: 'SELECT rowid FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC',
+      params: [tenantId],
+      row: `SELECT ${summaries.columns} FROM compositions WHERE rowid = ?`,
+      read: summaries.read,
+    }),
+  automatic: (tenantId, contractId) =>
+    db
+      .all(
+        `SELECT c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id
+           WHERE u.tenant_id = ? AND u.contract_id = ? AND c.update_strategy = 'auto_deploy' ORDER BY c.name`,
+        [tenantId, contractId],
+      )
+      .map(([name]) => givenText(String(name))),
+  remove: (tenantId, name, ifUpdatedAt) => removeComposition(db, tenantId, name, ifUpdatedAt),
+});

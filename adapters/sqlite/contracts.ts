@@ -1,13 +1,20 @@
 // The contract library in SQLite.
 
-import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/contract/port.ts';
+import type { Composition } from '../../src/composition/record.ts';
+import {
+  type ContractPatch,
+  type ContractStore,
+  type ContractSummary,
+  maxHistory,
+  maxNamed,
+} from '../../src/contract/port.ts';
 import type { ContractVersion } from '../../src/contract/record.ts';
-import type { PageRequest } from '../../src/shared/ports/page.ts';
+import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { insertComposition, pinned } from './compositions.ts';
 import { type Database, givenText, type Row } from './database.ts';
 import { rowsOf } from './page.ts';
-import type { Sync } from './sync.ts';
+import type { Steps, Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
 export const contracts = table<ContractVersion>('contracts', {
@@ -53,121 +60,146 @@ const portionOf = `SELECT rowid, created_at, type, name, description, contract_i
       WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
   ORDER BY created_at DESC, rowid DESC LIMIT ${portion}`;
 
-export function contractStore(db: Database): Sync<ContractStore> {
-  const latest = (tenantId: string, contractId: string) =>
-    contracts.maybe(db.get(latestOf, [tenantId, contractId]));
-  const insert = (contract: ContractVersion) => db.run(contracts.insert, contracts.values(contract));
-  function usage(tenantId: string, contractId: string, { limit, offset }: PageRequest) {
-    const rows = db.all(usersOf, [tenantId, contractId, limit + 1, offset]);
-    const items = rows
-      .slice(0, limit)
-      .map(([id, name]) => ({ id: String(id), name: givenText(String(name)) }));
-    return { items, more: rows.length > limit };
-  }
-  const usageCount = (tenantId: string, contractId: string): number =>
-    Number(
-      db.get('SELECT count(*) FROM composition_contracts WHERE tenant_id = ? AND contract_id = ?', [
-        tenantId,
-        contractId,
-      ])?.[0],
-    );
+const latestVersion = (db: Database, tenantId: string, contractId: string) =>
+  contracts.maybe(db.get(latestOf, [tenantId, contractId]));
 
-  return {
-    create(contract) {
-      if (latest(contract.tenantId, contract.contractId)) return 'exists';
-      insert({ ...contract, version: 1 });
-      return 'created';
-    },
-    addVersion(tenantId, contractId, patch, meta, ifId) {
-      const old = latest(tenantId, contractId);
-      if (!old) return null;
-      if (ifId !== undefined && old.id !== ifId) return 'changed';
-      const next: ContractVersion = {
-        ...old,
-        ...meta,
-        version: old.version + 1,
-        name: patch.name ?? old.name,
-        description: patch.description === undefined ? old.description : patch.description,
-        definition: patch.definition ?? old.definition,
-        tags: patch.tags ?? old.tags,
-      };
-      insert(next);
-      return next;
-    },
-    latest,
-    version: (tenantId, contractId, version) =>
-      contracts.maybe(
-        db.get(
-          `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
-          [tenantId, contractId, version],
-        ),
-      ),
-    history: (tenantId, contractId) =>
-      db
-        .all(
-          `SELECT version, created_at, created_by FROM contracts WHERE tenant_id = ? AND contract_id = ?
-             ORDER BY version DESC LIMIT ?`,
-          [tenantId, contractId, maxHistory],
-        )
-        .map(([version, createdAt, createdBy]) => ({
-          version: Number(version),
-          createdAt: Number(createdAt),
-          createdBy: givenText(String(createdBy)),
-        })),
-    *list(tenantId, { type, tag, search }, { limit, offset }) {
-      const needle = foldedText(search ?? '');
-      const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
-        (type === undefined || its === type) &&
-        (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
-        [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
-      const rowids: number[] = [];
-      let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-      while (last && rowids.length <= offset + limit) {
-        const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
-        for (const row of rows) if (fits(row)) rowids.push(Number(row[0]));
-        last = rows.length < portion ? undefined : rows.at(-1);
-        yield;
-      }
-      const page = rowids.slice(offset, offset + limit + 1);
-      const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
-      return rowsOf(db, page, limit, { row, read: summaries.read });
-    },
-    remove(tenantId, contractId, ifId) {
-      const old = ifId === undefined ? undefined : latest(tenantId, contractId);
-      if (old && old.id !== ifId) return 'changed';
-      const users = usage(tenantId, contractId, { limit: maxNamed, offset: 0 }).items;
-      const usedBy = users.map((composition) => composition.name);
-      if (usedBy.length > 0) return { usedBy, count: usageCount(tenantId, contractId) };
-      const removed = db.run('DELETE FROM contracts WHERE tenant_id = ? AND contract_id = ?', [
-        tenantId,
-        contractId,
-      ]);
-      return removed > 0 ? 'removed' : 'absent';
-    },
-    usage,
-    usageCount,
-    importAll(tenantId, drafts, composition) {
-      const changed = drafts.find((c) => (latest(tenantId, c.contractId)?.type ?? c.type) !== c.type);
-      if (changed) return { typeChanged: changed.contractId };
-      const created: string[] = [];
-      const updated: string[] = [];
-      for (const contract of drafts) {
-        const old = latest(tenantId, contract.contractId);
-        if (!old) {
-          insert({ ...contract, tenantId, version: 1 });
-          created.push(contract.contractId);
-        } else {
-          // The name of an imported contract is made from its id: what people wrote stays.
-          const { id, definition, createdBy, createdAt } = contract;
-          insert({ ...old, id, definition, createdBy, createdAt, version: old.version + 1 });
-          updated.push(contract.contractId);
-        }
-      }
-      const items = pinned(db, tenantId, composition.items);
-      const isInserted =
-        !('unknownContract' in items) &&
-        insertComposition(db, { ...composition, tenantId, items: items.items });
-      return { created, updated, composition: isInserted ? composition.name : null };
-    },
-  };
+const insertVersion = (db: Database, contract: ContractVersion) =>
+  db.run(contracts.insert, contracts.values(contract));
+
+function usageOf(db: Database, tenantId: string, contractId: string, { limit, offset }: PageRequest) {
+  const rows = db.all(usersOf, [tenantId, contractId, limit + 1, offset]);
+  const items = rows.slice(0, limit).map(([id, name]) => ({ id: String(id), name: givenText(String(name)) }));
+  return { items, more: rows.length > limit };
 }
+
+const usageCountOf = (db: Database, tenantId: string, contractId: string): number =>
+  Number(
+    db.get('SELECT count(*) FROM composition_contracts WHERE tenant_id = ? AND contract_id = ?', [
+      tenantId,
+      contractId,
+    ])?.[0],
+  );
+
+function addVersion(
+  db: Database,
+  tenantId: string,
+  contractId: string,
+  patch: ContractPatch,
+  meta: Pick<ContractVersion, 'id' | 'createdBy' | 'createdAt'>,
+  ifId?: string,
+): ContractVersion | 'changed' | null {
+  const old = latestVersion(db, tenantId, contractId);
+  if (!old) return null;
+  if (ifId !== undefined && old.id !== ifId) return 'changed';
+  const next: ContractVersion = {
+    ...old,
+    ...meta,
+    version: old.version + 1,
+    name: patch.name ?? old.name,
+    description: patch.description === undefined ? old.description : patch.description,
+    definition: patch.definition ?? old.definition,
+    tags: patch.tags ?? old.tags,
+  };
+  insertVersion(db, next);
+  return next;
+}
+
+function* listContracts(
+  db: Database,
+  tenantId: string,
+  { type, tag, search }: Parameters<ContractStore['list']>[1],
+  { limit, offset }: PageRequest,
+): Steps<Page<ContractSummary>> {
+  const needle = foldedText(search ?? '');
+  const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
+    (type === undefined || its === type) &&
+    (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
+    [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
+  const rowids: number[] = [];
+  let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  while (last && rowids.length <= offset + limit) {
+    const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
+    for (const row of rows) if (fits(row)) rowids.push(Number(row[0]));
+    last = rows.length < portion ? undefined : rows.at(-1);
+    yield;
+  }
+  const page = rowids.slice(offset, offset + limit + 1);
+  const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
+  return rowsOf(db, page, limit, { row, read: summaries.read });
+}
+
+function removeContract(db: Database, tenantId: string, contractId: string, ifId?: string) {
+  const old = ifId === undefined ? undefined : latestVersion(db, tenantId, contractId);
+  if (old && old.id !== ifId) return 'changed';
+  const users = usageOf(db, tenantId, contractId, { limit: maxNamed, offset: 0 }).items;
+  const usedBy = users.map((composition) => composition.name);
+  if (usedBy.length > 0) return { usedBy, count: usageCountOf(db, tenantId, contractId) };
+  const removed = db.run('DELETE FROM contracts WHERE tenant_id = ? AND contract_id = ?', [
+    tenantId,
+    contractId,
+  ]);
+  return removed > 0 ? 'removed' : 'absent';
+}
+
+function importAll(
+  db: Database,
+  tenantId: string,
+  drafts: readonly ContractVersion[],
+  composition: Composition,
+) {
+  const changed = drafts.find((c) => (latestVersion(db, tenantId, c.contractId)?.type ?? c.type) !== c.type);
+  if (changed) return { typeChanged: changed.contractId };
+  const created: string[] = [];
+  const updated: string[] = [];
+  for (const contract of drafts) {
+    const old = latestVersion(db, tenantId, contract.contractId);
+    if (!old) {
+      insertVersion(db, { ...contract, tenantId, version: 1 });
+      created.push(contract.contractId);
+    } else {
+      // The name of an imported contract is made from its id: what people wrote stays.
+      const { id, definition, createdBy, createdAt } = contract;
+      insertVersion(db, { ...old, id, definition, createdBy, createdAt, version: old.version + 1 });
+      updated.push(contract.contractId);
+    }
+  }
+  const items = pinned(db, tenantId, composition.items);
+  const isInserted =
+    !('unknownContract' in items) && insertComposition(db, { ...composition, tenantId, items: items.items });
+  return { created, updated, composition: isInserted ? composition.name : null };
+}
+
+export const contractStore = (db: Database): Sync<ContractStore> => ({
+  create(contract) {
+    if (latestVersion(db, contract.tenantId, contract.contractId)) return 'exists';
+    insertVersion(db, { ...contract, version: 1 });
+    return 'created';
+  },
+  addVersion: (tenantId, contractId, patch, meta, ifId) =>
+    addVersion(db, tenantId, contractId, patch, meta, ifId),
+  latest: (tenantId, contractId) => latestVersion(db, tenantId, contractId),
+  version: (tenantId, contractId, version) =>
+    contracts.maybe(
+      db.get(
+        `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
+        [tenantId, contractId, version],
+      ),
+    ),
+  history: (tenantId, contractId) =>
+    db
+      .all(
+        `SELECT version, created_at, created_by FROM contracts WHERE tenant_id = ? AND contract_id = ?
+           ORDER BY version DESC LIMIT ?`,
+        [tenantId, contractId, maxHistory],
+      )
+      .map(([version, createdAt, createdBy]) => ({
+        version: Number(version),
+        createdAt: Number(createdAt),
+        createdBy: givenText(String(createdBy)),
+      })),
+  list: (tenantId, filter, page) => listContracts(db, tenantId, filter, page),
+  remove: (tenantId, contractId, ifId) => removeContract(db, tenantId, contractId, ifId),
+  usage: (tenantId, contractId, page) => usageOf(db, tenantId, contractId, page),
+  usageCount: (tenantId, contractId) => usageCountOf(db, tenantId, contractId),
+  importAll: (tenantId, drafts, composition) => importAll(db, tenantId, drafts, composition),
+});

@@ -3,6 +3,7 @@
 import type { Noting } from '../../src/audit/port.ts';
 import type { EventBatch } from '../../src/event/port.ts';
 import { HubError } from '../../src/shared/error.ts';
+import type { TenantReading } from '../../src/tenant/port/files.ts';
 import { Database } from './database.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
@@ -11,7 +12,7 @@ import { createPrivate, lockStore } from './lock.ts';
 import { narrowTo, tenantPages } from './move/tenant-source.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
-import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
+import { finish, type OfStore, type SqliteStore, type StoreName, type Stores } from './sync.ts';
 import { notedWrite } from './threads/serve.ts';
 import type { NotedWrite } from './threads/wire.ts';
 import { UsageWriter } from './usage/write.ts';
@@ -45,32 +46,40 @@ export const notingMethods =
   (noting: Noting): Stored =>
     storeMethods((store, method, args) => write([store, method, args, noting]));
 
-/** @param path a file, or `:memory:` */
-export async function openInline(path: string): Promise<SqliteStore> {
-  const inMemory = path === ':memory:';
-  const lock = inMemory ? null : lockStore(path);
-  if (!inMemory) createPrivate(path);
-  const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
-  const calls = new CallIndex(db);
-  calls.load();
-  const usage = new UsageWriter(db);
-  usage.load();
-  const all = storesOf(db, { calls, usage }, () => true);
-  const stores = all as unknown as { readonly [store: string]: { readonly [method: string]: AnyMethod } };
-  let closed = false;
+/** One connection, for reads and writes. */
+class InlineConnection {
+  readonly #db: Database;
+  readonly #lock: ReturnType<typeof lockStore> | null;
+  readonly #calls: CallIndex;
+  readonly #usage: UsageWriter;
+  readonly #stores: Stores;
+  #isClosed = false;
 
-  async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (closed) throw new HubError('unavailable', 'The store is closed.');
+  constructor(path: string) {
+    const inMemory = path === ':memory:';
+    this.#lock = inMemory ? null : lockStore(path);
+    if (!inMemory) createPrivate(path);
+    this.#db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
+    this.#calls = new CallIndex(this.#db);
+    this.#calls.load();
+    this.#usage = new UsageWriter(this.#db);
+    this.#usage.load();
+    this.#stores = storesOf(this.#db, { calls: this.#calls, usage: this.#usage }, () => true);
+  }
+
+  async call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
+    this.#requireOpen();
     const encoded = store === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
+    const stores = this.#stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } };
     const run = () => stores[store]?.[method]?.(...encoded);
-    const writes = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
+    const isWrite = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
     try {
-      if (!writes) return finish(run());
-      return db.atomically(() => {
-        calls.maintain();
-        usage.fold();
+      if (!isWrite) return finish(run());
+      return this.#db.atomically(() => {
+        this.#calls.maintain();
+        this.#usage.fold();
         const answer = run();
-        usage.flush();
+        this.#usage.flush();
         return answer;
       });
     } catch (error) {
@@ -78,41 +87,56 @@ export async function openInline(path: string): Promise<SqliteStore> {
     }
   }
 
-  async function write(args: NotedWrite): Promise<unknown> {
-    if (closed) throw new HubError('unavailable', 'The store is closed.');
+  async note(args: NotedWrite): Promise<unknown> {
+    this.#requireOpen();
     try {
-      return db.atomically(() => notedWrite({ db, stores: all }, args));
+      return this.#db.atomically(() => notedWrite({ db: this.#db, stores: this.#stores }, args));
     } catch (error) {
       throw errorOf(failureOf(error));
     }
   }
 
+  async ping(): Promise<number> {
+    const start = performance.now();
+    this.#requireOpen();
+    this.#db.get('SELECT 1');
+    return performance.now() - start;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#db.close();
+    this.#lock?.release();
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new HubError('unavailable', 'The store is closed.');
+  }
+}
+
+/** The records of a tenant, over a connection of their own. */
+function tenantReading(path: string, tenantId: string): TenantReading {
+  if (path === ':memory:') throw new HubError('unavailable', 'A store in memory has no second connection.');
+  const reading = new Database(path);
+  narrowTo(reading, tenantId);
   return {
-    ...storeMethods(call),
-    noting: notingMethods(write),
-    async ping() {
-      const start = performance.now();
-      if (closed) throw new HubError('unavailable', 'The store is closed.');
-      db.get('SELECT 1');
-      return performance.now() - start;
+    async *records(kind) {
+      yield* tenantPages(reading, kind);
     },
+    close: async () => reading.close(),
+  };
+}
+
+/** @param path a file, or `:memory:` */
+export async function openInline(path: string): Promise<SqliteStore> {
+  const connection = new InlineConnection(path);
+  return {
+    ...storeMethods((store, method, args) => connection.call(store, method, args)),
+    noting: notingMethods((args) => connection.note(args)),
+    ping: () => connection.ping(),
     storage: () => ({ state: 'ok', freeBytes: null, reserveBytes: null }),
-    async readTenant(tenantId) {
-      if (inMemory) throw new HubError('unavailable', 'A store in memory has no second connection.');
-      const reading = new Database(path);
-      narrowTo(reading, tenantId);
-      return {
-        async *records(kind) {
-          yield* tenantPages(reading, kind);
-        },
-        close: async () => reading.close(),
-      };
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      db.close();
-      lock?.release();
-    },
+    readTenant: async (tenantId) => tenantReading(path, tenantId),
+    close: () => connection.close(),
   };
 }

@@ -98,143 +98,154 @@ const tables = {
 const pendingOfRun = `SELECT 1 FROM approvals a WHERE a.tenant_id = runs.tenant_id AND a.agent_id = runs.agent
   AND a.session_id = runs.session AND a.status = 'pending'`;
 
-export function retentionStore(db: Database, removeOldEvents: RemoveOldEvents): Sync<RetentionStore> {
-  const isWaiting = (runRow: SqlValue): boolean =>
-    db.get(`SELECT 1 FROM runs WHERE id = ? AND EXISTS (${pendingOfRun})`, [runRow]) !== undefined;
+const isWaiting = (db: Database, runRow: SqlValue): boolean =>
+  db.get(`SELECT 1 FROM runs WHERE id = ? AND EXISTS (${pendingOfRun})`, [runRow]) !== undefined;
 
-  /** Removes a row if it may go. */
-  function removeRow(kind: Exclude<RetentionKind, 'events'>, row: number, mayGo: RunTest): boolean {
-    if (kind === 'approvals') {
-      const [tenantId, id, agent, session] =
-        db.get('SELECT tenant_id, id, agent_id, session_id FROM approvals WHERE rowid = ?', [row]) ?? [];
-      const sessionId = session === null ? null : givenText(String(session));
-      if (!mayGo(givenText(String(agent)), sessionId)) return false;
-      db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [String(tenantId), String(id)]);
-      removeApprovalLines(db, String(tenantId), String(id));
-    }
-    if (kind === 'runs' && isWaiting(row)) return false;
-    const { table, id } = tables[kind];
-    return db.run(`DELETE FROM ${table} WHERE ${id} = ?`, [row]) > 0;
+/** Removes a row if it may go. */
+function removeRow(
+  db: Database,
+  kind: Exclude<RetentionKind, 'events'>,
+  row: number,
+  mayGo: RunTest,
+): boolean {
+  if (kind === 'approvals') {
+    const [tenantId, id, agent, session] =
+      db.get('SELECT tenant_id, id, agent_id, session_id FROM approvals WHERE rowid = ?', [row]) ?? [];
+    const sessionId = session === null ? null : givenText(String(session));
+    if (!mayGo(givenText(String(agent)), sessionId)) return false;
+    db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [String(tenantId), String(id)]);
+    removeApprovalLines(db, String(tenantId), String(id));
   }
-
-  /** Rows of a kind behind a place, in the order of receipt. */
-  const rowsAfter = (
-    kind: Exclude<RetentionKind, 'events'>,
-    tenantId: string,
-    before: number,
-    after: ReceiptPlace | null,
-    limit: number,
-  ): readonly ReceiptPlace[] => {
-    const { table, id, at, which } = tables[kind];
-    const from = after?.at ?? Number.MIN_SAFE_INTEGER;
-    return db
-      .all(
-        `SELECT ${at}, ${id} FROM ${table} WHERE tenant_id = ?1 AND ${which}
-           AND ${at} >= ?2 AND ${at} < ?3 AND (${at} > ?2 OR ${id} > ?4) ORDER BY ${at}, ${id} LIMIT ?5`,
-        [tenantId, from, before, after?.id ?? -1, limit],
-      )
-      .map(([time, row]) => ({ at: Number(time), id: Number(row) }));
-  };
-
-  function removeRows(
-    kind: Exclude<RetentionKind, 'events'>,
-    tenantId: string,
-    before: number,
-    after: ReceiptPlace | null,
-    limit: number,
-  ): { readonly removed: number; readonly next: ReceiptPlace | null } {
-    const mayGo = trimmingRuns(db, tenantId, before);
-    const rows = rowsAfter(kind, tenantId, before, after, limit);
-    const removed = rows.filter(({ id }) => removeRow(kind, id, mayGo)).length;
-    return { removed, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
-  }
-
-  function remove(
-    tenantId: string,
-    kind: RetentionKind,
-    before: number,
-    after: string | null,
-    limit: number,
-  ): RetentionSlice {
-    const place = placeIn(after);
-    const test = trimmingRuns(db, tenantId, before);
-    const { removed, next } =
-      kind === 'events'
-        ? removeOldEvents(tenantId, before, place, limit, (event) => test(event.agent_id, sessionOf(event)))
-        : removeRows(kind, tenantId, before, place, limit);
-    if (removed > 0) {
-      db.run(
-        `INSERT INTO retention_counts VALUES (?, ?, ?)
-           ON CONFLICT DO UPDATE SET removed = removed + excluded.removed`,
-        [tenantId, kind, removed],
-      );
-    }
-    return { removed, next: placeText(next) };
-  }
-
-  /** Only the bodies of agents with runs that go on are read. */
-  function* countEvents(tenantId: string, before: number): Steps<number> {
-    const tenant = tenantNumber(db, tenantId);
-    const mayGo = runTest(db, tenantId, before);
-    let [count, last] = [0, { at: Number.MIN_SAFE_INTEGER, id: 0 }];
-    while (tenant !== null) {
-      const rows = db.all(
-        `SELECT received_at, id, events, EXISTS (SELECT 1 FROM runs
-             WHERE tenant_id = ?5 AND agent = s.agent AND received_at >= ?3) FROM segments s
-           WHERE tenant = ?1 AND received_at >= ?2 AND received_at < ?3 AND (received_at > ?2 OR id > ?4)
-           ORDER BY received_at, id LIMIT ${countedPerStep}`,
-        [tenant, last.at, before, last.id, tenantId],
-      );
-      for (const [at, id, events, hasRuns] of rows) {
-        last = { at: Number(at), id: Number(id) };
-        if (hasRuns === 0) count += Number(events);
-        else
-          for (const event of segmentEventsOf(db, last.id))
-            if (event && mayGo(event.agent_id, sessionOf(event))) count++;
-      }
-      if (rows.length < countedPerStep) return count;
-      yield;
-    }
-    return count;
-  }
-
-  function* countRows(
-    kind: Exclude<RetentionKind, 'events'>,
-    tenantId: string,
-    before: number,
-  ): Steps<number> {
-    const mayGo = runTest(db, tenantId, before);
-    const perStep = 500;
-    let count = 0;
-    for (let after: ReceiptPlace | null = null; ; ) {
-      const rows = rowsAfter(kind, tenantId, before, after, perStep);
-      for (const { id } of rows) {
-        if (kind === 'runs' && isWaiting(id)) continue;
-        if (kind === 'approvals') {
-          const [agent, session] =
-            db.get('SELECT agent_id, session_id FROM approvals WHERE rowid = ?', [id]) ?? [];
-          const sessionId = typeof session === 'string' ? givenText(session) : null;
-          if (!mayGo(givenText(String(agent)), sessionId)) continue;
-        }
-        count++;
-      }
-      after = rows.at(-1) ?? null;
-      if (rows.length < perStep) return count;
-      yield;
-    }
-  }
-
-  return {
-    count: (tenantId, kind, before) =>
-      kind === 'events' ? countEvents(tenantId, before) : countRows(kind, tenantId, before),
-    remove,
-    settle(tenantId): RetentionCounts | null {
-      const rows = db.all('SELECT kind, removed FROM retention_counts WHERE tenant_id = ?', [tenantId]);
-      if (rows.length === 0) return null;
-      db.run('DELETE FROM retention_counts WHERE tenant_id = ?', [tenantId]);
-      const removed = new Map(rows.map(([kind, count]) => [String(kind), Number(count)]));
-      const counts = retentionKinds.map((kind) => [kind, removed.get(kind) ?? 0] as const);
-      return { ...keepEverything, ...Object.fromEntries(counts) };
-    },
-  };
+  if (kind === 'runs' && isWaiting(db, row)) return false;
+  const { table, id } = tables[kind];
+  return db.run(`DELETE FROM ${table} WHERE ${id} = ?`, [row]) > 0;
 }
+
+/** Rows of a kind behind a place, in the order of receipt. */
+const rowsAfter = (
+  db: Database,
+  kind: Exclude<RetentionKind, 'events'>,
+  tenantId: string,
+  before: number,
+  after: ReceiptPlace | null,
+  limit: number,
+): readonly ReceiptPlace[] => {
+  const { table, id, at, which } = tables[kind];
+  const from = after?.at ?? Number.MIN_SAFE_INTEGER;
+  return db
+    .all(
+      `SELECT ${at}, ${id} FROM ${table} WHERE tenant_id = ?1 AND ${which}
+         AND ${at} >= ?2 AND ${at} < ?3 AND (${at} > ?2 OR ${id} > ?4) ORDER BY ${at}, ${id} LIMIT ?5`,
+      [tenantId, from, before, after?.id ?? -1, limit],
+    )
+    .map(([time, row]) => ({ at: Number(time), id: Number(row) }));
+};
+
+function removeRows(
+  db: Database,
+  kind: Exclude<RetentionKind, 'events'>,
+  tenantId: string,
+  before: number,
+  after: ReceiptPlace | null,
+  limit: number,
+): { readonly removed: number; readonly next: ReceiptPlace | null } {
+  const mayGo = trimmingRuns(db, tenantId, before);
+  const rows = rowsAfter(db, kind, tenantId, before, after, limit);
+  const removed = rows.filter(({ id }) => removeRow(db, kind, id, mayGo)).length;
+  return { removed, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
+}
+
+function removeSlice(
+  db: Database,
+  removeOldEvents: RemoveOldEvents,
+  tenantId: string,
+  kind: RetentionKind,
+  before: number,
+  after: string | null,
+  limit: number,
+): RetentionSlice {
+  const place = placeIn(after);
+  const test = trimmingRuns(db, tenantId, before);
+  const { removed, next } =
+    kind === 'events'
+      ? removeOldEvents(tenantId, before, place, limit, (event) => test(event.agent_id, sessionOf(event)))
+      : removeRows(db, kind, tenantId, before, place, limit);
+  if (removed > 0) {
+    db.run(
+      `INSERT INTO retention_counts VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET removed = removed + excluded.removed`,
+      [tenantId, kind, removed],
+    );
+  }
+  return { removed, next: placeText(next) };
+}
+
+/** Only the bodies of agents with runs that go on are read. */
+function* countEvents(db: Database, tenantId: string, before: number): Steps<number> {
+  const tenant = tenantNumber(db, tenantId);
+  const mayGo = runTest(db, tenantId, before);
+  let [count, last] = [0, { at: Number.MIN_SAFE_INTEGER, id: 0 }];
+  while (tenant !== null) {
+    const rows = db.all(
+      `SELECT received_at, id, events, EXISTS (SELECT 1 FROM runs
+           WHERE tenant_id = ?5 AND agent = s.agent AND received_at >= ?3) FROM segments s
+         WHERE tenant = ?1 AND received_at >= ?2 AND received_at < ?3 AND (received_at > ?2 OR id > ?4)
+         ORDER BY received_at, id LIMIT ${countedPerStep}`,
+      [tenant, last.at, before, last.id, tenantId],
+    );
+    for (const [at, id, events, hasRuns] of rows) {
+      last = { at: Number(at), id: Number(id) };
+      if (hasRuns === 0) count += Number(events);
+      else
+        for (const event of segmentEventsOf(db, last.id))
+          if (event && mayGo(event.agent_id, sessionOf(event))) count++;
+    }
+    if (rows.length < countedPerStep) return count;
+    yield;
+  }
+  return count;
+}
+
+function* countRows(
+  db: Database,
+  kind: Exclude<RetentionKind, 'events'>,
+  tenantId: string,
+  before: number,
+): Steps<number> {
+  const mayGo = runTest(db, tenantId, before);
+  const perStep = 500;
+  let count = 0;
+  for (let after: ReceiptPlace | null = null; ; ) {
+    const rows = rowsAfter(db, kind, tenantId, before, after, perStep);
+    for (const { id } of rows) {
+      if (kind === 'runs' && isWaiting(db, id)) continue;
+      if (kind === 'approvals') {
+        const [agent, session] =
+          db.get('SELECT agent_id, session_id FROM approvals WHERE rowid = ?', [id]) ?? [];
+        const sessionId = typeof session === 'string' ? givenText(session) : null;
+        if (!mayGo(givenText(String(agent)), sessionId)) continue;
+      }
+      count++;
+    }
+    after = rows.at(-1) ?? null;
+    if (rows.length < perStep) return count;
+    yield;
+  }
+}
+
+function settleCounts(db: Database, tenantId: string): RetentionCounts | null {
+  const rows = db.all('SELECT kind, removed FROM retention_counts WHERE tenant_id = ?', [tenantId]);
+  if (rows.length === 0) return null;
+  db.run('DELETE FROM retention_counts WHERE tenant_id = ?', [tenantId]);
+  const removed = new Map(rows.map(([kind, count]) => [String(kind), Number(count)]));
+  const counts = retentionKinds.map((kind) => [kind, removed.get(kind) ?? 0] as const);
+  return { ...keepEverything, ...Object.fromEntries(counts) };
+}
+
+export const retentionStore = (db: Database, removeOldEvents: RemoveOldEvents): Sync<RetentionStore> => ({
+  count: (tenantId, kind, before) =>
+    kind === 'events' ? countEvents(db, tenantId, before) : countRows(db, kind, tenantId, before),
+  remove: (tenantId, kind, before, after, limit) =>
+    removeSlice(db, removeOldEvents, tenantId, kind, before, after, limit),
+  settle: (tenantId) => settleCounts(db, tenantId),
+});

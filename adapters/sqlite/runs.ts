@@ -2,9 +2,10 @@
 // looked up, not kept. Keeps promise P29.
 
 import { asSeen } from '../../src/approval/rules/state.ts';
-import type { Run, RunFilter, RunPageRequest, RunStore } from '../../src/run/port.ts';
-import type { RunFacts, RunPlace, RunStanding, RunStatus } from '../../src/run/rules/run.ts';
+import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
+import type { RunFacts, RunPlace, RunStanding, RunStatus, StatusTime } from '../../src/run/rules/run.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import type { Page } from '../../src/shared/ports/page.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import { markOf } from './events/search.ts';
@@ -35,77 +36,93 @@ const columns = (now: string) =>
 const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
   AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
 
-export function runStore(db: Database): Sync<RunStore> {
-  function read(tenantId: string, row: Row, now: number): Run {
-    const [agent, session, env, startedAt, lastAt, standing, facts, sample, trimmed, pending] = row;
-    const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
-    const sessionFacts = factsIn(facts);
-    const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
-    const idOf = (seq: number | undefined): string | null =>
-      seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
-    return {
-      agentId,
-      sessionId,
-      env: env as Env,
-      startedAt: Number(startedAt),
-      lastActivityAt: Number(lastAt),
-      standing: standing as RunStanding,
-      facts: sessionFacts,
-      lastEventId: idOf(sessionFacts?.last.seq),
-      snapshotEventId: idOf(sessionFacts?.snapshot?.seq),
-      pendingApprovals: Number(pending),
-      oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
-      sample: sample === 1,
-      isTrimmed: trimmed === 1,
-    };
-  }
-
+function readRun(db: Database, tenantId: string, row: Row, now: number): Run {
+  const [agent, session, env, startedAt, lastAt, standing, facts, sample, trimmed, pending] = row;
+  const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
+  const sessionFacts = factsIn(facts);
+  const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
+  const idOf = (seq: number | undefined): string | null =>
+    seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
   return {
-    *list(tenantId, filter, page, { now, staleAfterMs }) {
-      const names: SqlValue[] = [];
-      const total = yield* walkRuns(db, tenantId, filter, page, {
-        now,
-        staleBefore: now - staleAfterMs,
-        names,
-      });
-      const row = `SELECT ${columns('?2')} FROM runs WHERE id = ?1`;
-      const of = { row, rowParams: [now], read: (row: Row) => read(tenantId, row, now) };
-      return db.snapshot(() => ({ ...rowsOf(db, names, page.limit, of), total }));
-    },
-    get(tenantId, { agentId, sessionId }, now) {
-      const row = db.get(
-        `SELECT ${columns('?1')} FROM runs WHERE tenant_id = ?2 AND agent = ?3 AND session = ?4`,
-        [now, tenantId, agentId, sessionId],
-      );
-      return row ? read(tenantId, row, now) : null;
-    },
-    recent: (tenantId, agentIds, since, limit, now) =>
-      agentIds.flatMap((agentId) =>
-        db
-          .all(
-            `SELECT session, standing, last_at, (SELECT count(*) ${pendingOf('runs', '?1')}) FROM runs
-               WHERE tenant_id = ?2 AND agent = ?3 AND last_at >= ?4 AND sample = 0 ORDER BY last_at DESC LIMIT ?5`,
-            [now, tenantId, agentId, since, limit],
-          )
-          .map(([session, standing, lastAt, pending]) => ({
-            agentId,
-            sessionId: givenText(String(session)),
-            standing: standing as RunStanding,
-            lastActivityAt: Number(lastAt),
-            pendingApprovals: Number(pending),
-          })),
-      ),
-    pendingOf: (tenantId, agentIds, now) =>
-      agentIds.flatMap((agentId) => {
-        const [count] = db.get(
-          `SELECT count(*) FROM approvals
-             WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND deadline > ?`,
-          [tenantId, agentId, now],
-        ) ?? [0];
-        return Number(count) > 0 ? [[agentId, Number(count)] as const] : [];
-      }),
+    agentId,
+    sessionId,
+    env: env as Env,
+    startedAt: Number(startedAt),
+    lastActivityAt: Number(lastAt),
+    standing: standing as RunStanding,
+    facts: sessionFacts,
+    lastEventId: idOf(sessionFacts?.last.seq),
+    snapshotEventId: idOf(sessionFacts?.snapshot?.seq),
+    pendingApprovals: Number(pending),
+    oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
+    sample: sample === 1,
+    isTrimmed: trimmed === 1,
   };
 }
+
+function* listRuns(
+  db: Database,
+  tenantId: string,
+  filter: RunFilter,
+  page: RunPageRequest,
+  { now, staleAfterMs }: StatusTime,
+): Steps<Page<Run> & { readonly total: number }> {
+  const names: SqlValue[] = [];
+  const total = yield* walkRuns(db, tenantId, filter, page, {
+    now,
+    staleBefore: now - staleAfterMs,
+    names,
+  });
+  const row = `SELECT ${columns('?2')} FROM runs WHERE id = ?1`;
+  const of = { row, rowParams: [now], read: (row: Row) => readRun(db, tenantId, row, now) };
+  return db.snapshot(() => ({ ...rowsOf(db, names, page.limit, of), total }));
+}
+
+function recentRuns(
+  db: Database,
+  tenantId: string,
+  agentIds: readonly string[],
+  since: number,
+  limit: number,
+  now: number,
+): readonly RunGlance[] {
+  return agentIds.flatMap((agentId) =>
+    db
+      .all(
+        `SELECT session, standing, last_at, (SELECT count(*) ${pendingOf('runs', '?1')}) FROM runs
+           WHERE tenant_id = ?2 AND agent = ?3 AND last_at >= ?4 AND sample = 0 ORDER BY last_at DESC LIMIT ?5`,
+        [now, tenantId, agentId, since, limit],
+      )
+      .map(([session, standing, lastAt, pending]) => ({
+        agentId,
+        sessionId: givenText(String(session)),
+        standing: standing as RunStanding,
+        lastActivityAt: Number(lastAt),
+        pendingApprovals: Number(pending),
+      })),
+  );
+}
+
+export const runStore = (db: Database): Sync<RunStore> => ({
+  list: (tenantId, filter, page, time) => listRuns(db, tenantId, filter, page, time),
+  get(tenantId, { agentId, sessionId }, now) {
+    const row = db.get(
+      `SELECT ${columns('?1')} FROM runs WHERE tenant_id = ?2 AND agent = ?3 AND session = ?4`,
+      [now, tenantId, agentId, sessionId],
+    );
+    return row ? readRun(db, tenantId, row, now) : null;
+  },
+  recent: (tenantId, agentIds, since, limit, now) => recentRuns(db, tenantId, agentIds, since, limit, now),
+  pendingOf: (tenantId, agentIds, now) =>
+    agentIds.flatMap((agentId) => {
+      const [count] = db.get(
+        `SELECT count(*) FROM approvals
+           WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND deadline > ?`,
+        [tenantId, agentId, now],
+      ) ?? [0];
+      return Number(count) > 0 ? [[agentId, Number(count)] as const] : [];
+    }),
+});
 
 /**
  * Rows of these statuses, as run/rules/run says what has which. What the index `runs_newest` tells is asked first: the

@@ -43,102 +43,105 @@ export const tokens = table<ServiceToken>('service_tokens', {
   lastUsedAt: number('last_used_at'),
 });
 
-export function serviceAccountStore(db: Database): Sync<ServiceAccountStore> {
-  const accountOf = (tenantId: string, id: string): ServiceAccount | null =>
-    accounts.maybe(
-      db.get(`SELECT ${accounts.columns} FROM service_accounts WHERE tenant_id = ? AND id = ?`, [
-        tenantId,
-        id,
-      ]),
-    );
-  const isTaken = (tenantId: string, name: string, but: string): boolean =>
-    db.get('SELECT 1 FROM service_accounts WHERE tenant_id = ? AND name = ? AND id <> ?', [
-      tenantId,
-      name,
-      but,
-    ]) !== undefined;
-  const tokensOf = (tenantId: string, accountId: string): readonly ServiceToken[] =>
+const accountOf = (db: Database, tenantId: string, id: string): ServiceAccount | null =>
+  accounts.maybe(
+    db.get(`SELECT ${accounts.columns} FROM service_accounts WHERE tenant_id = ? AND id = ?`, [tenantId, id]),
+  );
+
+const isTaken = (db: Database, tenantId: string, name: string, but: string): boolean =>
+  db.get('SELECT 1 FROM service_accounts WHERE tenant_id = ? AND name = ? AND id <> ?', [
+    tenantId,
+    name,
+    but,
+  ]) !== undefined;
+
+const tokensOf = (db: Database, tenantId: string, accountId: string): readonly ServiceToken[] =>
+  db
+    .all(
+      `SELECT ${tokens.columns} FROM service_tokens WHERE tenant_id = ? AND account_id = ?
+         ORDER BY created_at DESC, rowid DESC`,
+      [tenantId, accountId],
+    )
+    .map(tokens.read);
+
+function updateAccount(
+  db: Database,
+  tenantId: string,
+  id: string,
+  patch: Partial<Pick<ServiceAccount, 'name' | 'roles'>>,
+): ServiceAccount | 'name_taken' | null {
+  const before = accountOf(db, tenantId, id);
+  if (!before) return null;
+  const account = { ...before, ...patch };
+  if (isTaken(db, tenantId, account.name, id)) return 'name_taken';
+  db.run('UPDATE service_accounts SET name = ?, roles = ? WHERE id = ?', [
+    account.name,
+    JSON.stringify(account.roles),
+    id,
+  ]);
+  return account;
+}
+
+function nextExpiries(db: Database, tenantId: string, after: number): ReadonlyMap<string, number> {
+  return new Map(
     db
       .all(
-        `SELECT ${tokens.columns} FROM service_tokens WHERE tenant_id = ? AND account_id = ?
-           ORDER BY created_at DESC, rowid DESC`,
-        [tenantId, accountId],
+        `SELECT account_id, min(expires_at) FROM service_tokens WHERE tenant_id = ? AND expires_at > ?
+           GROUP BY account_id`,
+        [tenantId, after],
       )
-      .map(tokens.read);
-  return {
-    insert(account) {
-      if (isTaken(account.tenantId, account.name, account.id)) return 'name_taken';
-      db.run(accounts.insert, accounts.values(account));
-      return 'created';
-    },
-    list: (tenantId, page) =>
-      pageOf(db, page, {
-        which: 'SELECT rowid FROM service_accounts WHERE tenant_id = ? ORDER BY name',
-        params: [tenantId],
-        row: `SELECT ${accounts.columns} FROM service_accounts WHERE rowid = ?`,
-        read: accounts.read,
-      }),
-    get: accountOf,
-    update(tenantId, id, patch) {
-      const before = accountOf(tenantId, id);
-      if (!before) return null;
-      const account = { ...before, ...patch };
-      if (isTaken(tenantId, account.name, id)) return 'name_taken';
-      db.run('UPDATE service_accounts SET name = ?, roles = ? WHERE id = ?', [
-        account.name,
-        JSON.stringify(account.roles),
-        id,
-      ]);
-      return account;
-    },
-    remove(tenantId, id) {
-      const account = accountOf(tenantId, id);
-      if (!account) return null;
-      db.run('DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ?', [tenantId, id]);
-      db.run('DELETE FROM service_accounts WHERE id = ?', [id]);
-      return account;
-    },
-    addToken(token) {
-      if (!accountOf(token.tenantId, token.accountId)) return 'absent';
-      if (tokensOf(token.tenantId, token.accountId).length >= maxServiceTokens) return 'full';
-      db.run(tokens.insert, tokens.values(token));
-      return 'created';
-    },
-    tokens: tokensOf,
-    nextExpiries: (tenantId, after) =>
-      new Map(
-        db
-          .all(
-            `SELECT account_id, min(expires_at) FROM service_tokens WHERE tenant_id = ? AND expires_at > ?
-               GROUP BY account_id`,
-            [tenantId, after],
-          )
-          .map(([accountId, expiresAt]) => [String(accountId), Number(expiresAt)]),
-      ),
-    removeToken: (tenantId, accountId, id) =>
-      tokens.maybe(
-        db.get(
-          `DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ? AND id = ? RETURNING ${tokens.columns}`,
-          [tenantId, accountId, id],
-        ),
-      ),
-    byHash(hash) {
-      const token = tokens.maybe(
-        db.get(`SELECT ${tokens.columns} FROM service_tokens WHERE hash = ?`, [hash]),
-      );
-      const account = token && accountOf(token.tenantId, token.accountId);
-      return token && account ? { account, token } : null;
-    },
-    used(id, at) {
-      db.run('UPDATE service_tokens SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?', [
-        at,
-        id,
-      ]);
-    },
-    sweep: (before, limit) =>
-      db.run(
-        `DELETE FROM service_tokens WHERE rowid IN (SELECT rowid FROM service_tokens WHERE expires_at < ? LIMIT ?)`,
-        [before, limit],
-      ),
-  };
+      .map(([accountId, expiresAt]) => [String(accountId), Number(expiresAt)]),
+  );
 }
+
+export const serviceAccountStore = (db: Database): Sync<ServiceAccountStore> => ({
+  insert(account) {
+    if (isTaken(db, account.tenantId, account.name, account.id)) return 'name_taken';
+    db.run(accounts.insert, accounts.values(account));
+    return 'created';
+  },
+  list: (tenantId, page) =>
+    pageOf(db, page, {
+      which: 'SELECT rowid FROM service_accounts WHERE tenant_id = ? ORDER BY name',
+      params: [tenantId],
+      row: `SELECT ${accounts.columns} FROM service_accounts WHERE rowid = ?`,
+      read: accounts.read,
+    }),
+  get: (tenantId, id) => accountOf(db, tenantId, id),
+  update: (tenantId, id, patch) => updateAccount(db, tenantId, id, patch),
+  remove(tenantId, id) {
+    const account = accountOf(db, tenantId, id);
+    if (!account) return null;
+    db.run('DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ?', [tenantId, id]);
+    db.run('DELETE FROM service_accounts WHERE id = ?', [id]);
+    return account;
+  },
+  addToken(token) {
+    if (!accountOf(db, token.tenantId, token.accountId)) return 'absent';
+    if (tokensOf(db, token.tenantId, token.accountId).length >= maxServiceTokens) return 'full';
+    db.run(tokens.insert, tokens.values(token));
+    return 'created';
+  },
+  tokens: (tenantId, accountId) => tokensOf(db, tenantId, accountId),
+  nextExpiries: (tenantId, after) => nextExpiries(db, tenantId, after),
+  removeToken: (tenantId, accountId, id) =>
+    tokens.maybe(
+      db.get(
+        `DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ? AND id = ? RETURNING ${tokens.columns}`,
+        [tenantId, accountId, id],
+      ),
+    ),
+  byHash(hash) {
+    const token = tokens.maybe(db.get(`SELECT ${tokens.columns} FROM service_tokens WHERE hash = ?`, [hash]));
+    const account = token && accountOf(db, token.tenantId, token.accountId);
+    return token && account ? { account, token } : null;
+  },
+  used(id, at) {
+    db.run('UPDATE service_tokens SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?', [at, id]);
+  },
+  sweep: (before, limit) =>
+    db.run(
+      `DELETE FROM service_tokens WHERE rowid IN (SELECT rowid FROM service_tokens WHERE expires_at < ? LIMIT ?)`,
+      [before, limit],
+    ),
+});

@@ -43,6 +43,29 @@ import { valueStore } from './values.ts';
 import { viewStore } from './views.ts';
 import { workspaceStore } from './workspaces.ts';
 
+type EventWrites = ReturnType<typeof eventWriter>;
+
+function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWrites): Stores['events'] {
+  return {
+    ...writes,
+    search: eventSearch(db),
+    get: (tenantId, id) => eventOf(db, tenantId, id),
+    facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
+    count: (tenantId, filter) => countFitting(db, tenantId, filter),
+    series: (tenantId, request) => series(db, tenantId, request),
+    seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
+    histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
+    counts: (tenantId, env, since, activeSince, entries) =>
+      counts(db, tenantId, env, since, activeSince, entries),
+    countReceived: (tenantId, before) => countReceived(db, tenantId, before),
+    arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+    newestSeq: () => newestSeq(db),
+    // One writer gives the places, in the order of its commits.
+    settledBy: (seq) => seq,
+    newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
+  };
+}
+
 /**
  * @param writing what the connection that writes keeps in memory, loaded; others never ask it
  * @param mayGrow false while the disk has too little room for what can wait
@@ -52,12 +75,12 @@ export function storesOf(
   { calls, usage }: { readonly calls: CallIndex; readonly usage: UsageWriter },
   mayGrow: () => boolean,
 ): Stores {
-  const { removeOld, ...eventWrites } = eventWriter(db, calls, usage);
+  const eventWrites = eventWriter(db, calls, usage);
   return {
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
     tenantFiles: tenantFileStore(db),
-    retention: retentionStore(db, removeOld),
+    retention: retentionStore(db, eventWrites.removeOld),
     logins: loginStore(db),
     identities: identityStore(db),
     keys: keyStore(db),
@@ -69,24 +92,7 @@ export function storesOf(
     compositions: compositionStore(db),
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
-    events: {
-      ...eventWrites,
-      search: eventSearch(db),
-      get: (tenantId, id) => eventOf(db, tenantId, id),
-      facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
-      count: (tenantId, filter) => countFitting(db, tenantId, filter),
-      series: (tenantId, request) => series(db, tenantId, request),
-      seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
-      histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
-      counts: (tenantId, env, since, activeSince, entries) =>
-        counts(db, tenantId, env, since, activeSince, entries),
-      countReceived: (tenantId, before) => countReceived(db, tenantId, before),
-      arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
-      newestSeq: () => newestSeq(db),
-      // One writer gives the places, in the order of its commits.
-      settledBy: (seq) => seq,
-      newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
-    },
+    events: eventStore(db, eventWrites),
     runs: runStore(db),
     usage: usageStore(db),
     approvals: approvalStore(db, mayGrow),

@@ -48,70 +48,77 @@ const importOf = ({ opened, ...rest }: ImportRow): TenantImport => ({ ...rest, i
 const isTaken = (error: unknown): boolean =>
   error instanceof Error && troubleOf(error) === null && /UNIQUE|PRIMARY KEY/i.test(error.message);
 
-export function tenantFileStore(db: Database): Sync<TenantFileStore> {
-  const get = (id: string): TenantImport | null => {
-    const row = db.get(`SELECT ${imports.columns} FROM tenant_imports WHERE id = ?`, [id]);
-    return row ? importOf(imports.read(row)) : null;
-  };
+const storedImport = (db: Database, id: string): TenantImport | null => {
+  const row = db.get(`SELECT ${imports.columns} FROM tenant_imports WHERE id = ?`, [id]);
+  return row ? importOf(imports.read(row)) : null;
+};
 
-  return {
-    begin(request, now, expiresAt) {
-      const { id, tenantId, name, createdAt } = request;
-      const existing = db.get(`SELECT ${imports.columns} FROM tenant_imports WHERE tenant_id = ?`, [
-        tenantId,
-      ]);
-      if (existing) {
-        const other = importOf(imports.read(existing));
-        if (other.id === id) return other;
-        if (other.isOpened) return 'taken';
-        db.run('UPDATE tenants SET removed_at = min(removed_at, ?) WHERE id = ?', [now, tenantId]);
-        return 'other';
-      }
-      if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenantId])) return 'taken';
-      db.run(
-        tenants.insert,
-        tenants.values({ id: tenantId, name, createdAt, suspendedAt: null, removedAt: expiresAt }),
-      );
-      const { isOpened: _isOpened, ...fields } = request;
-      db.run(imports.insert, imports.values({ ...fields, opened: 0 }));
-      return request;
-    },
-    get,
-    write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
-      try {
-        tenantWriters[kind](db, tenantId, records);
-      } catch (error) {
-        if (!isTaken(error)) throw error;
-        throw new HubError(
-          'conflict',
-          `Another tenant has an id, an e-mail address or another name of the file's ${kind}. Remove it there first.`,
-        );
-      }
-    },
-    putPart(_id, tenantId, part) {
-      db.run(`${parts.insert} ON CONFLICT DO NOTHING`, parts.values({ ...part, tenantId }));
-    },
-    parts(id) {
-      const stored = get(id);
-      if (!stored) return [];
-      return db
-        .all(`SELECT ${parts.columns} FROM tenant_import_parts WHERE tenant_id = ? ORDER BY number`, [
-          stored.tenantId,
-        ])
-        .map((row) => {
-          const { tenantId: _tenantId, ...part } = parts.read(row);
-          return part;
-        });
-    },
-    open(id) {
-      const stored = get(id);
-      if (!stored) return 'absent';
-      if (stored.isOpened) return 'exists';
-      const { tenantId, suspendedAt } = stored;
-      db.run('UPDATE tenants SET removed_at = NULL, suspended_at = ? WHERE id = ?', [suspendedAt, tenantId]);
-      db.run(`UPDATE tenant_imports SET opened = 1, sealed_key = '' WHERE id = ?`, [id]);
-      db.run('DELETE FROM tenant_import_parts WHERE tenant_id = ?', [tenantId]);
-      return 'created';
-    },
-  };
+function beginImport(
+  db: Database,
+  request: TenantImport,
+  now: number,
+  expiresAt: number,
+): TenantImport | 'taken' | 'other' {
+  const { id, tenantId, name, createdAt } = request;
+  const existing = db.get(`SELECT ${imports.columns} FROM tenant_imports WHERE tenant_id = ?`, [tenantId]);
+  if (existing) {
+    const other = importOf(imports.read(existing));
+    if (other.id === id) return other;
+    if (other.isOpened) return 'taken';
+    db.run('UPDATE tenants SET removed_at = min(removed_at, ?) WHERE id = ?', [now, tenantId]);
+    return 'other';
+  }
+  if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenantId])) return 'taken';
+  db.run(
+    tenants.insert,
+    tenants.values({ id: tenantId, name, createdAt, suspendedAt: null, removedAt: expiresAt }),
+  );
+  const { isOpened: _isOpened, ...fields } = request;
+  db.run(imports.insert, imports.values({ ...fields, opened: 0 }));
+  return request;
 }
+
+function partsOf(db: Database, id: string): readonly ImportedPart[] {
+  const stored = storedImport(db, id);
+  if (!stored) return [];
+  return db
+    .all(`SELECT ${parts.columns} FROM tenant_import_parts WHERE tenant_id = ? ORDER BY number`, [
+      stored.tenantId,
+    ])
+    .map((row) => {
+      const { tenantId: _tenantId, ...part } = parts.read(row);
+      return part;
+    });
+}
+
+function openTenant(db: Database, id: string): 'created' | 'exists' | 'absent' {
+  const stored = storedImport(db, id);
+  if (!stored) return 'absent';
+  if (stored.isOpened) return 'exists';
+  const { tenantId, suspendedAt } = stored;
+  db.run('UPDATE tenants SET removed_at = NULL, suspended_at = ? WHERE id = ?', [suspendedAt, tenantId]);
+  db.run(`UPDATE tenant_imports SET opened = 1, sealed_key = '' WHERE id = ?`, [id]);
+  db.run('DELETE FROM tenant_import_parts WHERE tenant_id = ?', [tenantId]);
+  return 'created';
+}
+
+export const tenantFileStore = (db: Database): Sync<TenantFileStore> => ({
+  begin: (request, now, expiresAt) => beginImport(db, request, now, expiresAt),
+  get: (id) => storedImport(db, id),
+  write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
+    try {
+      tenantWriters[kind](db, tenantId, records);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      throw new HubError(
+        'conflict',
+        `Another tenant has an id, an e-mail address or another name of the file's ${kind}. Remove it there first.`,
+      );
+    }
+  },
+  putPart(_id, tenantId, part) {
+    db.run(`${parts.insert} ON CONFLICT DO NOTHING`, parts.values({ ...part, tenantId }));
+  },
+  parts: (id) => partsOf(db, id),
+  open: (id) => openTenant(db, id),
+});

@@ -1,6 +1,6 @@
 // Tenants and users in SQLite.
 
-import { isAdmin } from '../../src/shared/env-roles.ts';
+import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
 import { type Tenant, tenantRecord } from '../../src/tenant/record.ts';
@@ -15,84 +15,98 @@ const tenants = tableOf<Tenant>(tenantRecord);
 
 export const users = tableOf<User>(userRecord);
 
-export function tenantStore(db: Database): Sync<TenantStore> {
-  const anyUser = () => db.get('SELECT 1 FROM users LIMIT 1') !== undefined;
-  const emailTaken = (email: string) => db.get('SELECT 1 FROM users WHERE email = ?', [email]) !== undefined;
+const anyUser = (db: Database) => db.get('SELECT 1 FROM users LIMIT 1') !== undefined;
 
-  const userOf = (tenantId: string, id: string): User | null =>
-    users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
-  const isLastAdmin = ({ tenantId, id, roles }: User): boolean =>
-    isAdmin(roles) &&
-    !db.get(
-      `SELECT 1 FROM users WHERE tenant_id = ? AND id <> ?
-         AND EXISTS (SELECT 1 FROM json_each(users.roles) WHERE value ->> 'role' = 'admin') LIMIT 1`,
-      [tenantId, id],
-    );
+const isEmailTaken = (db: Database, email: string) =>
+  db.get('SELECT 1 FROM users WHERE email = ?', [email]) !== undefined;
 
-  function found(tenant: Tenant, admin: User, key: SigningKey): void {
-    db.run(tenants.insert, tenants.values(tenant));
-    db.run(users.insert, users.values(admin));
-    db.run(signingKeys.insert, signingKeys.values(key));
-  }
+const userOf = (db: Database, tenantId: string, id: string): User | null =>
+  users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-  return {
-    anyUser,
-    hasSeveral: () => db.get('SELECT 1 FROM tenants LIMIT 1 OFFSET 1') !== undefined,
-    bootstrap(tenant, admin, key) {
-      if (anyUser()) return 'taken';
-      found(tenant, admin, key);
-      return 'created';
-    },
-    create(tenant, admin, key) {
-      if (emailTaken(admin.email)) return 'email_taken';
-      found(tenant, admin, key);
-      return 'created';
-    },
-    provision(tenant, key) {
-      if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenant.id])) return 'exists';
-      db.run(tenants.insert, tenants.values(tenant));
-      db.run(signingKeys.insert, signingKeys.values(key));
-      return 'created';
-    },
-    addUser(user) {
-      if (emailTaken(user.email)) return 'email_taken';
-      if (!db.get('SELECT 1 FROM tenants WHERE id = ?', [user.tenantId])) return 'no_tenant';
-      db.run(users.insert, users.values(user));
-      return 'created';
-    },
-    userByEmail: (email) =>
-      users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
-    userById: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),
-    users: (tenantId, page) =>
-      pageOf(db, page, {
-        which: 'SELECT rowid FROM users WHERE tenant_id = ? ORDER BY email',
-        params: [tenantId],
-        row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
-        read: users.read,
-      }),
-    setRoles(tenantId, userId, roles, evenLastAdmin = false) {
-      const user = userOf(tenantId, userId);
-      if (!user) return 'absent';
-      if (!evenLastAdmin && !isAdmin(roles) && isLastAdmin(user)) return 'last_admin';
-      db.run('UPDATE users SET roles = ? WHERE id = ?', [JSON.stringify(roles), userId]);
-      return { ...user, roles };
-    },
-    removeUser(tenantId, userId) {
-      const user = userOf(tenantId, userId);
-      if (!user) return 'absent';
-      if (isLastAdmin(user)) return 'last_admin';
-      db.run('DELETE FROM users WHERE id = ?', [userId]);
-      return user;
-    },
-    setPassword: (userId, expected, passwordHash) =>
-      db.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [
-        passwordHash,
-        userId,
-        expected,
-      ]) === 1,
-    tenantIds: () =>
-      db
-        .all('SELECT id FROM tenants WHERE removed_at IS NULL ORDER BY created_at, rowid')
-        .map(([id]) => String(id)),
-  };
+const isLastAdmin = (db: Database, { tenantId, id, roles }: User): boolean =>
+  isAdmin(roles) &&
+  !db.get(
+    `SELECT 1 FROM users WHERE tenant_id = ? AND id <> ?
+       AND EXISTS (SELECT 1 FROM json_each(users.roles) WHERE value ->> 'role' = 'admin') LIMIT 1`,
+    [tenantId, id],
+  );
+
+function foundTenant(db: Database, tenant: Tenant, admin: User, key: SigningKey): void {
+  db.run(tenants.insert, tenants.values(tenant));
+  db.run(users.insert, users.values(admin));
+  db.run(signingKeys.insert, signingKeys.values(key));
 }
+
+function provisionTenant(db: Database, tenant: Tenant, key: SigningKey): 'created' | 'exists' {
+  if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenant.id])) return 'exists';
+  db.run(tenants.insert, tenants.values(tenant));
+  db.run(signingKeys.insert, signingKeys.values(key));
+  return 'created';
+}
+
+function addUser(db: Database, user: User): 'created' | 'email_taken' | 'no_tenant' {
+  if (isEmailTaken(db, user.email)) return 'email_taken';
+  if (!db.get('SELECT 1 FROM tenants WHERE id = ?', [user.tenantId])) return 'no_tenant';
+  db.run(users.insert, users.values(user));
+  return 'created';
+}
+
+function setRoles(
+  db: Database,
+  tenantId: string,
+  userId: string,
+  roles: readonly EnvRole[],
+  evenLastAdmin = false,
+): User | 'absent' | 'last_admin' {
+  const user = userOf(db, tenantId, userId);
+  if (!user) return 'absent';
+  if (!evenLastAdmin && !isAdmin(roles) && isLastAdmin(db, user)) return 'last_admin';
+  db.run('UPDATE users SET roles = ? WHERE id = ?', [JSON.stringify(roles), userId]);
+  return { ...user, roles };
+}
+
+function removeUser(db: Database, tenantId: string, userId: string): User | 'absent' | 'last_admin' {
+  const user = userOf(db, tenantId, userId);
+  if (!user) return 'absent';
+  if (isLastAdmin(db, user)) return 'last_admin';
+  db.run('DELETE FROM users WHERE id = ?', [userId]);
+  return user;
+}
+
+export const tenantStore = (db: Database): Sync<TenantStore> => ({
+  anyUser: () => anyUser(db),
+  hasSeveral: () => db.get('SELECT 1 FROM tenants LIMIT 1 OFFSET 1') !== undefined,
+  bootstrap(tenant, admin, key) {
+    if (anyUser(db)) return 'taken';
+    foundTenant(db, tenant, admin, key);
+    return 'created';
+  },
+  create(tenant, admin, key) {
+    if (isEmailTaken(db, admin.email)) return 'email_taken';
+    foundTenant(db, tenant, admin, key);
+    return 'created';
+  },
+  provision: (tenant, key) => provisionTenant(db, tenant, key),
+  addUser: (user) => addUser(db, user),
+  userByEmail: (email) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
+  userById: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),
+  users: (tenantId, page) =>
+    pageOf(db, page, {
+      which: 'SELECT rowid FROM users WHERE tenant_id = ? ORDER BY email',
+      params: [tenantId],
+      row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
+      read: users.read,
+    }),
+  setRoles: (tenantId, userId, roles, evenLastAdmin) => setRoles(db, tenantId, userId, roles, evenLastAdmin),
+  removeUser: (tenantId, userId) => removeUser(db, tenantId, userId),
+  setPassword: (userId, expected, passwordHash) =>
+    db.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [
+      passwordHash,
+      userId,
+      expected,
+    ]) === 1,
+  tenantIds: () =>
+    db
+      .all('SELECT id FROM tenants WHERE removed_at IS NULL ORDER BY created_at, rowid')
+      .map(([id]) => String(id)),
+});

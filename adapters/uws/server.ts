@@ -3,15 +3,15 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
+import { Admission, refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
-import { tooManyOpenings } from '../../src/http/openings.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
-import { WaitingRoom } from '../../src/http/waiting-room.ts';
 import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
@@ -20,11 +20,8 @@ import { readsWholeChunks } from './next-frame.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
-/**
- * Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the
- * server gather them.
- */
-const maxBlind = 2_000;
+/** Over that, the connections of the network are cut. */
+const [{ atOnce: maxBlind }] = admissionTable.emptyAnswers.bounds;
 
 const noBody = (): Promise<Uint8Array> => Promise.resolve(new Uint8Array(0));
 
@@ -34,7 +31,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const uws = await loadUws();
   const app = uws.App();
   const unfinished = new Unfinished<Exchange>({ clock, log });
-  const waiting = new WaitingRoom(clock);
+  const admission = new Admission(clock);
   /** Blind answers since the last sweep, by network. */
   const blind = new Map<string, number>();
   let isDraining = false;
@@ -133,9 +130,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     raw: RawRequest,
     handshake: Handshake | null,
   ): void {
-    waiting.enter(raw, exchange, (late) => {
-      const refused = late ? tooManyOpenings() : null;
-      return serve(res, exchange, late ? { ...raw, refused } : raw, null, handshake);
+    // Nobody has looked at the credential.
+    const credential = raw.headers.get('authorization') ?? raw.headers.get('cookie') ?? '';
+    admission.enter({ credential }, 'streamRequests', exchange, (permit) => {
+      const admitted = permit ? raw : { ...raw, refused: refusalOf('streamRequests') };
+      void serve(res, exchange, admitted, null, handshake).then(() => permit?.release());
     });
   }
 
@@ -159,7 +158,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const sweep = clock.every(sweepMs, () => {
     blind.clear();
-    waiting.sweep();
     unfinished.sweep(connections);
   });
 

@@ -1,8 +1,8 @@
 // Exports by cursor: each line of a kind once, in the order of commits, to whoever reads on from any line.
+import { Admission } from '../admission/admission.ts';
 import { noteOf } from '../audit/note.ts';
 import { auditActor, entriesOf } from '../audit/record.ts';
 import { requireRole, visibleEnvs } from '../shared/access.ts';
-import { HubError } from '../shared/error.ts';
 import { pause } from '../shared/ports/clock.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
@@ -48,8 +48,6 @@ export interface Exports {
   readonly sent: ReadonlyMap<string, number>;
 }
 
-/** Exports of a tenant that run or wait at once on a node. */
-const maxRunning = 10;
 /** Between two looks for new lines. */
 const lookEveryMs = 500;
 /** A read that finds nothing that its reader may see looks on for so long. */
@@ -64,7 +62,7 @@ export function createExports({
   secrets,
   health,
 }: Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'health'>): Exports {
-  const running = new Map<string, number>();
+  const admission = new Admission(clock);
   const sent = new Map<string, number>(exportKinds.map((kind) => [`${kind} native`, 0]));
   /** By tenant and kind, where the last search through lines of others began and ended. */
   const passed = new Map<string, { readonly from: string | null; readonly to: string | null }>();
@@ -138,16 +136,7 @@ export function createExports({
       requireRole(principal, request.kind === 'audit' ? 'admin' : 'viewer');
       const { tenantId, actor } = principal;
       const { kind, format } = request;
-      const count = running.get(tenantId) ?? 0;
-      if (count >= maxRunning)
-        throw new HubError(
-          'rate_limited',
-          `${maxRunning} exports are already running. Wait for one to end.`,
-          {
-            retryAfter: 5,
-          },
-        );
-      running.set(tenantId, count + 1);
+      const permit = admission.take({ tenantId }, 'exports');
       try {
         const answer = await readOn(principal, request);
         if (answer.isExpired || answer.lines.length === 0) return answer;
@@ -166,9 +155,7 @@ export function createExports({
         sent.set(series, (sent.get(series) ?? 0) + answer.lines.length);
         return answer;
       } finally {
-        const left = (running.get(tenantId) ?? 1) - 1;
-        if (left > 0) running.set(tenantId, left);
-        else running.delete(tenantId);
+        permit.release();
       }
     },
   };

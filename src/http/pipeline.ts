@@ -1,8 +1,12 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
 // socket and none of the routes.
 
+import { Admission } from '../admission/admission.ts';
+import { type Budgets, checkAnswer, checkRoom, createBudgets } from '../admission/byte-budgets.ts';
+import { estimateJsonBytes } from '../admission/estimate-bytes.ts';
 import type { RateLimits } from '../admission/rate-limit.ts';
 import { countArrival, createRouteLimits, type LimitedRoute } from '../admission/route-limits.ts';
+import { admissionTable } from '../admission/table.ts';
 import { turns } from '../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
@@ -11,7 +15,6 @@ import type { Secrets } from '../shared/ports/secrets.ts';
 import type { RequestOrigin } from '../shared/principal.ts';
 import type { OpenSpan } from '../shared/tracing.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
-import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from './contract/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from './contract/route.ts';
@@ -22,18 +25,13 @@ import { encode, noStore, plain } from './encode.ts';
 import { createFinish, limitHeaders, nameOf, requestIds, type Seen, sizeOf } from './finish.ts';
 import { type Cors, commonHeaders, type HeaderBlock } from './headers.ts';
 import type { Idempotency } from './idempotency.ts';
-import { createLargeBatches } from './large-batches.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
-import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
 import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
-import { createReads } from './reads.ts';
 import { noteRequest, requestSpan } from './request-span.ts';
-import { roughBytes } from './rough-bytes.ts';
 import { createRouter, families, type Match, type Route } from './router.ts';
-import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
 import { checkNamedEnvironment, checkOwnEnvironment, validate } from './validate.ts';
@@ -127,10 +125,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.families.map(({ routes }) => routes));
   const familyOf = families(options.families);
-  const searches = createSearches(clock);
-  const reads = createReads(clock);
-  const largeBatches = createLargeBatches(clock);
-  const openings = createOpenings(clock);
+  const admission = new Admission(clock);
   const finish = createFinish(options);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
@@ -205,7 +200,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const response = plain(200, [], null, streamHeaders[familyOf(raw.path).errors]);
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') checkOrigin(caller, raw.headers);
-    const session = await openings(caller, () => openStream(raw, declaration, caller, revocations, options));
+    const open = () => openStream(raw, declaration, caller, revocations, options);
+    const session = await admission.runFor(caller, 'streamOpenings', open);
     return { ...response, live: session };
   }
 
@@ -256,15 +252,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (result instanceof Streamed)
         return download(declaration, result, cookie, raw, nameOf(caller, network));
       const body: unknown = result instanceof Reply ? result.body : result;
-      const bytes = body instanceof WrittenJson ? 0 : roughBytes(result);
+      const bytes = body instanceof WrittenJson ? 0 : estimateJsonBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
       return encode(declaration, result, cookie, raw);
     };
-    if (declaration.search === true) return searches(caller, answer);
-    if (declaration.method === 'GET' || declaration.reads === true) return reads(caller, answer);
+    if (declaration.search === true) return admission.runFor(caller, 'searches', answer);
+    if (declaration.method === 'GET' || declaration.reads === true)
+      return admission.runFor(caller, 'reads', answer);
     const { body } = input;
-    return largeBatches(caller, body instanceof Uint8Array ? body.byteLength : 0, answer);
+    const bytes = body instanceof Uint8Array ? body.byteLength : 0;
+    return bytes > admissionTable.largeBatches.freeBytes
+      ? admission.runFor(caller, 'largeBatches', answer)
+      : answer();
   }
 
   /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */

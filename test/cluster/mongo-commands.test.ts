@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
-import { mongoEventIngest } from '../../adapters/mongo/event-ingest.ts';
+import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { aBatch } from '../conformance/events.ts';
@@ -25,7 +25,7 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
     ...chain,
     intents: db.collection('auditIntents'),
   } as unknown as AuditCollections);
-  const ingest = mongoEventIngest(
+  const ingest = new EventIngest(
     db.collection('events'),
     db.collection('runs'),
     audit,
@@ -38,7 +38,7 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
   const costOf = async (sessions: readonly string[]): Promise<readonly string[]> => {
     said = [];
     const events = sessions.map((session_id) => anEvent({ payload: { session_id, decision_name: 'x' } }));
-    await ingest(aBatch(tenantId, events));
+    await ingest.store(aBatch(tenantId, events));
     return said;
   };
   const many = Array.from({ length: 30 }, (_, i) => `run-${i}`);

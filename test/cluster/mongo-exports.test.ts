@@ -4,7 +4,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { EventRow } from '../../adapters/mongo/event-filter.ts';
 import { toEventRow } from '../../adapters/mongo/event-filter.ts';
-import { createExportLog, type ExportLinkRow, entriesOf } from '../../adapters/mongo/export-log.ts';
+import { type ExportLinkRow, ExportLog, entriesOf } from '../../adapters/mongo/export-log.ts';
 import { createIndexes } from '../../adapters/mongo/indexes.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import type { EventInput } from '../../src/event/record.ts';
@@ -32,7 +32,7 @@ const nextId = risingIds();
 function aNode() {
   const clock = new ManualClock();
   const parts = { links, events, batches: batches as never, approvals: db.collection('approvals') as never };
-  return { clock, log: createExportLog(parts, clock) };
+  return { clock, log: new ExportLog(parts, clock) };
 }
 
 /** A batch as a writer of it prepares it. */

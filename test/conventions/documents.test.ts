@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { apiSurface } from '../../scripts/api-surface.ts';
 import { consoleClientFiles } from '../../scripts/console-client.ts';
 import { builtFiles } from '../../scripts/generated.ts';
+import { limitsPage } from '../../scripts/limits-page.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { readConfig } from '../../src/hub/config.ts';
 import { openApiFor } from '../../src/hub/openapi.ts';
@@ -18,6 +19,10 @@ const openApi = openApiFor(readConfig({}));
 describe('documents', () => {
   it('has the line of each route in docs/api-surface.txt (npm run api-surface writes it)', () => {
     expect(read('docs/api-surface.txt')).toBe(apiSurface());
+  });
+
+  it('has the tables of admission in docs/limits.md (npm run api-surface writes it)', () => {
+    expect(read('docs/limits.md')).toBe(limitsPage());
   });
 
   it('describes each schema once in the OpenAPI document, and refers to all it names', () => {

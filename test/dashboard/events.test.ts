@@ -238,6 +238,29 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
+  it('takes the value under the pointer into the query, or leaves it out', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore');
+    const query = page.getByRole('combobox', { name: 'Query' });
+    const rows = page.getByRole('grid', { name: 'Events' }).getByRole('row').filter({ hasText: 'refund' });
+    const tool = rows.first().getByRole('gridcell').nth(1);
+    await tool.hover();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Only tool refund' }).click();
+    await expect.poll(() => query.inputValue()).toBe('tool:refund');
+    await page.getByText('120 matching events').waitFor();
+    // The key of the other button, over the same column.
+    await tool.hover();
+    await page.getByRole('button', { name: 'Without tool refund' }).waitFor();
+    await page.keyboard.press('-');
+    await expect.poll(() => query.inputValue()).toBe('-tool:refund');
+    await page.getByText('480 matching events').waitFor();
+    expect(await rows.count()).toBe(0);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   itAtNight('shows of a long run the newest 200 calls, and at a press those before', async () => {
     const began = Date.now() - 300_000;
     await send(

@@ -46,41 +46,24 @@ const twins = (which: string): HubError =>
       'DATA_DIR. Please report this.',
   );
 
-function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
-  const moves = markers(db);
-  const collectionOf = (kind: StoredKind): Collection<Document> => db.collection(forms[kind].collection);
-  /** An error of the driver as one line. */
-  const guarded = async <T>(task: () => Promise<T>): Promise<T> => {
-    try {
-      return await task();
-    } catch (error) {
-      throw asHubError(error, log);
-    }
-  };
+class DatabaseTarget implements MoveTarget {
+  readonly #client: MongoClient;
+  readonly #db: Db;
+  readonly #log: Log;
+  readonly #moves: ReturnType<typeof markers>;
 
-  const names = async (): Promise<readonly string[]> =>
-    (await db.listCollections({}, { nameOnly: true }).toArray())
-      .map(({ name }) => name)
-      .filter((name) => !name.startsWith('system.') && name !== moves.collectionName);
-
-  async function write<K extends StoredKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void> {
-    const { toDocument } = forms[kind] as Form<K>;
-    const collection = collectionOf(kind);
-    const documents = records.map(toDocument);
-    const refused = await takenAmong(collection.insertMany(documents, { ordered: false }));
-    if (refused.length === 0) return;
-    // A run of this move that was killed wrote them: under the same ids.
-    const ids = refused.map((i) => documents[i]?._id);
-    const stored = await collection.countDocuments({ _id: { $in: ids } });
-    if (stored === new Set(ids).size) return;
-    throw twins(`of the kind ${kind}`);
+  constructor(client: MongoClient, db: Db, log: Log) {
+    this.#client = client;
+    this.#db = db;
+    this.#log = log;
+    this.#moves = markers(db);
   }
 
-  async function* read<K extends StoredKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
+  async *read<K extends StoredKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
     const { toRecord } = forms[kind] as Form<K>;
     try {
       let page: MovedRecords[K][] = [];
-      const documents = collectionOf(kind).find().batchSize(maxDocuments);
+      const documents = this.#collectionOf(kind).find().batchSize(maxDocuments);
       for await (const document of kind === 'auditLinks'
         ? documents.sort({ tenantId: 1, seq: -1 })
         : documents) {
@@ -91,49 +74,98 @@ function targetOf(client: MongoClient, db: Db, log: Log): MoveTarget {
       }
       if (page.length > 0) yield page;
     } catch (error) {
-      throw asHubError(error, log);
+      throw asHubError(error, this.#log);
     }
   }
 
-  return {
-    marker: () => guarded(() => moves.findOne({ _id: markerId })),
-    occupied: () =>
-      guarded(async () => {
-        for (const name of await names()) if (await db.collection(name).findOne()) return name;
-        return null;
-      }),
-    begin: (hubId, at) =>
-      guarded(async () => {
-        const marker = { _id: markerId, hubId, startedAt: at, written: {}, endedAt: null };
-        await unlessTaken(moves.insertOne(marker));
-      }),
-    note: (written) =>
-      guarded(async () => {
-        await moves.updateOne({ _id: markerId }, { $set: { written } });
-      }),
-    write: (kind, records) => guarded(() => write(kind, records)),
-    read,
-    empty: () =>
-      guarded(async () => {
-        await moves.updateOne({ _id: markerId }, { $set: { written: {} } });
-        for (const name of await names()) await db.collection(name).deleteMany({});
-      }),
-    index: () =>
-      guarded(async () => {
-        await createIndexes(db).catch((error: unknown) => {
-          throw isDuplicate(error) ? twins('of one collection') : error;
-        });
-      }),
-    end: (at) =>
-      guarded(async () => {
-        const format = { _id: 'cluster', ...currentFormat };
-        await db
-          .collection<{ _id: string }>('formats')
-          .replaceOne({ _id: format._id }, format, { upsert: true });
-        await moves.updateOne({ _id: markerId }, { $set: { endedAt: at } });
-      }),
-    close: () => client.close(),
-  };
+  marker(): Promise<MoveMarker | null> {
+    return this.#guarded(() => this.#moves.findOne({ _id: markerId }));
+  }
+
+  occupied(): Promise<string | null> {
+    return this.#guarded(async () => {
+      for (const name of await this.#names()) if (await this.#db.collection(name).findOne()) return name;
+      return null;
+    });
+  }
+
+  begin(hubId: string, at: number): Promise<void> {
+    return this.#guarded(async () => {
+      const marker = { _id: markerId, hubId, startedAt: at, written: {}, endedAt: null };
+      await unlessTaken(this.#moves.insertOne(marker));
+    });
+  }
+
+  note(written: { readonly [kind: string]: number }): Promise<void> {
+    return this.#guarded(async () => {
+      await this.#moves.updateOne({ _id: markerId }, { $set: { written } });
+    });
+  }
+
+  write<K extends StoredKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void> {
+    return this.#guarded(() => this.#write(kind, records));
+  }
+
+  empty(): Promise<void> {
+    return this.#guarded(async () => {
+      await this.#moves.updateOne({ _id: markerId }, { $set: { written: {} } });
+      for (const name of await this.#names()) await this.#db.collection(name).deleteMany({});
+    });
+  }
+
+  index(): Promise<void> {
+    return this.#guarded(async () => {
+      await createIndexes(this.#db).catch((error: unknown) => {
+        throw isDuplicate(error) ? twins('of one collection') : error;
+      });
+    });
+  }
+
+  end(at: number): Promise<void> {
+    return this.#guarded(async () => {
+      const format = { _id: 'cluster', ...currentFormat };
+      await this.#db
+        .collection<{ _id: string }>('formats')
+        .replaceOne({ _id: format._id }, format, { upsert: true });
+      await this.#moves.updateOne({ _id: markerId }, { $set: { endedAt: at } });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #collectionOf(kind: StoredKind): Collection<Document> {
+    return this.#db.collection(forms[kind].collection);
+  }
+
+  /** An error of the driver as one line. */
+  async #guarded<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await task();
+    } catch (error) {
+      throw asHubError(error, this.#log);
+    }
+  }
+
+  async #names(): Promise<readonly string[]> {
+    return (await this.#db.listCollections({}, { nameOnly: true }).toArray())
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.') && name !== this.#moves.collectionName);
+  }
+
+  async #write<K extends StoredKind>(kind: K, records: readonly MovedRecords[K][]): Promise<void> {
+    const { toDocument } = forms[kind] as Form<K>;
+    const collection = this.#collectionOf(kind);
+    const documents = records.map(toDocument);
+    const refused = await takenAmong(collection.insertMany(documents, { ordered: false }));
+    if (refused.length === 0) return;
+    // A run of this move that was killed wrote them: under the same ids.
+    const ids = refused.map((i) => documents[i]?._id);
+    const stored = await collection.countDocuments({ _id: { $in: ids } });
+    if (stored === new Set(ids).size) return;
+    throw twins(`of the kind ${kind}`);
+  }
 }
 
 /** No agent waits for a move: it is as patient as a person. Milliseconds. */
@@ -146,7 +178,7 @@ export async function openMoveTarget(url: string, log: Log): Promise<MoveTarget>
     await client.connect();
     const db = client.db(databaseOf(url));
     await db.command({ ping: 1 });
-    return targetOf(client, db, log);
+    return new DatabaseTarget(client, db, log);
   } catch (error) {
     await client.close();
     throw notOpened(error, client.options.tls === true, log);

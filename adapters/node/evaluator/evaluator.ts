@@ -4,7 +4,7 @@
 import type { EvaluationRequest, Evaluator } from '../../../src/evaluation/port/evaluator.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
-import { createPool, type PoolOptions } from './pool.ts';
+import { createPool, type PoolOptions, placesOf } from './pool.ts';
 import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
 
 export interface EvaluatorOptions {
@@ -25,15 +25,14 @@ export interface EvaluatorOptions {
  */
 const readAtOnce = 4096;
 const reading = {
-  refused: () =>
-    new HubError('overloaded', 'The hub is reading too many bundles. Try again shortly.', { retryAfter: 2 }),
+  ...placesOf('bundleReadings'),
   timedOut: () => new HubError('unprocessable', 'Reading the YAML took too long. Split the document.'),
   overgrown: () =>
     new HubError('unprocessable', 'Reading the YAML needs too much memory. Split the document.'),
 };
 
 const running = {
-  refused: () => new HubError('too_busy', 'Too many concurrent evaluations. Try again shortly.'),
+  ...placesOf('dryRuns'),
   timedOut: () => new HubError('unprocessable', 'Evaluation timed out'),
   overgrown: () => new HubError('unprocessable', 'Evaluation needs too much memory'),
 };
@@ -61,17 +60,11 @@ export function createEvaluator({
   const runs = createPool({
     ...shared,
     ...running,
-    size: 6,
-    shares: { running: 4, waiting: 16, allWaiting: 128 },
-    waitMs: 1000,
     limitMs,
   });
   const readings = createPool({
     ...shared,
     ...reading,
-    size: 2,
-    shares: { running: 1, waiting: 32, allWaiting: 128 },
-    waitMs: 10_000,
     limitMs: 5000,
   });
   const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');

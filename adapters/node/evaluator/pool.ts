@@ -1,6 +1,8 @@
 // A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too
 // long. Owners of jobs take turns (promise P44). Knows nothing of what the jobs are.
 import { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
@@ -31,6 +33,22 @@ export interface PoolOptions {
   readonly timedOut: () => HubError;
   readonly overgrown: () => HubError;
 }
+
+/** The places of a class, for which owners take turns here: a place is free when its thread is. */
+export const placesOf = (
+  name: 'dryRuns' | 'bundleReadings' | 'replayParts',
+): Pick<PoolOptions, 'size' | 'shares' | 'waitMs' | 'refused'> => {
+  const {
+    bounds: [ofOwner, ofAll],
+    ms,
+  } = admissionTable[name];
+  return {
+    size: ofAll.atOnce,
+    shares: { running: ofOwner.atOnce, waiting: ofOwner.waiting, allWaiting: ofAll.waiting },
+    waitMs: ms,
+    refused: () => refusalOf(name),
+  };
+};
 
 export interface Pool {
   /** The worker's result. @throws HubError of the work, or of the pool's bounds */

@@ -292,6 +292,70 @@ const directions: { readonly [O in EventOrder]: Direction } = {
   },
 };
 
+/** A page that is filled while segments are read: an event waits until nothing that still comes can precede it. */
+class PageInOrder {
+  readonly #order: Direction['order'];
+  readonly #limit: number;
+  /** Against the order: the next one to give out is the last. */
+  readonly #waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
+  readonly #events: StoredEvent[] = [];
+  #last: Key | null = null;
+  #bytes = 0;
+  #hasDropped = false;
+  #lastFitting: Key | null = null;
+
+  constructor(order: Direction['order'], limit: number) {
+    this.#order = order;
+    this.#limit = limit;
+  }
+
+  /** The last key that the page has place for; null while more may fit. */
+  get lastFitting(): Key | null {
+    return this.#lastFitting;
+  }
+
+  /** Moves out what nothing still to come can precede; true when the page is full. */
+  giveOut(before: Key | null): boolean {
+    while (this.#events.length < this.#limit && this.#bytes < maxPageBytes) {
+      const next = this.#waiting.at(-1);
+      if (!next || (before && this.#order(next.key, before) > 0)) return false;
+      this.#waiting.pop();
+      this.#events.push(next.event);
+      this.#bytes += Buffer.byteLength(JSON.stringify(next.event));
+      this.#last = next.key;
+    }
+    return true;
+  }
+
+  add(key: Key, event: StoredEvent): void {
+    this.#waiting.push({ key, event });
+  }
+
+  /** Drops what the page has no place for. */
+  dropSurplus(): void {
+    const waiting = this.#waiting;
+    const free = this.#limit - this.#events.length;
+    waiting.sort((a, b) => this.#order(b.key, a.key));
+    if (waiting.splice(0, waiting.length - free).length > 0) this.#hasDropped = true;
+    const [lastKept] = waiting;
+    if (this.#hasDropped && lastKept && waiting.length >= free) this.#lastFitting = lastKept.key;
+  }
+
+  upTo(next: Key | null): EventPage {
+    return { events: this.#events, next: next && writeCursor(next) };
+  }
+
+  upToLast(): EventPage {
+    return this.upTo(this.#last);
+  }
+
+  /** Gives out what waits: nothing comes any more. */
+  end(): EventPage {
+    this.giveOut(null);
+    return this.upTo(this.#waiting.length > 0 || this.#hasDropped ? this.#last : null);
+  }
+}
+
 /** @param now milliseconds of a clock that never jumps */
 export function eventSearch(db: Database, now = () => performance.now()) {
   return function* search(
@@ -306,57 +370,31 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     const filter = compileFilter(wholeFilter);
     const mark = markOf(db);
     const from = cursor === null ? null : readCursor(cursor);
-    // Against the order: the next one to give out is the last.
-    const waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
-    const events: StoredEvent[] = [];
+    const page = new PageInOrder(order, limit);
     const began = now();
-    let last: Key | null = null;
     let stepBegan = began;
-    let bytes = 0;
-    let dropped = false;
-
-    /** Moves out what nothing still to come can precede; true when the page is full. */
-    function giveOut(before: Key | null): boolean {
-      while (events.length < limit && bytes < maxPageBytes) {
-        const next = waiting.at(-1);
-        if (!next || (before && order(next.key, before) > 0)) return false;
-        waiting.pop();
-        events.push(next.event);
-        bytes += Buffer.byteLength(JSON.stringify(next.event));
-        last = next.key;
-      }
-      return true;
-    }
-    const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
-
-    let requestedKey: Key | null = null;
-    for (const segment of segments(db, tenantId, filter, from, () => requestedKey)) {
+    for (const segment of segments(db, tenantId, filter, from, () => page.lastFitting)) {
       const reached = frontier(segment);
-      if (giveOut(reached)) return page(last);
+      if (page.giveOut(reached)) return page.upToLast();
       // Only past the cursor, so that each page gets further.
       const isPast = !from || order(reached, from) > 0;
       const isLate = now() - began > budgetMs;
-      if (isPast && isLate) return { ...page(reached), searchedTo: reached.ts };
+      if (isPast && isLate) return { ...page.upTo(reached), searchedTo: reached.ts };
       if (typeof segment === 'number' || now() - stepBegan > stepMs) {
         yield;
         stepBegan = now();
       }
       if (typeof segment === 'number') continue;
       // What this page has no place for is read for a later one.
-      if (requestedKey && isAfter(segment, requestedKey)) continue;
+      if (page.lastFitting && isAfter(segment, page.lastFitting)) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {
         const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
         if (from && order(key, from) <= 0) continue;
-        waiting.push({ key, event: storedEvent(event, mark, position, segment, outcomes) });
+        page.add(key, storedEvent(event, mark, position, segment, outcomes));
       }
-      waiting.sort((a, b) => order(b.key, a.key));
-      const left = waiting.splice(0, waiting.length - (limit - events.length));
-      dropped ||= left.length > 0;
-      const [lastKept] = waiting;
-      if (dropped && lastKept && waiting.length >= limit - events.length) requestedKey = lastKept.key;
+      page.dropSurplus();
     }
-    giveOut(null);
-    return page(waiting.length > 0 || dropped ? last : null);
+    return page.end();
   };
 }

@@ -119,33 +119,53 @@ function attempt(id: number, task: () => unknown): ThreadReply {
   }
 }
 
-/**
- * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
- * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
- * @param maintain runs before the first events of each commit that stores some
- * @param beforeEnd runs last in each commit, which may be one that must write all that was gathered
- * @param now milliseconds of a clock that never jumps
- */
-export function serveWrites(
-  connection: Connection,
-  maintain: () => void,
-  beforeEnd: (mustFlush: boolean) => void,
-  now = () => performance.now(),
-): ThreadServer {
-  const { db, answer, later } = connection;
-  const queue = new WriteQueue(now);
-  let scheduled = false;
-  let idle: (() => void) | null = null;
+class WriteServer implements ThreadServer {
+  readonly #connection: Connection;
+  readonly #maintain: () => void;
+  readonly #beforeEnd: (mustFlush: boolean) => void;
+  readonly #db: Connection['db'];
+  readonly #answer: Connection['answer'];
+  readonly #later: Connection['later'];
+  readonly #queue: WriteQueue;
+  #scheduled = false;
+  #idle: (() => void) | null = null;
+
+  constructor(
+    connection: Connection,
+    maintain: () => void,
+    beforeEnd: (mustFlush: boolean) => void,
+    now = () => performance.now(),
+  ) {
+    this.#connection = connection;
+    this.#maintain = maintain;
+    this.#beforeEnd = beforeEnd;
+    const { db, answer, later } = connection;
+    this.#db = db;
+    this.#answer = answer;
+    this.#later = later;
+    this.#queue = new WriteQueue(now);
+  }
+
+  accept(calls: readonly Call[]): void {
+    this.#queue.add(calls);
+    if (!this.#scheduled) this.#later(() => this.#drain());
+    this.#scheduled = true;
+  }
+
+  whenIdle(then: () => void): void {
+    this.#idle = then;
+    if (!this.#scheduled) then();
+  }
 
   /**
    * Batches of events hardly ever fail, and a savepoint for each costs as much as a statement: they have none, and a
    * commit in which one fails is made again with them.
    * @param group given out while it is made; all that it gives out is pushed to `taken`
    */
-  function commit(group: Iterable<Call>, isAlone: boolean, taken: Call[], isRepeat = false): ThreadReply[] {
+  #commit(group: Iterable<Call>, isAlone: boolean, taken: Call[], isRepeat = false): ThreadReply[] {
     let isCallMade = false;
     try {
-      return db.atomically(() => {
+      return this.#db.atomically(() => {
         const replies: ThreadReply[] = [];
         let isMaintained = false;
         let mustFlush = false;
@@ -158,56 +178,60 @@ export function serveWrites(
             continue;
           }
           if (isIngest(call) && !isMaintained) {
-            maintain();
+            this.#maintain();
             isMaintained = true;
           }
           // Its own transaction undoes a call that is alone.
-          if (isAlone) replies.push([call[0], true, run(connection, call)]);
+          if (isAlone) replies.push([call[0], true, run(this.#connection, call)]);
           else if (isIngest(call) && !isRepeat) {
             isCallMade = true;
-            replies.push([call[0], true, run(connection, call)]);
+            replies.push([call[0], true, run(this.#connection, call)]);
             isCallMade = false;
-          } else replies.push(attempt(call[0], () => db.atomically(() => run(connection, call))));
+          } else replies.push(attempt(call[0], () => this.#db.atomically(() => run(this.#connection, call))));
         }
-        beforeEnd(mustFlush);
+        this.#beforeEnd(mustFlush);
         return replies;
       });
     } catch (error) {
-      if (isCallMade) return commit([...taken], false, [], true);
+      if (isCallMade) return this.#commit([...taken], false, [], true);
       const failure = failureOf(error);
       const mutations = taken.filter((call) => !isCheckpoint(call));
       if (failure.trouble === 'full' && mutations.length > 1)
-        return mutations.flatMap((call) => commit([call], true, []));
+        return mutations.flatMap((call) => this.#commit([call], true, []));
       return mutations.map(([id]) => [id, false, failure]);
     }
   }
 
-  function drain(): void {
+  #drain(): void {
     const taken: Call[] = [];
-    const replies = commit(queue.take(), queue.size === 1, taken);
-    if (replies.length > 0) answer(replies);
+    const replies = this.#commit(this.#queue.take(), this.#queue.size === 1, taken);
+    if (replies.length > 0) this.#answer(replies);
     const after = taken.filter(isCheckpoint);
     if (after.length > 0)
-      answer(
-        after.map(([id, , method]) => attempt(id, () => checkpoint(db, logModes[method] ?? 'TRUNCATE'))),
+      this.#answer(
+        after.map(([id, , method]) =>
+          attempt(id, () => checkpoint(this.#db, logModes[method] ?? 'TRUNCATE')),
+        ),
       );
-    scheduled = queue.size > 0;
-    if (scheduled) later(drain);
-    else idle?.();
+    this.#scheduled = this.#queue.size > 0;
+    if (this.#scheduled) this.#later(() => this.#drain());
+    else this.#idle?.();
   }
-
-  return {
-    accept(calls) {
-      queue.add(calls);
-      if (!scheduled) later(drain);
-      scheduled = true;
-    },
-    whenIdle(then) {
-      idle = then;
-      if (!scheduled) then();
-    },
-  };
 }
+
+/**
+ * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
+ * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
+ * @param maintain runs before the first events of each commit that stores some
+ * @param beforeEnd runs last in each commit, which may be one that must write all that was gathered
+ * @param now milliseconds of a clock that never jumps
+ */
+export const serveWrites = (
+  connection: Connection,
+  maintain: () => void,
+  beforeEnd: (mustFlush: boolean) => void,
+  now = () => performance.now(),
+): ThreadServer => new WriteServer(connection, maintain, beforeEnd, now);
 
 /** A read that takes several turns. */
 interface LongRead {

@@ -2,17 +2,20 @@
 // copies the write-ahead log (log-copier.ts).
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
+import type { Storage } from '../../../src/shared/storage.ts';
 import { Disk, logPagesOn, mostLogPages } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';
 import { unavailable } from '../failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../hub-id.ts';
 import { notingMethods, storeMethods } from '../inline.ts';
 import { createPrivate, lockStore } from '../lock.ts';
-import { kinds } from '../stores.ts';
+import { type Kind, kinds } from '../stores.ts';
 import type { SqliteStore, StoreName } from '../sync.ts';
 import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
@@ -22,8 +25,11 @@ import { startWorker } from './start-worker.ts';
 import { StoreThread } from './store-thread.ts';
 import { SummaryFlush } from './summary-flush.ts';
 import { readTenant } from './tenant-reader.ts';
-import type { ThreadRole, ThreadStart } from './wire.ts';
+import { weigh, weighAll } from './weight.ts';
+import type { NotedWrite, ThreadRole, ThreadStart } from './wire.ts';
 
+const [storeWrites] = admissionTable.storeWrites.bounds;
+const [tenantEvents] = admissionTable.tenantEvents.bounds;
 const pingMs = 2000;
 /** Part of the pages at which SQLite itself would copy the write-ahead log. */
 const logPart = 0.8;
@@ -85,232 +91,296 @@ const readerLimits = { maxYoungGenerationSizeMb: 12 };
 export const startThread = (start: ThreadStart): Worker =>
   startWorker('thread', `store-${start.role}`, start, start.role === 'reader' ? readerLimits : {});
 
-/** Roughly the bytes of an argument: its texts and bytes, not deeper than records go. */
-function weigh(value: unknown, depth = 4): number {
-  if (typeof value === 'string') return value.length * 2;
-  if (value instanceof Uint8Array) return value.byteLength;
-  if (typeof value !== 'object' || value === null || depth === 0) return 8;
-  let sum = 16;
-  for (const part of Object.values(value)) sum += weigh(part, depth - 1);
-  return sum;
+/** By tenant, the bytes of events that wait for the writer: one tenant has a part of the queue at most. */
+class TenantShares {
+  readonly #bytes = new Map<string, number>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws HubError overloaded */
+  check(tenantId: string): void {
+    if ((this.#bytes.get(tenantId) ?? 0) < this.#max) return;
+    throw refusalOf('tenantEvents');
+  }
+
+  take(tenantId: string, bytes: number): void {
+    this.#bytes.set(tenantId, (this.#bytes.get(tenantId) ?? 0) + bytes);
+  }
+
+  give(tenantId: string, bytes: number): void {
+    const left = (this.#bytes.get(tenantId) ?? 0) - bytes;
+    if (left > 0) this.#bytes.set(tenantId, left);
+    else this.#bytes.delete(tenantId);
+  }
 }
 
-/** The same for the arguments of many calls, most of which are texts. */
-function weighAll(all: readonly (readonly unknown[])[]): number {
-  let sum = 0;
-  for (const args of all)
-    for (const one of args) sum += typeof one === 'string' ? one.length * 2 : weigh(one);
-  return sum;
-}
+const kindOf = (store: StoreName, method: string): Kind | undefined =>
+  (kinds[store] as { readonly [method: string]: Kind })[method];
 
-export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
-  const { path, clock, log = null, hubId = null } = options;
-  const start = options.startThread ?? startThread;
-  const shortOfSpace = new SharedArrayBuffer(4);
-  let checkpointPages = 0;
-  const maxQueuedBytes = options.maxQueuedBytes ?? 64 << 20;
-  const channel = (role: ThreadRole) =>
-    new StoreThread({
-      name: role,
-      start: () =>
-        start({ role, path, tuning: { cacheBytes: cacheBytes[role], checkpointPages }, shortOfSpace }),
+/** Writes that may make the folder a hub's: the first tenant's. */
+const isFounding = (store: string, method: string): boolean =>
+  (store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method)) ||
+  (store === 'tenantFiles' && method === 'open');
+
+/** The writer and the reader, with what decides which calls may go to them. */
+class StoreThreads {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log | null;
+  readonly #hubId: HubIdFile | null;
+  readonly #reserveBytes: number | null;
+  readonly #writer: StoreThread;
+  readonly #reader: StoreThread;
+  readonly #disk: Disk;
+  readonly #logIndex: LogIndex;
+  readonly #summaries: SummaryFlush;
+  readonly #lock: ReturnType<typeof lockStore>;
+  readonly #shares: TenantShares;
+  readonly #gathered: ReturnType<typeof gatherCalls>;
+  #copier: LogCopier | null = null;
+  #checkpointPages = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SqliteOptions) {
+    const { path, clock, log = null, hubId = null, reserveBytes = null } = options;
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+    this.#hubId = hubId;
+    this.#reserveBytes = reserveBytes;
+    const shortOfSpace = new SharedArrayBuffer(4);
+    const maxQueuedBytes = options.maxQueuedBytes ?? storeWrites.bytes;
+    const maxTenantBytes = options.maxQueuedBytes === undefined ? tenantEvents.bytes : maxQueuedBytes / 2;
+    this.#writer = this.#thread('writer', options, shortOfSpace, maxQueuedBytes);
+    this.#reader = this.#thread('reader', options, shortOfSpace, maxQueuedBytes);
+    this.#disk = new Disk({
+      path,
       clock,
       log,
-      onTrouble: (trouble, cause) => disk.failed(trouble, cause),
-      maxCalls: options.maxQueuedWrites ?? 4096,
-      maxBytes: maxQueuedBytes,
+      reserveBytes,
+      measured: (ms) => options.diskMeasured?.(ms),
+      work: {
+        spareBytes: async () => Number(await ask(this.#reader, 'spareBytes')),
+        emptyLog: () => ask(this.#writer, 'checkpoint'),
+        probe: () => ask(this.#writer, 'probe'),
+        mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
+      },
     });
-  const [writer, reader] = [channel('writer'), channel('reader')];
-  const ask = (of: StoreThread, method: string) => of.call('store', method, [], 0);
-  const disk = new Disk({
-    path,
-    clock,
-    log,
-    reserveBytes: options.reserveBytes ?? null,
-    measured: (ms) => options.diskMeasured?.(ms),
-    work: {
-      spareBytes: async () => Number(await ask(reader, 'spareBytes')),
-      emptyLog: () => ask(writer, 'checkpoint'),
-      probe: () => ask(writer, 'probe'),
-      mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
-    },
-  });
-  const logIndex = new LogIndex(path);
-  const logCopier = () =>
-    new LogCopier({
-      start: () => startWorker('log-thread', 'store-log', { path }, { maxYoungGenerationSizeMb: 1 }),
-      copyRest: () => ask(writer, 'copyLog'),
-      pages: checkpointPages * logPart,
-      count: () => logIndex.pagesToCopy(),
-      log,
+    this.#logIndex = new LogIndex(path);
+    this.#summaries = new SummaryFlush(() => ask(this.#writer, 'flush'), clock);
+    this.#shares = new TenantShares(maxTenantBytes);
+    this.#gathered = gatherCalls({
+      send: async (store, method, all) =>
+        (await this.#threadOf(store, method).call(
+          'store',
+          'many',
+          [store, method, all],
+          weighAll(all),
+        )) as CallResult[],
+      onFailure: ({ trouble, cause }) => {
+        if (trouble !== null && cause !== null) this.#disk.failed(trouble, cause);
+        else if (cause !== null) log?.error({ cause }, 'the store failed');
+      },
     });
-  let copier: LogCopier | null = null;
-  const summaries = new SummaryFlush(() => ask(writer, 'flush'), clock);
-  const lock = lockStore(path);
+    this.#lock = lockStore(path);
+  }
 
-  const identity = async () => (await ask(writer, 'identity')) as Identity;
+  get storage(): Storage {
+    return this.#disk.storage;
+  }
 
-  /** Right after set-up: a copy of the file alone must show that there are users, and the folder whose it is. */
-  async function markFolder(file: HubIdFile): Promise<void> {
+  /** Starts both threads. After a failure, they and the file are closed. */
+  async open(): Promise<void> {
+    const [path, hubId] = [this.#path, this.#hubId];
     try {
-      checkIdentity(path, await identity(), file);
-      await ask(writer, 'checkpoint');
-    } catch (err) {
-      log?.error({ err }, 'cannot write hub.id beside the database; the next start retries');
+      if (hubId) checkPresent(path, hubId);
+      createPrivate(path);
+      this.#checkpointPages = await logPagesOn(dirname(path), this.#reserveBytes);
+      // The writer makes or updates the tables.
+      await this.#writer.open();
+      await this.#reader.open();
+      // While the log is copied, commits lengthen it: a small disk has no room for that.
+      if (this.#checkpointPages === mostLogPages) this.#copier = this.#logCopier();
+      if (hubId) checkIdentity(path, await this.#identity(), hubId);
+      await this.#disk.watch();
+    } catch (error) {
+      await this.close();
+      throw openingError(error, path);
     }
+  }
+
+  call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#gathered(store, method, args) ?? this.#callAlone(store, method, args);
+  }
+
+  /** A write and its note. */
+  note(args: NotedWrite): Promise<unknown> {
+    const [store, method] = args;
+    const bytes = weigh(args);
+    return this.#recoverable(store, method, () =>
+      this.#marked(store, method, this.#writer.call('noting', 'write', args, bytes)),
+    );
+  }
+
+  /** Milliseconds until both threads answered. @throws HubError('unavailable') */
+  async ping(): Promise<number> {
+    const began = this.#clock.monotonic();
+    const both = Promise.all([this.#writer, this.#reader].map((thread) => ask(thread, 'ping')));
+    await new Promise((resolve, reject) => {
+      const limit = this.#clock.after(pingMs, () => reject(unavailable()));
+      both.then(resolve, reject).finally(() => limit.cancel());
+    });
+    return this.#clock.monotonic() - began;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #thread(
+    role: ThreadRole,
+    options: SqliteOptions,
+    shortOfSpace: SharedArrayBuffer,
+    maxBytes: number,
+  ): StoreThread {
+    const { path, clock } = options;
+    const start = options.startThread ?? startThread;
+    return new StoreThread({
+      name: role,
+      start: () => {
+        const tuning = { cacheBytes: cacheBytes[role], checkpointPages: this.#checkpointPages };
+        return start({ role, path, tuning, shortOfSpace });
+      },
+      clock,
+      log: options.log ?? null,
+      onTrouble: (trouble, cause) => this.#disk.failed(trouble, cause),
+      maxCalls: options.maxQueuedWrites ?? storeWrites.waiting,
+      maxBytes,
+    });
+  }
+
+  #threadOf(store: StoreName, method: string): StoreThread {
+    return kindOf(store, method) === 'write' ? this.#writer : this.#reader;
+  }
+
+  #logCopier(): LogCopier {
+    return new LogCopier({
+      start: () =>
+        startWorker('log-thread', 'store-log', { path: this.#path }, { maxYoungGenerationSizeMb: 1 }),
+      copyRest: () => ask(this.#writer, 'copyLog'),
+      pages: this.#checkpointPages * logPart,
+      count: () => this.#logIndex.pagesToCopy(),
+      log: this.#log,
+    });
   }
 
   // The reader first: the last connection that is closed empties the write-ahead log and removes it.
-  async function close(): Promise<void> {
-    disk.close();
-    summaries.stop();
-    await copier?.close();
-    await reader.close();
-    await writer.close();
-    lock.release();
+  async #close(): Promise<void> {
+    this.#disk.close();
+    this.#summaries.stop();
+    await this.#copier?.close();
+    await this.#reader.close();
+    await this.#writer.close();
+    this.#lock.release();
   }
 
-  try {
-    if (hubId) checkPresent(path, hubId);
-    createPrivate(path);
-    checkpointPages = await logPagesOn(dirname(path), options.reserveBytes ?? null);
-    // The writer makes or updates the tables.
-    await writer.open();
-    await reader.open();
-    // While the log is copied, commits lengthen it: a small disk has no room for that.
-    if (checkpointPages === mostLogPages) copier = logCopier();
-    if (hubId) checkIdentity(path, await identity(), hubId);
-    await disk.watch();
-  } catch (error) {
-    await close();
-    throw openingError(error, path);
+  async #identity(): Promise<Identity> {
+    return (await ask(this.#writer, 'identity')) as Identity;
+  }
+
+  /** Right after set-up: a copy of the file alone must show that there are users, and the folder whose it is. */
+  async #markFolder(file: HubIdFile): Promise<void> {
+    try {
+      checkIdentity(this.#path, await this.#identity(), file);
+      await ask(this.#writer, 'checkpoint');
+    } catch (err) {
+      this.#log?.error({ err }, 'cannot write hub.id beside the database; the next start retries');
+    }
   }
 
   /** The first tenant makes the folder this hub's; of one that is gone the write-ahead log keeps nothing either. */
-  async function marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
+  async #marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
     const answer = await answered;
-    const isFirst =
-      (store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method)) ||
-      (store === 'tenantFiles' && method === 'open');
-    if (store === 'tenantRecords' && method === 'forget') await ask(writer, 'checkpoint');
-    if (isFirst && hubId && answer === 'created' && hubId.read() === null) await markFolder(hubId);
+    const hubId = this.#hubId;
+    if (store === 'tenantRecords' && method === 'forget') await ask(this.#writer, 'checkpoint');
+    if (isFounding(store, method) && hubId && answer === 'created' && hubId.read() === null)
+      await this.#markFolder(hubId);
     return answer;
   }
 
-  const channelOf = (store: StoreName, method: string): StoreThread =>
-    (kinds[store] as { readonly [method: string]: string })[method] === 'write' ? writer : reader;
-
-  const gathered = gatherCalls({
-    send: async (store, method, all) =>
-      (await channelOf(store, method).call(
-        'store',
-        'many',
-        [store, method, all],
-        weighAll(all),
-      )) as CallResult[],
-    onFailure({ trouble, cause }) {
-      if (trouble !== null && cause !== null) disk.failed(trouble, cause);
-      else if (cause !== null) log?.error({ cause }, 'the store failed');
-    },
-  });
-
-  const call = (store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> =>
-    gathered(store, method, args) ?? callAlone(store, method, args);
-
-  /** By tenant, the bytes of events that wait for the writer. */
-  const shares = new Map<string, number>();
-  /** Half of the queue at most is one tenant's. @throws HubError overloaded */
-  function checkShare(tenantId: string): void {
-    if ((shares.get(tenantId) ?? 0) < maxQueuedBytes / 2) return;
-    throw new HubError(
-      'overloaded',
-      'Too many events from this tenant wait to be stored. Try again shortly.',
-      {
-        retryAfter: 1,
-      },
-    );
-  }
-
-  async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (store === 'events' && method === 'ingest') {
-      const given = args[0] as EventBatch;
-      // Before the work of encoding, not after it.
-      writer.check(0);
-      checkShare(given.tenantId);
-      disk.check();
-      const batch = encodeBatch(given);
-      await disk.take(batch.bytes);
-      const { tenantId, bytes } = batch;
-      checkShare(tenantId);
-      shares.set(tenantId, (shares.get(tenantId) ?? 0) + bytes);
-      try {
-        const ingested = await writer.call(store, method, [batch], bytes, buffersOf(batch));
-        summaries.note();
-        copier?.note(bytes);
-        return ingested;
-      } finally {
-        const left = (shares.get(tenantId) ?? 0) - bytes;
-        if (left > 0) shares.set(tenantId, left);
-        else shares.delete(tenantId);
-      }
-    }
-    if (summaryReads.has(`${store}.${method}`)) await flushSummaries();
+  async #callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (store === 'events' && method === 'ingest') return this.#ingest(args[0] as EventBatch);
+    const name = `${store}.${method}`;
+    if (summaryReads.has(name)) await this.#flushSummaries();
     const bytes = weigh(args);
-    if (channelOf(store, method) === writer) copier?.note(bytes);
-    const answer = await recoverable(store, method, () =>
-      marked(store, method, channelOf(store, method).call(store, method, args, bytes)),
+    const thread = this.#threadOf(store, method);
+    if (thread === this.#writer) this.#copier?.note(bytes);
+    const answer = await this.#recoverable(store, method, () =>
+      this.#marked(store, method, thread.call(store, method, args, bytes)),
     );
-    if (removals.has(`${store}.${method}`)) copier?.recount();
-    if (store === 'events' && method === 'purge') await disk.purged();
+    if (removals.has(name)) this.#copier?.recount();
+    if (name === 'events.purge') await this.#disk.purged();
     return answer;
+  }
+
+  async #ingest(received: EventBatch): Promise<unknown> {
+    // Before the work of encoding, not after it.
+    this.#writer.check(0);
+    this.#shares.check(received.tenantId);
+    this.#disk.check();
+    const batch = encodeBatch(received);
+    await this.#disk.take(batch.bytes);
+    const { tenantId, bytes } = batch;
+    this.#shares.check(tenantId);
+    this.#shares.take(tenantId, bytes);
+    try {
+      const ingested = await this.#writer.call('events', 'ingest', [batch], bytes, buffersOf(batch));
+      this.#summaries.note();
+      this.#copier?.note(bytes);
+      return ingested;
+    } finally {
+      this.#shares.give(tenantId, bytes);
+    }
   }
 
   /** Repeats a write that makes room in the space that is kept for it, if the disk had none. */
-  async function recoverable(store: string, method: string, write: () => Promise<unknown>): Promise<unknown> {
+  async #recoverable(store: string, method: string, write: () => Promise<unknown>): Promise<unknown> {
     const use = recoveryWrites.get(`${store}.${method}`);
     if (use === undefined) return write();
     try {
       return await write();
     } catch (error) {
       const isFull = error instanceof HubError && error.code === 'disk_full';
-      if (!isFull || !(await disk.release(use))) throw error;
+      if (!isFull || !(await this.#disk.release(use))) throw error;
       return write();
     }
   }
 
   /** On a disk without room nothing can be counted, and reads answer with what is. */
-  async function flushSummaries(): Promise<void> {
+  async #flushSummaries(): Promise<void> {
     try {
-      await summaries.finish();
+      await this.#summaries.finish();
     } catch (error) {
-      if (disk.storage.state === 'ok') throw error;
+      if (this.#disk.storage.state === 'ok') throw error;
     }
   }
+}
 
-  let closing: Promise<void> | null = null;
+const ask = (thread: StoreThread, method: string): Promise<unknown> => thread.call('store', method, [], 0);
+
+export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
+  const threads = new StoreThreads(options);
+  await threads.open();
   return {
-    ...storeMethods(call),
-    noting: notingMethods(async (args) => {
-      const [store, method] = args;
-      const bytes = weigh(args);
-      return recoverable(store, method, () =>
-        marked(store, method, writer.call('noting', 'write', args, bytes)),
-      );
-    }),
-    async ping() {
-      const began = clock.monotonic();
-      const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));
-      await new Promise((resolve, reject) => {
-        const limit = clock.after(pingMs, () => reject(unavailable()));
-        both.then(resolve, reject).finally(() => limit.cancel());
-      });
-      return clock.monotonic() - began;
-    },
-    storage: () => disk.storage,
-    readTenant: (tenantId) => readTenant(path, tenantId),
-    close() {
-      closing ??= close();
-      return closing;
-    },
+    ...storeMethods((store, method, args) => threads.call(store, method, args)),
+    noting: notingMethods((args) => threads.note(args)),
+    ping: () => threads.ping(),
+    storage: () => threads.storage,
+    readTenant: (tenantId) => readTenant(options.path, tenantId),
+    close: () => threads.close(),
   };
 }

@@ -5,7 +5,7 @@ import { contractMarks, countedAs } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
 import type { EnvFilter } from '../../../src/shared/ids.ts';
 import type { ContractNames, ContractUse } from '../../../src/usage/port.ts';
-import { type Database, givenText } from '../database.ts';
+import { type Database, givenText, type Row } from '../database.ts';
 import { segmentSpanMs } from '../events/segment.ts';
 import type { Steps } from '../sync.ts';
 import { envClause } from '../table.ts';
@@ -53,6 +53,64 @@ function partsOf(since: number, until: number, minutesFrom: number): Part[] {
   return split(since, until, 'contract_hours', byMinute);
 }
 
+/** Sums that grow by events and by rows of the summaries. */
+class ContractSums {
+  readonly byName = new Map<string, Sums>();
+  readonly #entries: ContractNames['entries'] | undefined;
+
+  constructor(entries: ContractNames['entries'] | undefined) {
+    this.#entries = entries;
+  }
+
+  #add(name: string, { events, denied, observed, last }: Sums): void {
+    const sum = entryOf(this.byName, name, () => ({ events: 0, denied: 0, observed: 0, last }));
+    sum.events += events;
+    sum.denied += denied;
+    sum.observed += observed;
+    sum.last = Math.max(sum.last, last);
+  }
+
+  addEvent({ event, outcomes }: CountedEvent): void {
+    const as = countedAs(event.verdict, event.mode);
+    const of = (denied: boolean, observed: boolean): Sums => ({
+      events: 1,
+      denied: denied ? 1 : 0,
+      observed: observed ? 1 : 0,
+      last: event.ts,
+    });
+    this.#add(allEvents, of(as === 'denied', as === 'observed'));
+    for (const [name, mark] of contractMarks(event, outcomes, this.#entries)) {
+      this.#add(contractRow(name), of(mark.denied, mark.observed));
+    }
+  }
+
+  /** Rows count a call for each entry that it names: what is more than once is taken away again. */
+  takeAway({ event, outcomes }: CountedEvent): void {
+    const once = contractMarks(event, outcomes, this.#entries);
+    const each = contractMarks(event, outcomes);
+    if (each.size === once.size) return;
+    for (const [name, { denied, observed }] of each) {
+      const row = this.#entries?.get(name) ?? name;
+      this.#add(contractRow(row), { events: -1, denied: -denied, observed: -observed, last: event.ts });
+    }
+    for (const [name, { denied, observed }] of once) {
+      this.#add(contractRow(name), { events: 1, denied: +denied, observed: +observed, last: event.ts });
+    }
+  }
+
+  /** @param row name, events, denied, observed, last */
+  addRow([name, events, denied, observed, last]: Row): void {
+    const contract = givenText(String(name));
+    const entry = this.#entries?.get(contract.slice(contractRow('').length));
+    this.#add(entry === undefined || contract === allEvents ? contract : contractRow(entry), {
+      events: Number(events),
+      denied: Number(denied),
+      observed: Number(observed),
+      last: Number(last),
+    });
+  }
+}
+
 /** Sums by the name of the row: all events, and each contract. */
 export function* contractSums(
   db: Database,
@@ -62,53 +120,21 @@ export function* contractSums(
   until: number,
   names?: ContractNames,
 ): Steps<ReadonlyMap<string, Readonly<Sums>>> {
-  const entries = names?.entries;
-  const sums = new Map<string, Sums>();
-  const add = (name: string, { events, denied, observed, last }: Sums): void => {
-    const sum = entryOf(sums, name, () => ({ events: 0, denied: 0, observed: 0, last }));
-    sum.events += events;
-    sum.denied += denied;
-    sum.observed += observed;
-    sum.last = Math.max(sum.last, last);
-  };
-  const addEvent = ({ event, outcomes }: CountedEvent): void => {
-    const as = countedAs(event.verdict, event.mode);
-    const of = (denied: boolean, observed: boolean): Sums => ({
-      events: 1,
-      denied: denied ? 1 : 0,
-      observed: observed ? 1 : 0,
-      last: event.ts,
-    });
-    add(allEvents, of(as === 'denied', as === 'observed'));
-    for (const [name, mark] of contractMarks(event, outcomes, entries)) {
-      add(contractRow(name), of(mark.denied, mark.observed));
-    }
-  };
-  /** Rows count a call for each entry that it names: what is more than once is taken away again. */
-  const takeAway = ({ event, outcomes }: CountedEvent): void => {
-    const once = contractMarks(event, outcomes, entries);
-    const each = contractMarks(event, outcomes);
-    if (each.size === once.size) return;
-    for (const [name, { denied, observed }] of each) {
-      const row = entries?.get(name) ?? name;
-      add(contractRow(row), { events: -1, denied: -denied, observed: -observed, last: event.ts });
-    }
-    for (const [name, { denied, observed }] of once) {
-      add(contractRow(name), { events: 1, denied: +denied, observed: +observed, last: event.ts });
-    }
-  };
+  const sums = new ContractSums(names?.entries);
   const [number, from] =
     db.get('SELECT number, minutes_from FROM tenant_numbers WHERE tenant_id = ?', [tenantId]) ?? [];
-  if (typeof number !== 'number') return sums;
+  if (typeof number !== 'number') return sums.byName;
   for (const part of partsOf(since, until, typeof from === 'number' ? from : Number.POSITIVE_INFINITY)) {
     if (part.kind === 'events') {
-      yield* eachEvent(db, tenantId, { env, from: part.from, to: part.to }, addEvent);
+      yield* eachEvent(db, tenantId, { env, from: part.from, to: part.to }, (counted) =>
+        sums.addEvent(counted),
+      );
       continue;
     }
     if (names?.mayOverlap) {
       const width = part.table === 'contract_hours' ? segmentSpanMs : minuteMs;
       const range = { env, from: part.from * width, to: part.to * width, repeated: true };
-      yield* eachEvent(db, tenantId, range, takeAway);
+      yield* eachEvent(db, tenantId, range, (counted) => sums.takeAway(counted));
     }
     const where = envClause(env);
     const rows = db.all(
@@ -116,19 +142,10 @@ export function* contractSums(
          WHERE tenant = ? AND start >= ? AND start < ? ${where.sql} GROUP BY name`,
       [number, part.from, part.to, ...where.params],
     );
-    for (const [name, events, denied, observed, last] of rows) {
-      const contract = givenText(String(name));
-      const entry = entries?.get(contract.slice(contractRow('').length));
-      add(entry === undefined || contract === allEvents ? contract : contractRow(entry), {
-        events: Number(events),
-        denied: Number(denied),
-        observed: Number(observed),
-        last: Number(last),
-      });
-    }
+    for (const row of rows) sums.addRow(row);
     yield;
   }
-  return sums;
+  return sums.byName;
 }
 
 export function* contractUses(

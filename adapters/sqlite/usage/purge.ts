@@ -60,21 +60,61 @@ function forgetFound(names: Set<string>, newestByName: ReadonlyMap<string, numbe
   for (const name of names) if ((newestByName.get(name) ?? -Infinity) >= max) names.delete(name);
 }
 
-export function usageRemover(db: Database, usage: UsageWriter) {
+export class UsageRemover {
+  readonly #db: Database;
+  readonly #usage: UsageWriter;
+
+  constructor(db: Database, usage: UsageWriter) {
+    this.#db = db;
+    this.#usage = usage;
+  }
+
+  remove(removed: Iterable<RemovedFrom>): void {
+    this.#usage.flush();
+    this.#usage.forgetTools();
+    const contracts = new Map<string, ContractUsageRow>();
+    for (const { place, events } of removed) {
+      this.#subtractPlaced(place, events);
+      for (const { event, outcomes } of events) {
+        for (const change of contractChanges(place, runOf(event), outcomes, -1))
+          this.#usage.gather(contracts, change);
+      }
+    }
+    const sought = new Map<string, RowsOfTime & { readonly table: string; readonly start: number }>();
+    for (const row of contracts.values()) {
+      if (!this.#subtract(row)) continue;
+      const { table, tenant, start, env, name } = row;
+      const width = table === 'contract_hours' ? segmentSpanMs : minuteMs;
+      const [from, to] = [start * width, (start + 1) * width];
+      const make = () => ({ table, start, tenant, env, from, to, names: new Set<string>() });
+      entryOf(sought, JSON.stringify([table, tenant, start, env]), make).names.add(name);
+    }
+    for (const rows of sought.values()) {
+      const newest = this.#newestOf(rows);
+      const { table, tenant, start, env, from, names } = rows;
+      for (const name of names)
+        this.#db.run(
+          `UPDATE ${table} SET last_ts = ? WHERE tenant = ? AND start = ? AND env = ? AND name = ?`,
+          [newest.get(name) ?? from, tenant, start, env, name],
+        );
+    }
+  }
+
   /** Corrects when an agent used a tool last, after an hour of it went. */
-  function correctLast({ tenant, agent, env }: Place, tool: string): void {
+  #correctLast({ tenant, agent, env }: Place, tool: string): void {
     const key = [tenant, agent, env, tool];
     const where = 'WHERE tenant = ? AND agent = ? AND env = ? AND tool = ?';
-    const last = db.get(`SELECT max(hour) FROM tool_hours ${where}`, key)?.[0];
-    if (typeof last === 'number') db.run(`UPDATE agent_tools SET last_hour = ? ${where}`, [last, ...key]);
-    else db.run(`DELETE FROM agent_tools ${where}`, key);
+    const last = this.#db.get(`SELECT max(hour) FROM tool_hours ${where}`, key)?.[0];
+    if (typeof last === 'number')
+      this.#db.run(`UPDATE agent_tools SET last_hour = ? ${where}`, [last, ...key]);
+    else this.#db.run(`DELETE FROM agent_tools ${where}`, key);
   }
 
   /**
    * Takes removed events from what is counted of an agent's hour. Counting what is left would read the whole hour for
    * every slice of a removal, so only a time that a removed event held is looked for, from its end of the hour.
    */
-  function subtractPlaced(place: Place, removed: readonly Removed[]): void {
+  #subtractPlaced(place: Place, removed: readonly Removed[]): void {
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
     addPlaced(
@@ -89,38 +129,38 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     const sought: Sought = { firstOf: new Set(), lastOf: new Set(), lastOfTool: new Set() };
     for (const { tool, events, allowed, denied, observed, last } of tools.values()) {
       const of = [...key, tool];
-      db.run(
+      this.#db.run(
         `UPDATE tool_hours SET events = events - ?, allowed = allowed - ?, denied = denied - ?, observed = observed - ?
            ${where} AND tool = ?`,
         [events, allowed, denied, observed, ...of],
       );
-      db.run(`DELETE FROM tool_hours ${where} AND tool = ? AND events <= 0`, of);
-      const [stays] = db.get(`SELECT last_ts FROM tool_hours ${where} AND tool = ?`, of) ?? [];
-      if (typeof stays !== 'number') correctLast(place, tool);
+      this.#db.run(`DELETE FROM tool_hours ${where} AND tool = ? AND events <= 0`, of);
+      const [stays] = this.#db.get(`SELECT last_ts FROM tool_hours ${where} AND tool = ?`, of) ?? [];
+      if (typeof stays !== 'number') this.#correctLast(place, tool);
       else if (stays <= last) sought.lastOfTool.add(tool);
     }
     for (const { version, events, first, last } of versions.values()) {
       const of = [...key, version];
-      db.run(`UPDATE agent_hours SET events = events - ? ${where} AND version = ?`, [events, ...of]);
-      db.run(`DELETE FROM agent_hours ${where} AND version = ? AND events <= 0`, of);
-      const stays = db.get(`SELECT first_ts, last_ts FROM agent_hours ${where} AND version = ?`, of);
+      this.#db.run(`UPDATE agent_hours SET events = events - ? ${where} AND version = ?`, [events, ...of]);
+      this.#db.run(`DELETE FROM agent_hours ${where} AND version = ? AND events <= 0`, of);
+      const stays = this.#db.get(`SELECT first_ts, last_ts FROM agent_hours ${where} AND version = ?`, of);
       if (stays && Number(stays[0]) >= first) sought.firstOf.add(version);
       if (stays && Number(stays[1]) <= last) sought.lastOf.add(version);
     }
-    const times = timesOf(place, sought);
+    const times = this.#timesOf(place, sought);
     for (const [version, ts] of times.firstOf)
-      db.run(`UPDATE agent_hours SET first_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
+      this.#db.run(`UPDATE agent_hours SET first_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
     for (const [version, ts] of times.lastOf)
-      db.run(`UPDATE agent_hours SET last_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
+      this.#db.run(`UPDATE agent_hours SET last_ts = ? ${where} AND version = ?`, [ts, ...key, version]);
     for (const [tool, ts] of times.lastOfTool)
-      db.run(`UPDATE tool_hours SET last_ts = ? ${where} AND tool = ?`, [ts, ...key, tool]);
+      this.#db.run(`UPDATE tool_hours SET last_ts = ? ${where} AND tool = ?`, [ts, ...key, tool]);
   }
 
   /** The first or last times of versions and tools in an agent's hour; reads no more segments than tell them. */
-  function timesOf({ tenant, agent, hour, env }: Place, sought: Sought): Found {
+  #timesOf({ tenant, agent, hour, env }: Place, sought: Sought): Found {
     const found: Found = { firstOf: new Map(), lastOf: new Map(), lastOfTool: new Map() };
     if (sought.firstOf.size + sought.lastOf.size + sought.lastOfTool.size === 0) return found;
-    const spans = db
+    const spans = this.#db
       .all(
         `SELECT id, min_ts, max_ts FROM segments INDEXED BY segments_agent
            WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ? AND sample = 0`,
@@ -128,8 +168,8 @@ export function usageRemover(db: Database, usage: UsageWriter) {
       )
       .map(([id, min, max]) => ({ id: Number(id), min: Number(min), max: Number(max) }));
     const eventsOf = (id: number): (Counted | null)[] => {
-      const [tallies] = db.get('SELECT tallies FROM segments WHERE id = ?', [id]) ?? [];
-      return tallies === undefined ? [] : countedIn(db, { id, tallies: String(tallies) });
+      const [tallies] = this.#db.get('SELECT tallies FROM segments WHERE id = ?', [id]) ?? [];
+      return tallies === undefined ? [] : countedIn(this.#db, { id, tallies: String(tallies) });
     };
     for (const { id, min } of spans.sort((a, b) => a.min - b.min)) {
       if ([...sought.firstOf].every((version) => (found.firstOf.get(version) ?? Infinity) <= min)) break;
@@ -158,12 +198,12 @@ export function usageRemover(db: Database, usage: UsageWriter) {
    * When the last event was that each of these rows counts; newest segments first, no more than tell it. One walk for
    * all: a slice may remove the newest of a thousand contracts.
    */
-  function newestOf({ tenant, env, from, to, names }: RowsOfTime): Map<string, number> {
+  #newestOf({ tenant, env, from, to, names }: RowsOfTime): Map<string, number> {
     const newestByName = new Map<string, number>();
     const left = new Set(names);
     let size = firstSegments;
     for (let offset = 0; left.size > 0; size = Math.min(2 * size, mostSegments)) {
-      const rows = db.all(
+      const rows = this.#db.all(
         `SELECT id, tallies, outcomes, max_ts FROM segments INDEXED BY segments_time
            WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0
            ORDER BY max_ts DESC, id DESC LIMIT ? OFFSET ?`,
@@ -172,8 +212,8 @@ export function usageRemover(db: Database, usage: UsageWriter) {
       for (const [id, tallies, outcomes, max] of rows) {
         if (left.size <= fewNames) forgetFound(left, newestByName, Number(max));
         if (left.size === 0) break;
-        const outcomesById = Number(outcomes) > 0 ? outcomesOf(db, Number(id)) : null;
-        const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
+        const outcomesById = Number(outcomes) > 0 ? outcomesOf(this.#db, Number(id)) : null;
+        const counted = countedIn(this.#db, { id: Number(id), tallies: String(tallies) });
         for (const [position, event] of counted.entries()) {
           if (!event || event.ts < from || event.ts >= to) continue;
           const marks = contractMarks(event, outcomesById?.get(position) ?? []).keys();
@@ -189,63 +229,16 @@ export function usageRemover(db: Database, usage: UsageWriter) {
   }
 
   /** True if the newest event of the row was among those that go. */
-  function subtract({
-    table,
-    tenant,
-    start,
-    env,
-    name,
-    events,
-    denied,
-    observed,
-    last,
-  }: ContractUsageRow): boolean {
+  #subtract({ table, tenant, start, env, name, events, denied, observed, last }: ContractUsageRow): boolean {
     const key = [tenant, start, env, name];
     const where = 'WHERE tenant = ? AND start = ? AND env = ? AND name = ?';
-    db.run(`UPDATE ${table} SET events = events + ?, denied = denied + ?, observed = observed + ? ${where}`, [
-      events,
-      denied,
-      observed,
-      ...key,
-    ]);
-    db.run(`DELETE FROM ${table} ${where} AND events <= 0`, key);
+    this.#db.run(
+      `UPDATE ${table} SET events = events + ?, denied = denied + ?, observed = observed + ? ${where}`,
+      [events, denied, observed, ...key],
+    );
+    this.#db.run(`DELETE FROM ${table} ${where} AND events <= 0`, key);
     // Old events go first: hardly ever is the newest of a row that stays among them.
-    const [stays] = db.get(`SELECT last_ts FROM ${table} ${where}`, key) ?? [];
+    const [stays] = this.#db.get(`SELECT last_ts FROM ${table} ${where}`, key) ?? [];
     return typeof stays === 'number' && stays <= last;
   }
-
-  /** To be called when the segments are written anew. */
-  return (removed: Iterable<RemovedFrom>): void => {
-    usage.flush();
-    usage.forgetTools();
-    const contracts = new Map<string, ContractUsageRow>();
-    for (const { place, events } of removed) {
-      subtractPlaced(place, events);
-      for (const { event, outcomes } of events) {
-        for (const change of contractChanges(place, runOf(event), outcomes, -1))
-          usage.gather(contracts, change);
-      }
-    }
-    const sought = new Map<string, RowsOfTime & { readonly table: string; readonly start: number }>();
-    for (const row of contracts.values()) {
-      if (!subtract(row)) continue;
-      const { table, tenant, start, env, name } = row;
-      const width = table === 'contract_hours' ? segmentSpanMs : minuteMs;
-      const [from, to] = [start * width, (start + 1) * width];
-      const make = () => ({ table, start, tenant, env, from, to, names: new Set<string>() });
-      entryOf(sought, JSON.stringify([table, tenant, start, env]), make).names.add(name);
-    }
-    for (const rows of sought.values()) {
-      const newest = newestOf(rows);
-      const { table, tenant, start, env, from, names } = rows;
-      for (const name of names)
-        db.run(`UPDATE ${table} SET last_ts = ? WHERE tenant = ? AND start = ? AND env = ? AND name = ?`, [
-          newest.get(name) ?? from,
-          tenant,
-          start,
-          env,
-          name,
-        ]);
-    }
-  };
 }

@@ -1,6 +1,7 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
 
+import { Admission } from '../../admission/admission.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { JsonObject } from '../../contract/record.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';
@@ -68,8 +69,6 @@ export interface Assistant {
   describe(principal: Principal, contract: DescribedContract): Promise<string>;
 }
 
-/** Answers of a tenant that are under way at once, on one node. */
-const maxAtOnce = 8;
 /** An answer as a whole. */
 const assistMs = 3 * minuteMs;
 const maxRounds = 5;
@@ -93,7 +92,7 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' 
 export function createAssistant(ports: Ports): Assistant {
   const { store, clock, secrets, log, access } = ports;
   const runTool = createToolRunner(ports);
-  const underWay = new Map<string, number>();
+  const admission = new Admission(clock);
 
   /** The context for the model, as far as it is available. */
   async function contextOf(
@@ -193,25 +192,15 @@ export function createAssistant(ports: Ports): Assistant {
     async assist(principal, conversation, gone) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      const running = underWay.get(tenantId) ?? 0;
-      if (running >= maxAtOnce) {
-        const message = 'Too many AI answers run at once. Wait for one to end.';
-        throw new HubError('rate_limited', message, { retryAfter: 5 });
-      }
-      underWay.set(tenantId, running + 1);
-      // Once, also when nobody ever asks for the first event.
-      const done = (): void => {
-        const left = (underWay.get(tenantId) ?? 1) - 1;
-        if (left > 0) underWay.set(tenantId, left);
-        else underWay.delete(tenantId);
-      };
+      const permit = admission.take({ tenantId }, 'aiAnswers');
       try {
         const question = await access.open(tenantId, assistMs, gone);
-        question.signal.addEventListener('abort', done, { once: true });
-        if (question.signal.aborted) done();
+        // Also when nobody ever asks for the first event.
+        question.signal.addEventListener('abort', permit.release, { once: true });
+        if (question.signal.aborted) permit.release();
         return whole(question, principal, conversation);
       } catch (error) {
-        done();
+        permit.release();
         throw error;
       }
     },

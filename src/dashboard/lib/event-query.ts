@@ -4,7 +4,7 @@ import { eventGrammar } from '../../event/rules/query/fields.ts';
 import { queryOfFilters } from '../../event/rules/query/filters.ts';
 import { queryTest } from '../../event/rules/query/match.ts';
 import { parseQuery, type QueryTerm } from '../../event/rules/query/parse.ts';
-import { printQuery } from '../../event/rules/query/print.ts';
+import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, toggledTerm, usePageQuery } from './page-query.ts';
 
 type Filter = { readonly [parameter: string]: string | undefined };
@@ -47,6 +47,18 @@ export function hasFilter(page: EventQuery, filter: Filter): boolean {
 export function toggled(page: EventQuery, filter: Filter): string {
   const term = termOf(filter);
   return term === undefined ? page.text : toggledTerm(page, term, eventGrammar);
+}
+
+/** The text with a value in place of another one of its field, or with its calls left out. */
+export function withValue(page: EventQuery, field: string, value: string, isNegated: boolean): string {
+  const textOf = (term: QueryTerm): string => printQuery({ terms: [term] }, eventGrammar);
+  const term = valueTerm(field, value, isNegated);
+  if (hasTerm(page, term, eventGrammar)) return page.text;
+  const opposite = textOf(valueTerm(field, value, !isNegated));
+  const others = (page.query?.terms ?? []).filter(
+    (one) => textOf(one) !== opposite && (isNegated || one.isNegated || one.field !== field),
+  );
+  return printQuery({ terms: [...others, term] }, eventGrammar);
 }
 
 /** The text with the filter's term beside its own terms: a group of its calls. */

@@ -28,6 +28,8 @@ export interface Column<R> {
   /** Text in CSV. Default: the sort value. */
   readonly text?: (row: R) => string;
   readonly number?: boolean;
+  /** Field of the page's query that its text is a value of. Undefined: none. */
+  readonly field?: string;
   /** Share of the table's width. Default: 1. */
   readonly width?: number;
   /** Position in a card: without a label, or beside the name of the row. Default: below it, with its label. */

@@ -7,6 +7,7 @@ import { type JSX, type MouseEvent, type ReactNode, useEffect, useRef } from 're
 import type { ThingLink } from '../lib/address.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
+import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
@@ -31,6 +32,8 @@ export interface TableProps<R> extends ModelProps<R> {
   readonly onEnd?: () => void;
   /** Rows are 32 pixels high, whatever density the person prefers. */
   readonly dense?: boolean;
+  /** Adds the value under the pointer to the query, for columns with a field. */
+  readonly onTerm?: AddTerm;
   /** Singular noun for a row. Default: `row`. */
   readonly row?: string;
   /** Content of the bar above the table. Default: the number of rows. */
@@ -195,6 +198,9 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
             })}
           </div>
         </div>
+        {props.onTerm && !cards && (
+          <CellTerms box={box} rows={rows} columns={visibleColumns} onTerm={props.onTerm} />
+        )}
       </div>
     </div>
   );

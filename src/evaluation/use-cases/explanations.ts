@@ -1,5 +1,6 @@
 // Why a stored call was decided as it was: from the conditions that the agent recorded, else by evaluating the agent's
 // document on the parts of the call that are stored. Keeps promise P70.
+import { Admission } from '../../admission/admission.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import {
@@ -15,7 +16,6 @@ import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import type { EventSearches } from '../../event/use-cases/search.ts';
 import type { Runs } from '../../run/use-cases/runs.ts';
 import { listedEnvs } from '../../shared/access.ts';
-import { createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
@@ -83,8 +83,6 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock'> & {
   readonly recentToolSettings: RecentToolSettings;
 };
 
-/** Explanations of one person that wait for their turn. */
-const maxWaiting = 8;
 /** Deployments of a name among which the one in force is looked for. */
 const maxDeployments = 200;
 
@@ -126,13 +124,10 @@ interface Document {
   readonly yaml: string;
 }
 
-const busy = (): HubError =>
-  new HubError('too_busy', 'Too many explanations are waiting. Wait for one to end, then repeat.');
-
 export function createExplanations(ports: Ports): Explanations {
   const { store, evaluator, clock, eventSearches, runs, recentToolSettings } = ports;
   const { bundles, deployments } = store;
-  const ofPerson = createSemaphores({ max: 1, maxWaiting, refusal: busy });
+  const admission = new Admission(clock);
 
   async function documentOf(
     tenantId: string,
@@ -261,8 +256,10 @@ export function createExplanations(ports: Ports): Explanations {
 
   return {
     explain: (principal, eventId, range) =>
-      ofPerson(`${principal.tenantId}/${actorName(principal.actor)}`, () =>
-        explain(principal, eventId, range),
+      admission.run(
+        { tenantId: principal.tenantId, person: actorName(principal.actor) },
+        'explanations',
+        () => explain(principal, eventId, range),
       ),
   };
 }

@@ -1,6 +1,7 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
+import { Admission } from '../../admission/admission.ts';
 import { type CountLimit, limits } from '../../admission/limit.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
@@ -8,13 +9,12 @@ import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { EventPage } from '../../event/port.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';
-import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../port/replayer.ts';
+import type { ReplayDocuments, Replayer, ReplayOutline } from '../port/replayer.ts';
 import { wordsOf } from '../rules/custom-words.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
@@ -101,16 +101,10 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secr
   readonly compositions: Pick<Compositions, 'preview'>;
 };
 
-const busy = (): HubError =>
-  refused('replay_busy', 'Too many replays are running. Wait for one to end, then repeat.', {
-    retryAfter: 2,
-  });
-
 export function createReplays(ports: Ports): Replays {
   const { store, evaluator, replayer, clock, secrets, compositions } = ports;
   const { bundles, deployments } = store;
-  const ofProcess = createSemaphore({ max: replaysAtOnce.all, maxWaiting: 0, refusal: busy });
-  const ofTenant = createSemaphores({ max: replaysAtOnce.ofTenant, maxWaiting: 0, refusal: busy });
+  const admission = new Admission(clock);
 
   /** @throws HubError not_found */
   async function saved(
@@ -229,59 +223,57 @@ export function createReplays(ports: Ports): Replays {
           'The time range ends before it begins. Choose an until that is not before since.',
         );
       }
-      return ofTenant(tenantId, () =>
-        ofProcess(async () => {
-          await count(limits.replays);
-          const candidate = await candidateOf(principal, request);
-          const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
-          if (request.name !== null && request.name !== name) {
-            throw refused(
-              'name_mismatch',
-              `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
-            );
-          }
-          const base = await baseOf(tenantId, name, candidate, request);
-          const tools = await store.settings.get(tenantId, 'tools');
-          const documents: ReplayDocuments = {
-            base: base?.yaml ?? null,
-            candidate: candidate.yaml,
-            toolArguments: tools?.value.toolArguments ?? {},
-            words: wordsOf(tools),
-          };
-          const outline = await replayer.outline(tenantId, documents);
-          const filter: EventFilter = {
-            env: seenEnvs,
-            since,
-            until,
-            verdicts: decidingVerdicts,
-            ...(agentId === null ? {} : { agentId }),
-            ...(sessionId === null ? {} : { sessionId }),
-          };
-          const result = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
-          const calls = result.calls.calls;
-          const counters = result.calls.counters();
-          const counted = calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
-          const limited = await replayer.limits(tenantId, documents, counted);
-          const report = reportOf(
-            calls,
-            (place) => judgedAt(result.judged[place], limited.judged[place]),
-            request,
+      return admission.run({ tenantId }, 'replays', async () => {
+        await count(limits.replays);
+        const candidate = await candidateOf(principal, request);
+        const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
+        if (request.name !== null && request.name !== name) {
+          throw refused(
+            'name_mismatch',
+            `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
           );
-          return {
-            ...report,
-            name,
-            base: base && sideOf(base),
-            candidate: sideOf(candidate),
-            window: { since, until, env },
-            callsSeen: calls.length,
-            callsInWindow: result.isWhole
-              ? calls.length
-              : Math.max(calls.length, await store.events.count(tenantId, filter)),
-            skippedRules: outline.skipped,
-            truncated: result.truncated,
-          };
-        }),
-      );
+        }
+        const base = await baseOf(tenantId, name, candidate, request);
+        const tools = await store.settings.get(tenantId, 'tools');
+        const documents: ReplayDocuments = {
+          base: base?.yaml ?? null,
+          candidate: candidate.yaml,
+          toolArguments: tools?.value.toolArguments ?? {},
+          words: wordsOf(tools),
+        };
+        const outline = await replayer.outline(tenantId, documents);
+        const filter: EventFilter = {
+          env: seenEnvs,
+          since,
+          until,
+          verdicts: decidingVerdicts,
+          ...(agentId === null ? {} : { agentId }),
+          ...(sessionId === null ? {} : { sessionId }),
+        };
+        const result = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
+        const calls = result.calls.calls;
+        const counters = result.calls.counters();
+        const counted = calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
+        const limited = await replayer.limits(tenantId, documents, counted);
+        const report = reportOf(
+          calls,
+          (place) => judgedAt(result.judged[place], limited.judged[place]),
+          request,
+        );
+        return {
+          ...report,
+          name,
+          base: base && sideOf(base),
+          candidate: sideOf(candidate),
+          window: { since, until, env },
+          callsSeen: calls.length,
+          callsInWindow: result.isWhole
+            ? calls.length
+            : Math.max(calls.length, await store.events.count(tenantId, filter)),
+          skippedRules: outline.skipped,
+          truncated: result.truncated,
+        };
+      });
     },
   };
 }

@@ -1,9 +1,9 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
+import { Admission } from '../../admission/admission.ts';
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
 import { requireRole } from '../../shared/access.ts';
-import { HubError } from '../../shared/error.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { StoredEvent } from '../record.ts';
@@ -13,8 +13,6 @@ import { narrowedByQuery } from '../rules/query/narrow.ts';
 import { printQuery } from '../rules/query/print.ts';
 import { eventsSeenBy } from './search.ts';
 
-/** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
-const maxRunning = 2;
 /** Events read at a time. */
 const pageSize = 500;
 
@@ -36,7 +34,7 @@ const textOf = ({ query }: EventFilter) =>
 
 export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): EventExports {
   const { store } = ports;
-  const running = new Map<string, number>();
+  const admission = new Admission(ports.clock);
 
   /** The export is recorded before its first event is sent. */
   async function* read(
@@ -62,26 +60,16 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
   return {
     start(principal, filter) {
       requireRole(principal, 'viewer');
-      const { tenantId } = principal;
-      const before = running.get(tenantId) ?? 0;
-      if (before >= maxRunning) {
-        throw new HubError(
-          'rate_limited',
-          'Two exports are already running. Wait for one to end, then repeat.',
-          {
-            retryAfter: 5,
-          },
-        );
+      const permit = admission.take(principal, 'eventExports');
+      try {
+        return {
+          pages: read(principal, narrowedByQuery(eventsSeenBy(principal, filter))),
+          end: permit.release,
+        };
+      } catch (error) {
+        permit.release();
+        throw error;
       }
-      running.set(tenantId, before + 1);
-      return {
-        pages: read(principal, narrowedByQuery(eventsSeenBy(principal, filter))),
-        end() {
-          const left = (running.get(tenantId) ?? 1) - 1;
-          if (left > 0) running.set(tenantId, left);
-          else running.delete(tenantId);
-        },
-      };
     },
   };
 }

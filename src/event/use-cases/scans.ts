@@ -1,6 +1,7 @@
 // Searches that read payloads: in slices, so that a person's newer search ends the older one, and two of a tenant at
 // once on a node.
-import { HubError } from '../../shared/error.ts';
+import { Admission } from '../../admission/admission.ts';
+import type { Permit } from '../../shared/concurrency/semaphore.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { EventPage, EventStore, Facets, HistogramBucket } from '../port.ts';
@@ -9,8 +10,6 @@ import { facetOf } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import { verdictWordOf } from '../rules/query/match.ts';
 
-/** Scans of a tenant that run at once on a node. */
-const maxScans = 2;
 /** A scan looks at this interval whether it was ended. Milliseconds. */
 const sliceMs = 100;
 /** Events that a count reads at a time. */
@@ -45,7 +44,8 @@ export interface EventScans {
 }
 
 interface Scan {
-  readonly tenantId: string;
+  /** That of the older scan which it replaced. */
+  readonly permit: Permit;
   isEnded: boolean;
 }
 
@@ -55,29 +55,28 @@ type ScanKind = 'page' | 'facets' | 'histogram';
 const ownerOf = ({ tenantId, actor }: Principal, kind: ScanKind): string =>
   JSON.stringify([tenantId, actor, kind]);
 
-const busy = (): HubError =>
-  new HubError('too_busy', 'Two searches of texts are already running. Wait for one to end, then repeat.');
-
 export function createEventScans(events: EventStore, clock: Clock): EventScans {
   const scans = new Map<string, Scan>();
+  const admission = new Admission(clock);
 
   async function running<T>(
     principal: Principal,
     kind: ScanKind,
     task: (scan: Scan) => Promise<T>,
   ): Promise<T> {
-    const { tenantId } = principal;
     const owner = ownerOf(principal, kind);
     const older = scans.get(owner);
-    const others = [...scans.values()].filter((scan) => scan.tenantId === tenantId && scan !== older);
-    if (others.length >= maxScans) throw busy();
+    const permit = older?.permit ?? admission.take(principal, 'textSearches');
     if (older) older.isEnded = true;
-    const scan: Scan = { tenantId, isEnded: false };
+    const scan: Scan = { permit, isEnded: false };
     scans.set(owner, scan);
     try {
       return await task(scan);
     } finally {
-      if (scans.get(owner) === scan) scans.delete(owner);
+      if (scans.get(owner) === scan) {
+        scans.delete(owner);
+        permit.release();
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
+import { Admission } from '../../admission/admission.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
 import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
@@ -7,8 +8,7 @@ import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { listedEnvs, requireRole, requireSight, visibleEnvs } from '../../shared/access.ts';
-import { createSemaphore, createSemaphores } from '../../shared/concurrency/semaphore.ts';
-import { HubError, notFound, refused } from '../../shared/error.ts';
+import { notFound, refused } from '../../shared/error.ts';
 import { environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -134,13 +134,7 @@ export function createEvidence({
   clock,
   runs,
 }: Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs }): EvidenceOfRuns {
-  const busy = (): HubError =>
-    new HubError('rate_limited', 'Other decision bundles are being built. Try again in a moment.', {
-      retryAfter: 2,
-    });
-  const maxWait = { ms: 2_000, clock };
-  const ofTenant = createSemaphores({ max: 1, maxWaiting: 4, maxWait, refusal: busy });
-  const ofProcess = createSemaphore({ max: 2, maxWaiting: 16, maxWait, refusal: busy });
+  const admission = new Admission(clock);
 
   async function* pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
     for (let cursor: string | null = null; ; ) {
@@ -247,61 +241,59 @@ export function createEvidence({
 
   return {
     collect: (principal, key, range, open, sizeOf) =>
-      ofTenant(principal.tenantId, () =>
-        ofProcess(async () => {
-          requireRole(principal, 'viewer');
-          const { tenantId } = principal;
-          const env = listedEnvs(principal, null);
-          const view = await runs.get(principal, key);
-          if (!view) throw notFound('Run not found.');
-          requireComplete(view);
-          await requireWhole(principal, key);
-          const filter: EventFilter = {
-            env,
-            ...key,
-            ...(range.from === null ? {} : { fromSeq: range.from }),
-            ...(range.to === null ? {} : { toSeq: range.to }),
-          };
-          const versions = new Set<string>();
-          const runIds = new Set<string>();
-          const approvals = await approvalsOf(principal, key);
-          const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
-          const writer = open(head);
-          let { bytes } = approvals;
-          let [events, lastSeq] = [0, 0];
-          let firstAt: number | null = null;
-          let lastAt: number | null = null;
-          for await (const page of inOrder(pages(tenantId, filter))) {
-            for (const event of page) {
-              bytes += writer.add(event);
-              events++;
-              firstAt ??= event.timestamp;
-              lastAt = event.timestamp;
-              lastSeq = Math.max(lastSeq, event.seq);
-              const [version, runId] = [policyVersionOf(event), runIdOf(event)];
-              if (version !== null) versions.add(version);
-              if (runId !== null) runIds.add(runId);
-              if (events > maxBundleEvents || bytes > maxBundleBytes) {
-                await refuseWhole(tenantId, filter, sizeOf);
-              }
+      admission.run({ tenantId: principal.tenantId }, 'decisionBundles', async () => {
+        requireRole(principal, 'viewer');
+        const { tenantId } = principal;
+        const env = listedEnvs(principal, null);
+        const view = await runs.get(principal, key);
+        if (!view) throw notFound('Run not found.');
+        requireComplete(view);
+        await requireWhole(principal, key);
+        const filter: EventFilter = {
+          env,
+          ...key,
+          ...(range.from === null ? {} : { fromSeq: range.from }),
+          ...(range.to === null ? {} : { toSeq: range.to }),
+        };
+        const versions = new Set<string>();
+        const runIds = new Set<string>();
+        const approvals = await approvalsOf(principal, key);
+        const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
+        const writer = open(head);
+        let { bytes } = approvals;
+        let [events, lastSeq] = [0, 0];
+        let firstAt: number | null = null;
+        let lastAt: number | null = null;
+        for await (const page of inOrder(pages(tenantId, filter))) {
+          for (const event of page) {
+            bytes += writer.add(event);
+            events++;
+            firstAt ??= event.timestamp;
+            lastAt = event.timestamp;
+            lastSeq = Math.max(lastSeq, event.seq);
+            const [version, runId] = [policyVersionOf(event), runIdOf(event)];
+            if (version !== null) versions.add(version);
+            if (runId !== null) runIds.add(runId);
+            if (events > maxBundleEvents || bytes > maxBundleBytes) {
+              await refuseWhole(tenantId, filter, sizeOf);
             }
           }
-          // Retention may have begun with this run since.
-          const after = await runs.get(principal, key);
-          if (!after) throw notFound('Run not found.');
-          requireComplete(after);
-          return {
-            head,
-            writer,
-            events,
-            firstAt,
-            lastAt,
-            lastSeq,
-            runIds: [...runIds].sort(),
-            rulesets: await used(tenantId, view, versions),
-          };
-        }),
-      ),
+        }
+        // Retention may have begun with this run since.
+        const after = await runs.get(principal, key);
+        if (!after) throw notFound('Run not found.');
+        requireComplete(after);
+        return {
+          head,
+          writer,
+          events,
+          firstAt,
+          lastAt,
+          lastSeq,
+          runIds: [...runIds].sort(),
+          rulesets: await used(tenantId, view, versions),
+        };
+      }),
 
     async sign({ tenantId }, signed) {
       const key = await store.signing.active(tenantId);

@@ -1,10 +1,10 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
 
+import { Admission } from '../../admission/admission.ts';
 import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
 import { contentId } from '../../event/rules/decision.ts';
-import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
 import { adminRoles, type EnvRole, isAdmin, rolesText } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
@@ -71,15 +71,7 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log' |
 export function createAccounts(ports: Ports): Accounts {
   const { store, secrets, clock, settings, log, meters } = ports;
   const { tenants, signing } = store;
-  /** Set-ups of this process, one after the other: of many at once one hashes its password. */
-  const oneAtATime = createSemaphore({
-    max: 1,
-    maxWaiting: 1_000,
-    refusal: () =>
-      new HubError('overloaded', 'Too many setup requests run at once. Try again shortly.', {
-        retryAfter: 1,
-      }),
-  });
+  const admission = new Admission(clock);
 
   let complete = false;
 
@@ -156,7 +148,7 @@ export function createAccounts(ports: Ports): Accounts {
     async setUp(request, counters) {
       if (await tenants.anyUser()) throw alreadySetUp();
       await checkToken(request, counters);
-      return oneAtATime(async () => {
+      return admission.run({}, 'setUps', async () => {
         // Asked again in turn; between nodes the store's lock decides.
         if (await tenants.anyUser()) throw alreadySetUp();
         const account = await bootstrap(request.tenantName, request, 'setup');

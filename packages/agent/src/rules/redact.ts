@@ -2,9 +2,10 @@
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
 import { type NameTest, nameTest } from './redact/names.ts';
 import { hideSecrets, type Meter, redacted } from './redact/scan.ts';
-import { looksSecret, secretTest } from './redact/tokens.ts';
+import { tokenPattern } from './redact/tokens.ts';
+import { isSecretValue } from './redact/values.ts';
 
-export { looksSecret, redacted };
+export { redacted };
 
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
@@ -27,7 +28,7 @@ export interface RedactionPolicy {
 export interface Redaction {
   /** True when the key says that its value is a secret. The value matters where the name is also an ordinary word. */
   isSensitiveKey(key: string, value?: unknown): boolean;
-  /** True when a text starts like a known kind of secret. */
+  /** True when a text starts like an API key, a cloud key, a JWT, a chat token or a private key. */
   looksSecret(text: string): boolean;
   /**
    * Arguments (or any JSON value) with secrets replaced, as plain JSON data. Of a string the first 4,096 characters are
@@ -46,6 +47,11 @@ const maxRead = 4096;
 const maxSteps = 4_000_000;
 const truncated = '[TRUNCATED]';
 
+/** Members that name another one, members that hold its value, and private members of a JSON web key. */
+const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
+const valueFields = /^(?:\w*values?|val)$/i;
+const webKeyFields = /^(?:d|p|q|dp|dq|qi|k)$/;
+
 /** Cuts, and replaces halves of surrogate pairs, which would not survive UTF-8. */
 const cut = (text: string, length: number): string =>
   (text.length > length ? `${text.slice(0, length - 3)}...` : text).replace(/\p{Surrogate}/gu, '\ufffd');
@@ -53,10 +59,10 @@ const cut = (text: string, length: number): string =>
 /** @throws SyntaxError when a custom pattern is no regular expression */
 export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   const names = nameTest([...(policy.sensitiveKeys ?? [])], [...(policy.safeCompoundKeys ?? [])]);
-  const { looksSecret, tokens } = secretTest(policy.keyPrefixes);
+  const tokens = tokenPattern(policy.keyPrefixes);
   const detect = policy.detectSecretValues ?? true;
   const custom = (policy.customPatterns ?? []).map(([pattern, replacement]) => {
-    const { source, flags } = typeof pattern === 'string' ? { source: pattern, flags: '' } : pattern;
+    const { source, flags } = new RegExp(pattern);
     return { pattern: new RegExp(source, `${flags.replace(/[gy]/g, '')}g`), replacement };
   });
   const hide = (text: string, meter: Meter): string => {
@@ -68,8 +74,12 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
     const hidden = hide(text.slice(0, maxRead), meter);
     return cut(text.length > maxRead && hidden !== redacted ? `${hidden}...` : hidden, length);
   };
+  const looksSecret = (text: string): boolean => {
+    tokens.lastIndex = 0;
+    return tokens.test(text);
+  };
   return {
-    isSensitiveKey: names.isSensitiveKey,
+    isSensitiveKey: (key, value) => isSecretValue(names.ofKey(key), value),
     looksSecret,
     redactArgs(value) {
       const meter = { steps: 0, budget: maxSteps };
@@ -81,32 +91,27 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   };
 }
 
-/** Members that name another one, members that hold its value, and private members of a JSON web key. */
-const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
-const valueFields = /^(?:\w*values?|val)$/i;
-const webKeyFields = /^(?:d|p|q|dp|dq|qi|k)$/;
-
 type Member = readonly [name: string, value: unknown];
 
 /** Items of a list, each named by the flag before it, or by the first of a pair. */
 const itemsOf = (list: readonly unknown[]): Member[] =>
   list.map((item, i) => {
-    const word = i > 0 && typeof item === 'string' ? String(list[i - 1]).slice(0, 128) : '';
-    return [(list.length === 2 ? /^[\w.-]+$/ : /^-[\w.-]+$/).test(word) ? word : '', item];
+    const before = typeof item === 'string' ? list[i - 1] : undefined;
+    const word = typeof before === 'string' ? before : '';
+    return [(list.length === 2 ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/).test(word) ? word : '', item];
   });
 
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
 function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
-  /** True if a flag says that the item behind it is a secret, or a member of an object, or another member of it. */
-  const isSecretItem = ([word, item]: Member): boolean =>
-    detect && word !== '' && (word === '-p' || names.isSecretName(word.replace(/^-{1,2}/, ''), item));
+  const isNamed = (name: unknown, value: unknown): boolean =>
+    detect && typeof name === 'string' && name.length <= 128 && isSecretValue(names.inText(name), value);
   const secretFieldsOf = (members: readonly Member[]): RegExp | null => {
-    if (members.some(([field]) => field === 'kty')) return webKeyFields;
+    if (detect && members.some(([field]) => field === 'kty')) return webKeyFields;
     const value = members.find(([field]) => field === 'value')?.[1];
-    const isNamed = ([field, name]: Member): boolean =>
-      nameFields.test(field) && names.isSecretName(name, value);
-    return members.slice(0, 16).some(isNamed) ? valueFields : null;
+    return members.some(([field, name]) => nameFields.test(field) && isNamed(name, value))
+      ? valueFields
+      : null;
   };
   const walk = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return text(value);
@@ -117,23 +122,22 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
     if (value instanceof Date) return value.toJSON();
     if (ArrayBuffer.isView(value)) return `[BINARY ${value.byteLength} bytes]`;
     const isList = Array.isArray(value) || value instanceof Set;
-    const members: readonly Member[] = isList
-      ? itemsOf([...value].slice(0, maxNodes + 1))
+    const all = isList
+      ? itemsOf([...value])
       : Object.entries(value instanceof Map ? Object.fromEntries(value) : value);
-    const fields = isList || !detect ? null : secretFieldsOf(members);
-    const out: Member[] = [];
-    for (const [name, item] of members) {
-      if (++nodes > maxNodes) {
-        out.push([truncated, isList ? truncated : true]);
-        break;
-      }
-      const isHidden = isList
-        ? isSecretItem([name, item])
-        : names.isSensitiveKey(name, item) || fields?.test(name);
+    const members = all.slice(0, maxNodes - nodes);
+    nodes += all.length;
+    const fields = isList ? null : secretFieldsOf(members);
+    const out = members.map(([name, item]): Member => {
       // Behind `-u` judged as the two words of a command line that they are.
-      const isUser = isList && detect && /^(?:-[uU]|--(?:proxy-)?user)$/.test(name);
-      out.push([name, isHidden ? redacted : isUser ? text(`-u ${item}`).slice(3) : walk(item, depth + 1)]);
-    }
+      if (isList && detect && /^(?:-[uU]|--(?:proxy-)?user)$/.test(name))
+        return [name, text(`-u ${item}`).slice(3)];
+      const isHidden = isList
+        ? (detect && name === '-p') || isNamed(name.replace(/^-{1,2}/, ''), item)
+        : isSecretValue(names.ofKey(name), item) || fields?.test(name);
+      return [name, isHidden ? redacted : walk(item, depth + 1)];
+    });
+    if (members.length < all.length) out.push([truncated, isList ? truncated : true]);
     return isList ? out.map(([, item]) => item ?? null) : Object.fromEntries(out);
   };
   return walk(root, 0);
@@ -141,4 +145,4 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
 
 /** The built-in policy. */
 export const defaultRedaction: Redaction = createRedaction();
-export const { redactArgs, redactText, redactResult } = defaultRedaction;
+export const { looksSecret, redactArgs, redactText, redactResult } = defaultRedaction;

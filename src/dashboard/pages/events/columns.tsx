@@ -18,13 +18,20 @@ export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string
 const argumentsOf = ({ payload }: EventRow): string =>
   argumentLine((payload as { readonly tool_args?: unknown } | null)?.tool_args);
 
+/** The column's values are those of a field of the query language. */
+const queried = (field: string, column: Column<EventRow>): Column<EventRow> => ({ ...column, field });
+
 /** The widths add up to the list beside the filters on a screen of 1,440 px. */
 export const columns: readonly Column<EventRow>[] = [
   instantColumn('time', 'Time', (row) => row.timestamp),
-  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
+  queried(
+    'tool',
+    nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
+  ),
   {
     key: 'verdict',
     label: 'Verdict',
+    field: 'verdict',
     width: 1.5,
     sort: ({ verdict, mode }) => verdictWordOf(verdict, mode),
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
@@ -32,8 +39,17 @@ export const columns: readonly Column<EventRow>[] = [
   },
   proseColumn('then', 'Then', afterCall, 0.9),
   nameColumn('arguments', 'Arguments', argumentsOf, 1.6),
-  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
-  nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
+  queried(
+    'agent',
+    nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
+  ),
+  queried(
+    'contract',
+    nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
+  ),
   proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason'), 1.1),
-  envColumn('env', 'Environment', (row) => row.env, 1.4),
+  queried(
+    'env',
+    envColumn('env', 'Environment', (row) => row.env, 1.4),
+  ),
 ];

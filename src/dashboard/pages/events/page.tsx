@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
+import { eventLanguage, useEventQuery, withValue } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, useCall, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -270,6 +270,7 @@ function List({
   readonly follow: boolean;
 }): JSX.Element {
   const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
   const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);
   const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
@@ -313,6 +314,9 @@ function List({
               chosen={id}
               linkOf={linkOf}
               onOpen={open}
+              onTerm={(field, value, isNegated) =>
+                eventQuery.change(withValue(eventQuery, field, value, isNegated))
+              }
               onEnd={() => {
                 if (rows.length < maxRows) readOn(eventsQuery);
               }}

@@ -46,48 +46,12 @@ const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
 
 /** @throws Error when the call cannot be judged */
 export async function judge(input: HookInput, judging: Judging): Promise<Verdict> {
-  const { plan, state, contracts, log } = judging;
-  const {
-    toolArguments,
-    commandProfiles = {},
-    principal = null,
-    environment = plan.hub?.env ?? 'production',
-  } = plan.guard;
-  const [project] = judging.projects;
-  // The assistant's folder moves with what the model runs: it says where words start, never where a sandbox is.
-  const cwd = resolve(project, input.cwd ?? '');
-  const { tool, knownTool } = input;
-  const options = engineOptions({
-    toolArguments: declarationsOf(input, toolArguments),
-    commandProfiles,
-  });
-  const compiled = compileBundle(contracts.documents, {
-    ...options,
-    files: { ...agentFiles(project, judging.projects), judgesFolder: input.cwd !== null },
-    windows: options.windows === true || knownTool?.foreignShell === true,
-  });
-  if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
-  const bundle = withAliases(compiled.bundle, tool, knownTool?.also ?? []);
-  const policy = new Policy(bundle, contracts.policyVersion, contracts.name);
+  const { plan, state, log } = judging;
+  const { principal = null, environment = plan.hub?.env ?? 'production' } = plan.guard;
+  const policy = policyOf(input, judging);
   const keyPrefix = /^[A-Za-z][A-Za-z0-9-]{1,15}_/.exec(plan.hub?.apiKey ?? '')?.[0];
   const session = input.session ?? `gate-${process.ppid}`;
   let question = '';
-  const approvals: ApprovalBackend = {
-    async request(request, signal) {
-      if (judging.asks && mayElicit(request)) {
-        question = request.message;
-        return {
-          id: null,
-          outcome: async () => {
-            throw new HandedOverError();
-          },
-        };
-      }
-      const hub = await judging.hubApprovals();
-      if (!hub) throw new Error('no hub is configured that could ask a person');
-      return hub.request(request, signal);
-    },
-  };
   const sessions = new FileCounters(join(state.folder, 'sessions'));
   const parts = {
     policy,
@@ -97,7 +61,9 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     contracts: [],
     matches: globMatch,
     sessions,
-    approvals,
+    approvals: approvalsOf(judging, (message) => {
+      question = message;
+    }),
     within: <T>(_callId: string, task: () => T): T => task(),
     sink: { emit: async (record: AuditRecord) => keep(record, judging) },
     redaction: createRedaction(keyPrefix === undefined ? {} : { keyPrefixes: [keyPrefix] }),
@@ -110,9 +76,9 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   // Each call has a process of its own, so the index comes from the folder of state.
   const callIndex = (await sessions.increment(`calls ${session}`)) - 1;
   const place = { runId: session, callIndex, parentCallId: null, environment, principal };
-  const call = { tool, args: input.args, judged: judgedArguments(input.args) };
+  const call = { tool: input.tool, args: input.args, judged: judgedArguments(input.args) };
   try {
-    await new GovernedCall(parts, place, call, { cwd }).decide();
+    await new GovernedCall(parts, place, call, { cwd: folderOf(input, judging) }).decide();
     return { verdict: 'allow', contract: null, reason: '' };
   } catch (failure) {
     if (failure instanceof HandedOverError) return { verdict: 'ask', contract: null, reason: question };
@@ -120,6 +86,45 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     return { verdict: 'deny', contract: failure.contract, reason: failure.message };
   }
 }
+
+/** The assistant's folder moves with what the model runs: words start there, a sandbox never does. */
+const folderOf = (input: HookInput, { projects }: Judging): string => resolve(projects[0], input.cwd ?? '');
+
+/** @throws Error when the contracts do not compile */
+function policyOf(input: HookInput, { plan, contracts, projects }: Judging): Policy {
+  const { toolArguments, commandProfiles = {} } = plan.guard;
+  const { tool, knownTool } = input;
+  const options = engineOptions({
+    toolArguments: declarationsOf(input, toolArguments),
+    commandProfiles,
+  });
+  const compiled = compileBundle(contracts.documents, {
+    ...options,
+    files: { ...agentFiles(projects[0], projects), judgesFolder: input.cwd !== null },
+    windows: options.windows === true || knownTool?.foreignShell === true,
+  });
+  if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
+  const bundle = withAliases(compiled.bundle, tool, knownTool?.also ?? []);
+  return new Policy(bundle, contracts.policyVersion, contracts.name);
+}
+
+/** @param onQuestion takes the question that the assistant asks its own user */
+const approvalsOf = (judging: Judging, onQuestion: (message: string) => void): ApprovalBackend => ({
+  async request(request, signal) {
+    if (judging.asks && mayElicit(request)) {
+      onQuestion(request.message);
+      return {
+        id: null,
+        outcome: async () => {
+          throw new HandedOverError();
+        },
+      };
+    }
+    const hub = await judging.hubApprovals();
+    if (!hub) throw new Error('no hub is configured that could ask a person');
+    return hub.request(request, signal);
+  },
+});
 
 /** What arguments hold: as the table of the assistant says, and over that as the caller does. */
 function declarationsOf({ tool, knownTool }: HookInput, declared: ToolArguments = {}): ToolArguments {

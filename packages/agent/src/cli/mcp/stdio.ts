@@ -22,6 +22,8 @@ export async function serveStdio(
 ): Promise<number> {
   const { clock, tasks, sessionMeta } = proxy;
   const write = lineWriter(output, () => server.output);
+  const writeError = (id: MessageError['id'], code: number, message: string): void =>
+    write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
   let inputEnded = false;
   let end: (code: number) => void = () => {};
   const ended = new Promise<number>((resolve) => {
@@ -45,19 +47,12 @@ export async function serveStdio(
         for (const message of readMessages(text)) session.fromClient(message);
       } catch (failure) {
         if (!(failure instanceof MessageError)) throw failure;
-        const { code, message, id } = failure;
-        write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
+        writeError(failure.id, failure.code, failure.message);
       }
     },
     ended: (failure) => {
       if (failure) {
-        write(
-          JSON.stringify({
-            jsonrpc: '2.0',
-            id: null,
-            error: { code: codes.invalid, message: failure.message },
-          }),
-        );
+        writeError(null, codes.invalid, failure.message);
         return end(1);
       }
       // A script may end its input right behind its last request.

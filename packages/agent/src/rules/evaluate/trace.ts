@@ -42,11 +42,26 @@ export type Tracer = (condition: Condition, view: View) => ConditionTrace;
 
 type Leaf = Extract<Condition, { kind: 'leaf' }>;
 
+/** The test and the selector of each leaf, compiled once. */
+function leafCompiler(
+  options: TraceOptions,
+): (leaf: Leaf) => { readonly test: Predicate; readonly select: Getter } {
+  const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
+  return (leaf) => {
+    const cached = compiled.get(leaf);
+    if (cached) return cached;
+    const select = compileSelector(leaf.selector, options.selectors);
+    const parts = { test: compileCondition(leaf, options), select };
+    compiled.set(leaf, parts);
+    return parts;
+  };
+}
+
 /** A tracer that compiles each condition once, for many calls. */
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
   const show = options.show ?? ((selector: string, value: unknown) => shown(selector, value, redaction));
-  const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
+  const partsOf = leafCompiler(options);
   /**
    * What the selectors of one call found: many conditions look at one value, and redaction reads all of it. One call is
    * traced after the other. A weak map by call would keep what it holds through collections of young objects.
@@ -56,14 +71,6 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     readonly output: unknown;
     readonly of: Map<string, unknown>;
   } | null = null;
-  const partsOf = (leaf: Leaf) => {
-    const cached = compiled.get(leaf);
-    if (cached) return cached;
-    const select = compileSelector(leaf.selector, options.selectors);
-    const parts = { test: compileCondition(leaf, options), select };
-    compiled.set(leaf, parts);
-    return parts;
-  };
   const copyOf = (selector: string, value: unknown, view: View): unknown => {
     const { call, output } = view;
     if (copies?.call !== call || copies.output !== output) copies = { call, output, of: new Map() };

@@ -1,44 +1,44 @@
-// Which names stand for a secret: keys of arguments, and names in running text. Looks at a value only where the name is
-// also an ordinary word.
-import { isDigits, isPath } from './values.ts';
+// Which names stand for a secret: keys of arguments, and names in running text.
+import type { Strength } from './values.ts';
 
-/** Which values behind a name are secrets: any, texts, all but folders, digits, what looks chosen, none. */
-export type Strength = 'any' | 'text' | 'path' | 'code' | 'chosen' | 'none';
-
-/** Strengths that names have everywhere; a later row beats an earlier one. Switches have the names with `text` too. */
+/** A strength and its names; a later row beats an earlier one. */
 const lists: readonly string[] = [
   'text pass pw creds cred jwt bearer authheader mnemonic seed_phrase recovery_phrase secret_phrase backup_phrase passcode',
   'text pgpass secret_string securestring convertto_securestring from_literal add_mask requirepass keypass masterauth bindpw',
-  'text rootpw storepass private_mac private_hash',
+  'text rootpw storepass',
   'none max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens audio_tokens',
   'none cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens',
   'any password secret token api_key apikey api-key authorization auth credentials private_key privatekey access_token',
-  'any refresh_token client_secret connection_string database_url db_password ssh_key passphrase api_tokens db_passwords',
-  'any user_credentials oauth_secrets encryption_keys jwt_tokens passwd proxy_authorization cookie set_cookie',
+  'any refresh_token client_secret connection_string database_url db_password ssh_key passphrase',
+  'any proxy_authorization cookie set_cookie',
   'any assword passwort kennwort contraseña passe senha wachtwoord hasło пароль 密码 密碼 パスワード 비밀번호',
 ];
-/** Of other names: the strength in arguments, in running text, and the pattern. The first that fits counts. */
-const patterns = [
-  'text text (?:^|_)psk$|(?:^|_)(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key|ldap|login|mail)_?pass\\d*$',
-  'text text (?:^|_)(?:mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store|sudo|user|vnc|wifi)_?pass\\d*$',
-  'path path (?:^|_)(?:old)?pwd\\d*$',
-  'code code (?:^|_)(?:pin|t?otp|cv[vc]2?|(?:pin|t?otp|mfa|2fa|tfa|sms|verification|one_time|security|login)_code)$',
-  'any any (?:token|(?:pass_?(?:word|wd|phrase)|secret|credential)s?|connection_?string)_?\\d*$',
-  'any any (?:api|access|secret|private)_?keys?\\d*$|(?:_key_data|secret_key_base|^(?:tls|wpa)_key)$',
-  'any any (?:^|_)(?:auth|account|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook|pre_?shared)_?keys?\\d*$',
-  'any none (?:auth|account|encryption|signing|ssh)keys?\\d*$',
-  'any none (?:^|_)(?:token|key|secret|password|credential|passwd|passphrase)s?\\d*(?:_|$)',
-].map((row) => {
-  const [inArguments, inText, pattern = ''] = row.split(' ');
-  return { strengths: [inArguments, inText] as [Strength, Strength], pattern: new RegExp(pattern) };
-});
+/** Strengths of other names; the first that fits counts. */
+const patterns: readonly (readonly [Strength, RegExp])[] = [
+  [
+    'text',
+    /(?:^|_)(?:psk|(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key)_?pass\d*)$/,
+  ],
+  [
+    'text',
+    /(?:^|_)(?:ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store)_?pass\d*$/,
+  ],
+  ['text', /(?:^|_)(?:sudo|user|vnc|wifi)_?pass\d*$/],
+  ['path', /(?:^|_)(?:old)?pwd\d*$/],
+  ['code', /(?:^|_)(?:pin|t?otp|cv[vc]2?|(?:mfa|2fa|tfa|sms|verification|one_time|security|login)_code)$/],
+  ['any', /(?:token|(?:pass_?(?:word|wd|phrase)|secret|credential)s?|connection_?string)_?\d*$/],
+  ['any', /(?:api|access|secret|private)_?keys?\d*$|(?:_key_data|secret_key_base|^(?:tls|wpa)_key)$/],
+  ['any', /(?:^|_)(?:auth|account|encryption|signing|master|service|storage|deploy|ssh)_?keys?\d*$/],
+  ['any', /(?:^|_)(?:gpg|license|webhook|pre_?shared)_?keys?\d*$/],
+];
+/** A part of a key that makes its value a secret. In running text it may stand for anything: `key=`, `tokens:`. */
+const part = /(?:^|_)(?:token|key|secret|password|credential|passwd|passphrase)s?\d*(?:_|$)/;
 /** Every sensitive name has one of these; most names have none. */
 const stem =
-  /pass|pwd|pw|psk|secret|token|key|cred|cookie|auth|string|database|pin|otp|code|cv[vc]|phrase|mnemonic|jwt|bearer|literal|mask|private|sswor|kennw|contrase|senha|wacht|hasło|парол|密|パス|비밀/i;
-/** Words of a text that are a topic more often than a name, and codes named by two words. */
-const topic = /(?:^| )(?:(?:api|access|secret|private) key|(?:seed|recovery) phrase|auth)$|basic_?auth$/i;
-const codePair =
-  /^(?:(?:verification|security|login|sms|mfa|pin|otp|one-time) code|one-time (?:password|pin))$/i;
+  /pass|pwd|pw|psk|secret|token|key|cred|cookie|auth|string|database|pin|otp|code|cv[vc]|phrase|mnemonic|jwt|bearer|literal|mask|sswor|kennw|contrase|senha|wacht|hasło|парол|密|パス|비밀/i;
+/** Words of a text that are a topic more often than a name. */
+const topic =
+  /(?:^|[^\w-])(?:(?:api|access|secret|private) key|(?:seed|recovery) phrase|auth)$|basic_?auth$/i;
 
 const lower = (key: string): string => key.toLowerCase().replaceAll('-', '_');
 /** A name in parts: camelCase and what separates words become `_`. A blank separates none. */
@@ -54,31 +54,20 @@ export function nameTest(ownSensitive: readonly string[], ownSafe: readonly stri
   for (const row of [['none', ...ownSafe], ...lists.map((list) => list.split(' ')), ['any', ...ownSensitive]])
     for (const name of row.slice(1))
       listed.set(lower(name), row[0] as Strength).set(snakeCase(name), row[0] as Strength);
-  const strengthIn = (column: 0 | 1, key: string): Strength => {
-    const spellings = [snakeCase(key), lower(key)];
-    const fits = ({ pattern }: { pattern: RegExp }): boolean => spellings.some((name) => pattern.test(name));
-    const listing = spellings.map((name) => listed.get(name)).find((strength) => strength !== undefined);
-    return listing ?? patterns.find(fits)?.strengths[column] ?? 'none';
-  };
-  /** Of a name in running text, also by the word before it. `key=` and `tokens:` may be anything there. */
-  const strengthOf = (name: string, pair = name): Strength => {
-    if (!stem.test(name) && ownSensitive.length === 0) return 'none';
-    if (topic.test(pair)) return 'chosen';
-    // An environment variable is named by whoever needs it: any sensitive word counts.
-    return codePair.test(pair) ? 'code' : strengthIn(/^[A-Z][A-Z0-9_]*$/.test(name) ? 0 : 1, name);
+  const strengthOf = (name: string, isKey: boolean): Strength => {
+    const spellings = [snakeCase(name), lower(name)];
+    const fits = (pattern: RegExp): boolean => spellings.some((spelling) => pattern.test(spelling));
+    const listing = spellings.map((spelling) => listed.get(spelling)).find((strength) => strength);
+    return listing ?? patterns.find((row) => fits(row[1]))?.[0] ?? (isKey && fits(part) ? 'any' : 'none');
   };
   return {
-    /** True when a key says that its value is a secret. Of a key 1,024 characters are read; no field name is longer. */
-    isSensitiveKey: (key: string, value?: unknown) => isSecret(strengthIn(0, key.slice(0, 1024)), value),
-    /** The same of a text that holds a name. */
-    isSecretName: (name: unknown, value?: unknown) =>
-      typeof name === 'string' && name.length <= 128 && isSecret(strengthOf(name), value),
-    strengthOf,
+    /** Of a key of arguments. 1,024 characters are read; no field name is longer. */
+    ofKey: (key: string): Strength => strengthOf(key.slice(0, 1024), true),
+    /** @param before running text up to the end of the name */
+    inText(name: string, before = name): Strength {
+      if (!stem.test(name) && ownSensitive.length === 0) return 'none';
+      // An environment variable is named by whoever needs it: any sensitive word counts.
+      return topic.test(before) ? 'chosen' : strengthOf(name, /^[A-Z][A-Z0-9_]*$/.test(name));
+    },
   };
-}
-
-function isSecret(strength: Strength, value: unknown): boolean {
-  if (strength === 'text') return typeof value !== 'boolean' && typeof value !== 'number';
-  if (strength === 'path') return !isPath(value);
-  return strength === 'code' ? isDigits(value) : strength === 'any';
 }

@@ -1,11 +1,14 @@
-// Whether a value looks chosen by a person or drawn by a machine, and so like a secret, beside words and names that
-// only stand where a secret could. Each test reads its value a bounded number of times.
+// Which values are secrets: behind a name by its strength, and beside a name by their look. Each test reads its value a
+// bounded number of times.
+
+/** The values behind a name that are secrets: any, texts, all but folders, digits, values by their look, none. */
+export type Strength = 'any' | 'text' | 'path' | 'code' | 'chosen' | 'none';
 
 /** Names of algorithms, encodings and numbered things: mixed like a secret, and none. */
 const ordinaryWord =
   /^(?:(?:b|s)?crypt\w*|(?:argon2|pbkdf2|hmac|curve|jwt|pkcs|uuid|oauth)\w*|(?:sha-?|md|[hrep]s|aes-?|ed|x|base|utf-?|oauth-?|oidc|saml|rfc-?|iso-?|ipv|http|u?int|float|varchar|char|string|bytes|step|part|phase|level|line|page|test|field|input|form|section|case|version|option|type|slot|stage|issue|table|column|user|group|node|task|error|rule|chapter|example|release|sprint|milestone|v)s?\d+\w{0,4})$/i;
 /** A value that declares or computes one: a type, a constant, a call, the begin of a list. */
-const code =
+export const declaration =
   /^[[{(<]|^[A-Za-z_$][\w$.?!]{0,127}\(|^&?(?:string|number|bool(?:ean)?|true|false|null|none|nil|undefined|void|any|unknown|never|object|str|int|bytes|text|await|new|async|function|typeof|return|not|optional|const|let|var)(?=$|[;,)\]}>?&|]|[ \t]*[|=&:]|\[)/i;
 /** A name that others give: an address of mail, a file, a version. */
 const fileOrVersion = /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$|\.[a-z]{1,5}\d?$|^v?\d+(?:\.\d+)+/i;
@@ -18,12 +21,7 @@ const commonPairs =
 /** True for 6 characters or more that are no word, identifier, path or number. */
 export function looksChosen(text: string): boolean {
   const value = text.replace(/[.,;:?)\]}]{1,8}$/, '');
-  if (value.length < 6 || ordinaryWord.test(value)) return false;
-  // A slash or a dot makes a path of what is not long and mixed; padding makes sure that it is none.
-  if (!/^[A-Za-z0-9!@#$%^&*~+_-]+$/.test(value)) {
-    const isMixed = /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/_.-]{14,}={0,2}$/.test(value);
-    return isMixed && (value.endsWith('=') || (!/^[./]/.test(value) && !fileOrVersion.test(value)));
-  }
+  if (!/^[A-Za-z0-9!@#$%^&*~+_-]{6,}$/.test(value) || ordinaryWord.test(value)) return false;
   // Parts that are words or numbers make a name: `reset-2024`, `JIRA-12`, `max_length_8`, `MAX_LENGTH2`.
   if (/^[-_]*(?:[A-Za-z]+|\d+)(?:[-_]+(?:[A-Za-z]+|\d+))*[-_]*$|^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/.test(value))
     return false;
@@ -43,8 +41,11 @@ export function looksDrawn(value: string): boolean {
   return bits >= 3.5 && lettersOf(value.replace(commonPairs, '')) > lettersOf(value) / 2;
 }
 
-export const isCode = (value: string): boolean => code.test(value);
-export const isPath = (value: unknown): boolean =>
-  typeof value === 'string' && folderPath.test(value.slice(0, 256));
-/** True for 3 to 10 digits, in groups or not. */
-export const isDigits = (value: unknown): boolean => /^\s*\d(?:[ -]?\d){2,9}[.,;)]?\s*$/.test(String(value));
+export function isSecretValue(strength: Strength, value: unknown): boolean {
+  const text = typeof value === 'object' ? '' : String(value);
+  if (strength === 'text') return typeof value !== 'boolean' && typeof value !== 'number';
+  if (strength === 'path') return typeof value !== 'string' || !folderPath.test(value.slice(0, 256));
+  // 3 to 10 digits, in groups or not.
+  if (strength === 'code') return /^\s*\d(?:[ -]?\d){2,9}[.,;)]?\s*$/.test(text);
+  return strength === 'any' || (strength === 'chosen' && (looksChosen(text) || looksDrawn(text)));
+}

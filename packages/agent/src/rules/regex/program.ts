@@ -43,72 +43,7 @@ export function compileProgram({ node, flags }: ParsedPattern): Program {
   if (sizeOf(node) >= maxInstructions) {
     throw new RuleError(`Invalid pattern: more than ${maxInstructions} steps once its repeats are expanded`);
   }
-  const ops: number[] = [];
-  const x: number[] = [];
-  const y: number[] = [];
-  const sets: CharSet[] = [];
-  const setIndex = new Map<string, number>();
-  const add = (code: number, a = 0, b = 0): number => {
-    ops.push(code);
-    x.push(a);
-    y.push(b);
-    return ops.length - 1;
-  };
-  const branch = (at: number, lazy: boolean, into: number, past: number) => {
-    x[at] = lazy ? past : into;
-    y[at] = lazy ? into : past;
-  };
-  const emit = (item: Node): void => {
-    switch (item.type) {
-      case 'set': {
-        let index = setIndex.get(item.set.key);
-        if (index === undefined) {
-          index = sets.push(item.set) - 1;
-          setIndex.set(item.set.key, index);
-        }
-        add(op.set, index);
-        return;
-      }
-      case 'place':
-        add(op.place, places.indexOf(item.place));
-        return;
-      case 'cat':
-        for (const part of item.items) emit(part);
-        return;
-      case 'alt': {
-        const ends: number[] = [];
-        item.items.forEach((part, i) => {
-          const last = i === item.items.length - 1;
-          const split = last ? -1 : add(op.split);
-          if (!last) x[split] = split + 1;
-          emit(part);
-          if (last) return;
-          ends.push(add(op.jump));
-          y[split] = ops.length;
-        });
-        for (const end of ends) x[end] = ops.length;
-        return;
-      }
-      case 'repeat': {
-        for (let i = 0; i < item.min; i++) emit(item.item);
-        if (item.max === Infinity) {
-          const split = add(op.split);
-          emit(item.item);
-          add(op.jump, split);
-          branch(split, item.lazy, split + 1, ops.length);
-          return;
-        }
-        const splits: number[] = [];
-        for (let i = item.min; i < item.max; i++) {
-          splits.push(add(op.split));
-          emit(item.item);
-        }
-        for (const split of splits) branch(split, item.lazy, split + 1, ops.length);
-      }
-    }
-  };
-  emit(node);
-  add(op.match);
+  const { ops, x, y, sets } = new ProgramWriter(node);
   const items = node.type === 'cat' ? node.items : [node];
   const required = longestLiteral(items);
   return {
@@ -122,6 +57,72 @@ export function compileProgram({ node, flags }: ParsedPattern): Program {
     literal:
       required.length > 0 && items.every((item) => item.type === 'set' && item.set.literal !== undefined),
   };
+}
+
+/** The instructions of a tree. */
+class ProgramWriter {
+  readonly ops: number[] = [];
+  readonly x: number[] = [];
+  readonly y: number[] = [];
+  readonly sets: CharSet[] = [];
+  readonly #setIndex = new Map<string, number>();
+
+  constructor(node: Node) {
+    this.#emit(node);
+    this.#add(op.match);
+  }
+
+  #add(code: number, x = 0): number {
+    this.ops.push(code);
+    this.x.push(x);
+    this.y.push(0);
+    return this.ops.length - 1;
+  }
+
+  #emit(item: Node): void {
+    if (item.type === 'set') this.#add(op.set, this.#indexOf(item.set));
+    else if (item.type === 'place') this.#add(op.place, places.indexOf(item.place));
+    else if (item.type === 'cat') for (const part of item.items) this.#emit(part);
+    else if (item.type === 'alt') this.#emitAlternatives(item.items);
+    else this.#emitRepeat(item);
+  }
+
+  #indexOf(set: CharSet): number {
+    let index = this.#setIndex.get(set.key);
+    if (index === undefined) {
+      index = this.sets.push(set) - 1;
+      this.#setIndex.set(set.key, index);
+    }
+    return index;
+  }
+
+  #emitAlternatives(items: readonly Node[]): void {
+    const ends: number[] = [];
+    items.forEach((part, i) => {
+      const last = i === items.length - 1;
+      const split = last ? -1 : this.#add(op.split);
+      if (!last) this.x[split] = split + 1;
+      this.#emit(part);
+      if (last) return;
+      ends.push(this.#add(op.jump));
+      this.y[split] = this.ops.length;
+    });
+    for (const end of ends) this.x[end] = this.ops.length;
+  }
+
+  #emitRepeat({ item, min, max, lazy }: Extract<Node, { type: 'repeat' }>): void {
+    for (let i = 0; i < min; i++) this.#emit(item);
+    const splits: number[] = [];
+    for (let i = min; max === Infinity ? i === min : i < max; i++) {
+      splits.push(this.#add(op.split));
+      this.#emit(item);
+    }
+    if (max === Infinity) this.#add(op.jump, splits[0]);
+    for (const split of splits) {
+      this.x[split] = lazy ? this.ops.length : split + 1;
+      this.y[split] = lazy ? split + 1 : this.ops.length;
+    }
+  }
 }
 
 /** Instructions a node needs; at least one each, so that repeats of nothing are bounded as well. */

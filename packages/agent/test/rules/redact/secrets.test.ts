@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runsOf } from '../../../../../test/runs.ts';
 import { nameTest } from '../../../src/rules/redact/names.ts';
 import { hideSecrets, redacted } from '../../../src/rules/redact/scan.ts';
-import { secretTest } from '../../../src/rules/redact/tokens.ts';
+import { tokenPattern } from '../../../src/rules/redact/tokens.ts';
 import { looksSecret, redactArgs, redactResult, redactText } from '../../../src/rules/redact.ts';
 import {
   ordinaryTexts,
@@ -16,6 +16,7 @@ import {
   secretNames,
   secretTexts,
 } from './corpus.ts';
+import { random } from './generator.ts';
 import { vendorTokens } from './tokens.ts';
 
 const decoded = (text: string): string => {
@@ -124,17 +125,8 @@ it('touches few lines of an ordinary library', () => {
 /** Steps that a text takes. */
 function stepsOf(text: string): number {
   const meter = { steps: 0, budget: Number.POSITIVE_INFINITY };
-  hideSecrets(text, { names: nameTest([], []), tokens: secretTest().tokens, meter });
+  hideSecrets(text, { names: nameTest([], []), tokens: tokenPattern(), meter });
   return meter.steps;
-}
-
-/** A small generator of numbers, so that a seed says which texts are tried. */
-function random(seed: number): (below: number) => number {
-  let state = seed * 2_654_435_761;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 374_761_393) >>> 0;
-    return (state >>> 8) % below;
-  };
 }
 
 describe('steps', () => {

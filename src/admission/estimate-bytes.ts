@@ -4,7 +4,7 @@
 const sample = 32;
 const maxDepth = 6;
 
-export function roughBytes(value: unknown, depth = 0): number {
+export function estimateJsonBytes(value: unknown, depth = 0): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
   if (value instanceof Uint8Array) return value.length;
@@ -12,6 +12,6 @@ export function roughBytes(value: unknown, depth = 0): number {
   const values: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
   let bytes = 2;
   const count = Math.min(sample, values.length);
-  for (let i = 0; i < count; i++) bytes += 8 + roughBytes(values[i], depth + 1);
+  for (let i = 0; i < count; i++) bytes += 8 + estimateJsonBytes(values[i], depth + 1);
   return count === 0 ? bytes : (bytes * values.length) / count;
 }

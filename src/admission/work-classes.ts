@@ -1,0 +1,194 @@
+// Classes of admission of use cases, actors and stores. Part of admission/table.ts.
+
+import type { AdmissionClass } from './admission-class.ts';
+
+const mib = 1024 * 1024;
+
+const tooManyReplays = { code: 'rate_limited', reason: 'replay_busy', retryAfter: 2 } as const;
+const tooManyMessages = {
+  code: 'overloaded',
+  message: 'Too many messages are waiting. Try again shortly.',
+  retryAfter: 1,
+} as const;
+const storeOverloaded = {
+  code: 'overloaded',
+  message: 'The store is overloaded. Try again shortly.',
+  retryAfter: 1,
+} as const;
+const tooManyPasswords = {
+  code: 'overloaded',
+  message: 'The hub is checking too many passwords. Try again shortly.',
+  retryAfter: 1,
+} as const;
+/** Bytes of all writes that wait for the embedded store. */
+const storeBytes = 64 * mib;
+
+/** Of single use cases. */
+export const workClasses = {
+  /** One after another: of many at once, one hashes its password. */
+  setUps: {
+    title: 'Set-ups',
+    bounds: [{ per: 'node', atOnce: 1, waiting: 1_000 }],
+    refusal: {
+      code: 'overloaded',
+      message: 'Too many setup requests run at once. Try again shortly.',
+      retryAfter: 1,
+    },
+  },
+  /** libuv has four threads, and the store's files need one. */
+  passwordsOfStrangers: {
+    title: 'Passwords of people whom the hub does not recognise',
+    bounds: [{ per: 'node', atOnce: 2, waiting: 64 }],
+    refusal: tooManyPasswords,
+  },
+  passwordsOfKnownPeople: {
+    title: 'Passwords of people whom the hub recognises, and new ones',
+    bounds: [{ per: 'node', atOnce: 1, waiting: 64 }],
+    refusal: tooManyPasswords,
+  },
+  explanations: {
+    title: 'Explanations of calls',
+    bounds: [{ per: 'person', atOnce: 1, waiting: 8 }],
+    refusal: {
+      code: 'too_busy',
+      message: 'Too many explanations are waiting. Wait for one to end, then repeat.',
+    },
+  },
+  replays: {
+    title: 'Replays',
+    bounds: [
+      { per: 'tenant', atOnce: 2 },
+      { per: 'node', atOnce: 4 },
+    ],
+    refusal: {
+      ...tooManyReplays,
+      message: 'Too many replays are running. Wait for one to end, then repeat.',
+    },
+  },
+  /** In worker threads, for which tenants take turns. */
+  replayParts: {
+    title: 'Parts of replays, in worker threads',
+    bounds: [
+      { per: 'tenant', atOnce: 2, waiting: 4 },
+      { per: 'node', atOnce: 4, waiting: 16 },
+    ],
+    ms: 10_000,
+    refusal: { ...tooManyReplays, message: 'Too many replays are running. Try again shortly.' },
+  },
+  dryRuns: {
+    title: 'Dry runs, in worker threads',
+    bounds: [
+      { per: 'tenant', atOnce: 4, waiting: 16 },
+      { per: 'node', atOnce: 6, waiting: 128 },
+    ],
+    ms: 1_000,
+    refusal: { code: 'too_busy', message: 'Too many concurrent evaluations. Try again shortly.' },
+  },
+  bundleReadings: {
+    title: 'Reading of large YAML, in worker threads',
+    bounds: [
+      { per: 'tenant', atOnce: 1, waiting: 32 },
+      { per: 'node', atOnce: 2, waiting: 128 },
+    ],
+    ms: 10_000,
+    refusal: {
+      code: 'overloaded',
+      message: 'The hub is reading too many bundles. Try again shortly.',
+      retryAfter: 2,
+    },
+  },
+  decisionBundles: {
+    title: 'Decision bundles that are being built',
+    bounds: [
+      { per: 'tenant', atOnce: 1, waiting: 4 },
+      { per: 'node', atOnce: 2, waiting: 16 },
+    ],
+    ms: 2_000,
+    refusal: {
+      code: 'rate_limited',
+      message: 'Other decision bundles are being built. Try again in a moment.',
+      retryAfter: 2,
+    },
+  },
+  /** Each reads on as long as its client does. */
+  eventExports: {
+    title: 'Exports of events as a download',
+    bounds: [{ per: 'tenant', atOnce: 2 }],
+    refusal: {
+      code: 'rate_limited',
+      message: 'Two exports are already running. Wait for one to end, then repeat.',
+      retryAfter: 5,
+    },
+  },
+  exports: {
+    title: 'Exports by cursor',
+    bounds: [{ per: 'tenant', atOnce: 10 }],
+    refusal: {
+      code: 'rate_limited',
+      message: '10 exports are already running. Wait for one to end.',
+      retryAfter: 5,
+    },
+  },
+  textSearches: {
+    title: 'Searches that read payloads; a newer one of the same person ends the older one',
+    bounds: [{ per: 'tenant', atOnce: 2 }],
+    refusal: {
+      code: 'too_busy',
+      message: 'Two searches of texts are already running. Wait for one to end, then repeat.',
+    },
+  },
+  aiAnswers: {
+    title: 'Answers of the AI assistant',
+    bounds: [{ per: 'tenant', atOnce: 8 }],
+    refusal: {
+      code: 'rate_limited',
+      message: 'Too many AI answers run at once. Wait for one to end.',
+      retryAfter: 5,
+    },
+  },
+} as const satisfies { readonly [name: string]: AdmissionClass };
+
+/** Of actors and stores. */
+export const queueClasses = {
+  /** Timers come on top. */
+  mailboxes: {
+    title: 'Messages in the mailbox of an actor',
+    bounds: [{ per: 'actor', waiting: 1_000 }],
+    refusal: tooManyMessages,
+  },
+  busEnvelopes: {
+    title: 'Messages between nodes, in Redis',
+    bounds: [{ per: 'shard', waiting: 50_000 }],
+    refusal: tooManyMessages,
+  },
+  storeWrites: {
+    title: 'Writes to the embedded store, and as many reads',
+    bounds: [{ per: 'node', waiting: 4_096, bytes: storeBytes }],
+    refusal: storeOverloaded,
+  },
+  tenantEvents: {
+    title: 'Bytes of events that wait for the embedded store',
+    bounds: [{ per: 'tenant', bytes: storeBytes / 2 }],
+    refusal: {
+      code: 'overloaded',
+      message: 'Too many events from this tenant wait to be stored. Try again shortly.',
+      retryAfter: 1,
+    },
+  },
+  /** One for each connection that a process can have open. */
+  gatheredCalls: {
+    title: 'Registrations and reports of agents that go to the embedded store together',
+    bounds: [{ per: 'method', waiting: 100_000 }],
+    refusal: storeOverloaded,
+  },
+  mongoEventWrites: {
+    title: 'Writes of events to MongoDB',
+    bounds: [{ per: 'node', atOnce: 16, waiting: 256 }],
+    ms: 5_000,
+    refusal: {
+      code: 'overloaded',
+      message: 'The hub is writing too many events. Try again in a moment.',
+      retryAfter: 1,
+    },
+  },
+} as const satisfies { readonly [name: string]: AdmissionClass };

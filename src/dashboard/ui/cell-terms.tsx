@@ -1,0 +1,103 @@
+// The buttons + and − over the value under the pointer: the first narrows the query of the page to the value, the
+// second leaves the value out. The keys + and - do the same. One pair of buttons serves all cells, because a pair in
+// each would slow down the scrolling.
+import type { RowData } from '@tanstack/react-table';
+import { type JSX, type RefObject, useEffect, useRef, useState } from 'react';
+import { visible } from '../lib/text.ts';
+import { useKeys } from './keys.ts';
+import { type Column, textOf } from './table-model.ts';
+
+/** Adds a value of a field of the query language to the query; `isNegated`: calls with the value are left out. */
+export type AddTerm = (field: string, value: string, isNegated: boolean) => void;
+
+interface PointedValue {
+  readonly field: string;
+  readonly value: string;
+  /** Of the cell in the scrolled content, in pixels. */
+  readonly right: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+export function CellTerms<R extends RowData>({
+  box,
+  rows,
+  columns,
+  onTerm,
+}: {
+  /** The element that scrolls. Its parts are placed by it. */
+  readonly box: RefObject<HTMLElement | null>;
+  readonly rows: readonly { readonly original: R }[];
+  /** Visible columns, without that of the checkboxes. */
+  readonly columns: readonly Column<R>[];
+  readonly onTerm: AddTerm;
+}): JSX.Element | null {
+  const [pointed, setPointed] = useState<PointedValue | null>(null);
+  const buttons = useRef<HTMLDivElement>(null);
+  const state = useRef({ rows, columns });
+  state.current = { rows, columns };
+  // Other rows may have come under the pointer.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: both say which value a cell has
+  useEffect(() => setPointed(null), [rows, columns]);
+  useEffect(() => {
+    const table = box.current;
+    if (!table) return;
+    const point = ({ target, pointerType }: PointerEvent): void => {
+      if (pointerType !== 'mouse' || buttons.current?.contains(target as Node)) return;
+      const cell = target instanceof Element ? target.closest('[role=gridcell]') : null;
+      setPointed(cell && pointedValue(cell, table, state.current.rows, state.current.columns));
+    };
+    const leave = (): void => setPointed(null);
+    table.addEventListener('pointerover', point);
+    table.addEventListener('pointerleave', leave);
+    return () => {
+      table.removeEventListener('pointerover', point);
+      table.removeEventListener('pointerleave', leave);
+    };
+  }, [box]);
+  const add = (isNegated: boolean) => (): void => {
+    if (pointed) onTerm(pointed.field, pointed.value, isNegated);
+  };
+  useKeys(pointed ? { '+': add(false), '-': add(true) } : {});
+  if (!pointed) return null;
+  const { field, value, right, top, height } = pointed;
+  const name = `${field} ${visible(value).slice(0, 80)}`;
+  return (
+    <div ref={buttons} className="cell-terms" style={{ left: right, top, height }}>
+      <button type="button" tabIndex={-1} aria-label={`Only ${name}`} title="Only these" onClick={add(false)}>
+        +
+      </button>
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={`Without ${name}`}
+        title="Without these"
+        onClick={add(true)}
+      >
+        −
+      </button>
+    </div>
+  );
+}
+
+/** The value of a cell in the query language; null if its column has no field there, or the row no value. */
+function pointedValue<R extends RowData>(
+  cell: Element,
+  table: HTMLElement,
+  rows: readonly { readonly original: R }[],
+  columns: readonly Column<R>[],
+): PointedValue | null {
+  const row = rows[Number(cell.parentElement?.ariaRowIndex) - 2];
+  const cells = [...(cell.parentElement?.children ?? [])];
+  const column = columns[cells.indexOf(cell) - (cells.length - columns.length)];
+  const value = row && column ? textOf(column, row.original) : '';
+  if (column?.field === undefined || value === '') return null;
+  const [inner, outer] = [cell.getBoundingClientRect(), table.getBoundingClientRect()];
+  return {
+    field: column.field,
+    value,
+    right: inner.right - outer.left + table.scrollLeft,
+    top: inner.top - outer.top + table.scrollTop,
+    height: inner.height,
+  };
+}
