@@ -278,9 +278,7 @@ async function judged(
   tenantId: string,
   entries: readonly StatusEntry[],
 ): Promise<readonly StatusView[]> {
-  const askingIds = entries.flatMap(({ agentId, documentKind = null }) =>
-    documentKind === null ? [] : [agentId],
-  );
+  const askingIds = entries.flatMap(({ agentId, documentKind }) => (documentKind === null ? [] : [agentId]));
   const vocabularies =
     askingIds.length === 0 ? [] : await store.agents.vocabularies(tenantId, [...new Set(askingIds)]);
   const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));

@@ -130,9 +130,9 @@ async function streamsOf(
 ): Promise<readonly TimelineStream[]> {
   const request = { agentId, limit: maxPastStreams };
   const key = environmentKey(tenantId, env);
-  const { streams, ended = [] } = await actors.ask('environment', key, 'streamsOf', request);
+  const { streams, ended } = await actors.ask('environment', key, 'streamsOf', request);
   const past = await store.agentStreams.of(tenantId, env, agentId, range);
-  const open = streams.map(({ connectedAt, startedAt = connectedAt, transport, node }) => ({
+  const open = streams.map(({ startedAt, transport, node }) => ({
     ...{ startedAt, endedAt: null, isEndNoticed: true, transport, node },
   }));
   const storedIds = new Set(past.map(({ id }) => id));

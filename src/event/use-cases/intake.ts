@@ -292,7 +292,7 @@ function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): reado
   return [...taken];
 }
 
-/** True if an earlier version may have registered an agent with this name. */
+/** True if a registration may have this name, also one that no new agent can have (isAgentId). */
 const canBeRegistered = (text: string): boolean =>
   text.length <= 255 && !hasControl(text) && isWellFormed(text);
 

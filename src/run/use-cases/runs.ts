@@ -245,6 +245,8 @@ class StoredRuns implements Runs {
         policyVersion,
         version: ruleset?.version ?? null,
         status: 'unknown',
+        documentKind: null,
+        driftSince: null,
       },
       cannotLoad: false,
       lastEventAt,

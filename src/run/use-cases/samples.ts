@@ -188,7 +188,7 @@ class WorkspaceSamples implements SampleRuns {
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
       store.approvals.get(tenantId, approvalId),
     ]);
-    // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
+    // A run that exists keeps its id.
     if (run?.facts && approval) return { created: false, runId: run.facts.runId ?? runId };
     if (run?.facts) await store.events.removeSample(tenantId);
     await this.#make(tenantId);

@@ -40,10 +40,10 @@ function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
     runs &&
       ((env) => {
         const one = env === '' ? back : inEnv(env);
-        if (one?.before === undefined) say(`No earlier version was deployed to ${env}.`);
+        if (one?.before === undefined) say(`No other version was deployed to ${env} before.`);
         else go(changeTo.bundle(name, one.before, one.env));
       }),
-    { of: name, why: back ? null : 'no earlier version was deployed' },
+    { of: name, why: back ? null : 'no other version was deployed before' },
   );
   useCommand(
     'undeploy',

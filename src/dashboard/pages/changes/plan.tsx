@@ -250,7 +250,7 @@ function Comparison({
   );
 }
 
-/** A deployment of an earlier version than the current one is a roll-back, unless both are the same document. */
+/** A deployment of a version below the current one is a roll-back, unless both are the same document. */
 export function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
   const { version } = source;
   const isBack = version !== undefined && runningVersion !== null && version < runningVersion;

@@ -67,11 +67,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
         >
           {replay.data ? 'Check again' : `Check newest ${count(maxCalls)} calls`}
         </ActButton>
-        {isOld && (
-          <span className="field-error">
-            These results are for an earlier version of the text. Check again.
-          </span>
-        )}
+        {isOld && <span className="field-error">These results are for an earlier text. Check again.</span>}
       </div>
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}
