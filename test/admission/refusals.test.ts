@@ -218,12 +218,12 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return last(5, (n) => replays.run({ ...principal, tenantId: `t${n}` }, replayRequest, never));
   },
   'a sixth decision bundle of a tenant': () => {
-    const { collect } = evidence();
-    return last(6, () => collect(principal, {} as never, {} as never, endless, endless));
+    const bundles = evidence();
+    return last(6, () => bundles.collect(principal, {} as never, {} as never, endless, endless));
   },
   'a decision bundle that waited for 2 s': () => {
-    const { collect } = evidence();
-    return late(1, 2_000, () => collect(principal, {} as never, {} as never, endless, endless));
+    const bundles = evidence();
+    return late(1, 2_000, () => bundles.collect(principal, {} as never, {} as never, endless, endless));
   },
   'a third export of events': async () => {
     const exports = createEventExports({ store: endless, clock, secrets: endless });
