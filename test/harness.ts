@@ -190,7 +190,10 @@ export async function makeHub(
   const secrets = createSecrets('a master secret of tests, 32 bytes', { cost: 16 });
   const local = createLocalBroadcast({ clock, log: silentLog });
   const broadcast: Broadcast = {
-    ...local,
+    follow: (audience, deliver, lost) => local.follow(audience, deliver, lost),
+    onControl: (listener) => local.onControl(listener),
+    since: (audience, position) => local.since(audience, position),
+    close: () => local.close(),
     async publish(published) {
       frames.push(...published.map(readFrame));
       await local.publish(published);

@@ -66,19 +66,98 @@ export interface Inbox {
   close(): void;
 }
 
-export function createInbox(options: InboxOptions): Inbox {
-  const { clock, log, bus, owns, handle, askTimeoutMs } = options;
-  const shards = new Map<number, Shard>();
-  let closed = false;
+class ShardInbox implements Inbox {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #bus: Pick<MessageBus, 'acknowledge'>;
+  readonly #owns: (shard: number) => boolean;
+  readonly #handle: (message: Tell & Pick<Envelope, 'trace'>, abandoned: () => boolean) => Promise<unknown>;
+  readonly #askTimeoutMs: number;
+  readonly #shards = new Map<number, Shard>();
+  #closed = false;
 
-  function acknowledge(delivery: BusDelivery, reply: BusReply | null): void {
+  constructor(options: InboxOptions) {
+    const { clock, log, bus, owns, handle, askTimeoutMs } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#bus = bus;
+    this.#owns = owns;
+    this.#handle = handle;
+    this.#askTimeoutMs = askTimeoutMs;
+  }
+
+  open(number: number): void {
+    this.#shards.set(number, {
+      position: '',
+      atWork: new Set(),
+      done: new Map(),
+      resting: false,
+      idle: null,
+    });
+  }
+
+  reached(number: number, position: BusPosition): void {
+    const shard = this.#shards.get(number);
+    if (shard && (shard.position === '' || isLater(position, shard.position))) shard.position = position;
+  }
+
+  position(number: number): BusPosition | null {
+    const shard = this.#shards.get(number);
+    return shard && !shard.resting && shard.position !== '' ? shard.position : null;
+  }
+
+  async rest(numbers: readonly number[]): Promise<void> {
+    const busy = numbers.flatMap((number): Promise<void>[] => {
+      const shard = this.#shards.get(number);
+      if (!shard) return [];
+      shard.resting = true;
+      if (shard.atWork.size === 0) return [];
+      return [new Promise((resolve) => (shard.idle = resolve))];
+    });
+    await Promise.all(busy);
+  }
+
+  drop(numbers: readonly number[]): void {
+    for (const number of numbers) this.#shards.delete(number);
+  }
+
+  take(delivery: BusDelivery): void {
+    const { envelope, position } = delivery;
+    const shard = this.#shards.get(delivery.shard);
+    if (this.#closed || !shard || shard.resting || !this.#owns(delivery.shard)) return;
+    if (shard.position !== '' && isLater(position, shard.position)) shard.position = position;
+    if (shard.atWork.has(position)) return;
+    shard.atWork.add(position);
+    const before = shard.done.get(envelope.id);
+    // A second copy of one that is at work: the first will answer. Of one whose asker has left: nobody reads an answer.
+    if (before !== undefined || (envelope.asks && delivery.ageMs > this.#askTimeoutMs)) {
+      this.#acknowledge(delivery, before ?? null);
+      return;
+    }
+    shard.done.set(envelope.id, null);
+    for (const id of shard.done.keys()) {
+      if (shard.done.size <= remembered) break;
+      if (shard.done.get(id) !== null) shard.done.delete(id);
+      else break;
+    }
+    void this.#work(shard, delivery);
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  #acknowledge(delivery: BusDelivery, reply: BusReply | null): void {
     const { envelope } = delivery;
     const back = reply && envelope.asks ? { to: envelope.from, reply } : undefined;
-    const shard = shards.get(delivery.shard);
-    bus
+    const shard = this.#shards.get(delivery.shard);
+    this.#bus
       .acknowledge(delivery, back)
       .catch((err: unknown) => {
-        log.debug({ err, shard: delivery.shard }, 'cannot acknowledge an envelope; it is delivered again');
+        this.#log.debug(
+          { err, shard: delivery.shard },
+          'cannot acknowledge an envelope; it is delivered again',
+        );
       })
       .finally(() => {
         shard?.atWork.delete(delivery.position);
@@ -86,14 +165,14 @@ export function createInbox(options: InboxOptions): Inbox {
       });
   }
 
-  async function work(shard: Shard, delivery: BusDelivery): Promise<void> {
+  async #work(shard: Shard, delivery: BusDelivery): Promise<void> {
     const { envelope } = delivery;
-    const until = clock.monotonic() + askTimeoutMs - delivery.ageMs;
-    const ours = () => shards.get(delivery.shard) === shard && owns(delivery.shard);
+    const until = this.#clock.monotonic() + this.#askTimeoutMs - delivery.ageMs;
+    const ours = () => this.#shards.get(delivery.shard) === shard && this.#owns(delivery.shard);
     for (;;) {
       let reply: BusReply;
       try {
-        const value = await handle(envelope, () => envelope.asks && clock.monotonic() >= until);
+        const value = await this.#handle(envelope, () => envelope.asks && this.#clock.monotonic() >= until);
         reply = { id: envelope.id, value };
       } catch (error) {
         const { code, message, detail } =
@@ -101,65 +180,17 @@ export function createInbox(options: InboxOptions): Inbox {
         reply = { id: envelope.id, error: { code, message, detail } };
         if (code === 'shutting_down') return;
         const passing = code === 'unavailable' || code === 'overloaded';
-        if (!envelope.asks && passing && ours() && clock.monotonic() - until < giveUpMs) {
-          await pause(clock, againMs);
+        if (!envelope.asks && passing && ours() && this.#clock.monotonic() - until < giveUpMs) {
+          await pause(this.#clock, againMs);
           if (ours()) continue;
         }
       }
       if (!ours()) return;
       shard.done.set(envelope.id, reply);
-      acknowledge(delivery, reply);
+      this.#acknowledge(delivery, reply);
       return;
     }
   }
-
-  return {
-    open(number) {
-      shards.set(number, { position: '', atWork: new Set(), done: new Map(), resting: false, idle: null });
-    },
-    reached(number, position) {
-      const shard = shards.get(number);
-      if (shard && (shard.position === '' || isLater(position, shard.position))) shard.position = position;
-    },
-    position(number) {
-      const shard = shards.get(number);
-      return shard && !shard.resting && shard.position !== '' ? shard.position : null;
-    },
-    async rest(numbers) {
-      const busy = numbers.flatMap((number): Promise<void>[] => {
-        const shard = shards.get(number);
-        if (!shard) return [];
-        shard.resting = true;
-        if (shard.atWork.size === 0) return [];
-        return [new Promise((resolve) => (shard.idle = resolve))];
-      });
-      await Promise.all(busy);
-    },
-    drop(numbers) {
-      for (const number of numbers) shards.delete(number);
-    },
-    take(delivery) {
-      const { envelope, position } = delivery;
-      const shard = shards.get(delivery.shard);
-      if (closed || !shard || shard.resting || !owns(delivery.shard)) return;
-      if (shard.position !== '' && isLater(position, shard.position)) shard.position = position;
-      if (shard.atWork.has(position)) return;
-      shard.atWork.add(position);
-      const before = shard.done.get(envelope.id);
-      // A second copy of one that is at work: the first will answer.
-      if (before === null) return acknowledge(delivery, null);
-      if (before) return acknowledge(delivery, before);
-      if (envelope.asks && delivery.ageMs > askTimeoutMs) return acknowledge(delivery, null);
-      shard.done.set(envelope.id, null);
-      for (const id of shard.done.keys()) {
-        if (shard.done.size <= remembered) break;
-        if (shard.done.get(id) !== null) shard.done.delete(id);
-        else break;
-      }
-      void work(shard, delivery);
-    },
-    close() {
-      closed = true;
-    },
-  };
 }
+
+export const createInbox = (options: InboxOptions): Inbox => new ShardInbox(options);

@@ -60,149 +60,187 @@ const hasLost = (before: readonly Member[], now: readonly Member[]): boolean =>
       note.shards.length > 0 && note.leaving !== true && !now.some((member) => member.node === node),
   );
 
-export function startOwnership(options: OwnershipOptions): Ownership {
-  const { clock, log, leases, members: membership, shards: count = shardCount } = options;
-  const renewMs = options.renewMs ?? leaseRenewMs;
-  const held = new Map<number, Lease>();
-  let members: readonly Member[] = [];
-  let running: Promise<void> | null = null;
-  let timer: Timer | null = null;
-  let stopped = false;
+class LeaseLoop implements Ownership {
+  readonly #options: OwnershipOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #leases: Leases;
+  readonly #membership: Membership;
+  readonly #count: number;
+  readonly #renewMs: number;
+  readonly #held = new Map<number, Lease>();
+  #members: readonly Member[] = [];
+  #running: Promise<void> | null = null;
+  #timer: Timer | null = null;
+  #stopped = false;
   /** Why the next shards are taken. */
-  let takeoverReason: TakeoverReason = 'start';
+  #takeoverReason: TakeoverReason = 'start';
+  readonly #watch: Timer;
 
-  const valid = (lease: Lease | undefined): boolean => lease !== undefined && clock.monotonic() < lease.until;
+  constructor(options: OwnershipOptions) {
+    this.#options = options;
+    const { clock, log, leases, members: membership, shards: count = shardCount } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#leases = leases;
+    this.#membership = membership;
+    this.#count = count;
+    this.#renewMs = options.renewMs ?? leaseRenewMs;
+    this.#watch = clock.every(watchMs, () => this.#lapse());
+  }
 
-  function drop(shards: readonly number[], why: string): void {
+  turn(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    this.#timer?.cancel();
+    this.#running ??= this.#once().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  owns(shard: number): boolean {
+    return this.#valid(this.#held.get(shard));
+  }
+
+  epochOf(shard: number): number {
+    return this.#held.get(shard)?.epoch ?? 0;
+  }
+
+  get shards(): readonly number[] {
+    return [...this.#held.keys()].filter((shard) => this.#valid(this.#held.get(shard)));
+  }
+
+  get members(): readonly Member[] {
+    return this.#members;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#watch.cancel();
+    await this.#running;
+    try {
+      await this.#giveBack([...this.#held.keys()]);
+      await this.#membership.leave();
+    } catch (err) {
+      this.#log.warn({ err }, 'cannot release leases; they expire by themselves');
+    }
+  }
+
+  #valid(lease: Lease | undefined): boolean {
+    return lease !== undefined && this.#clock.monotonic() < lease.until;
+  }
+
+  #drop(shards: readonly number[], why: string): void {
     if (shards.length === 0) return;
-    for (const shard of shards) held.delete(shard);
-    takeoverReason = 'lease_expired';
-    log.warn({ shards: shards.length, why }, 'lost shards');
-    options.dropped(shards);
-    options.cleared(shards).catch(() => {});
+    for (const shard of shards) this.#held.delete(shard);
+    this.#takeoverReason = 'lease_expired';
+    this.#log.warn({ shards: shards.length, why }, 'lost shards');
+    this.#options.dropped(shards);
+    this.#options.cleared(shards).catch(() => {});
   }
 
   /** Lets go of what has ended without being renewed, as after a long pause of the process. */
-  function lapse(): void {
-    drop(
-      [...held].filter(([, lease]) => !valid(lease)).map(([shard]) => shard),
+  #lapse(): void {
+    this.#drop(
+      [...this.#held].filter(([, lease]) => !this.#valid(lease)).map(([shard]) => shard),
       'the leases expired',
     );
   }
 
-  async function renew(): Promise<void> {
-    const renewed = await leases.renew([...held.values()]);
+  async #renew(): Promise<void> {
+    const renewed = await this.#leases.renew([...this.#held.values()]);
     // What ended before the answer came is lost, renewed or not: envelopes passed it by meanwhile. It is taken anew.
-    lapse();
+    this.#lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
     const lost: number[] = [];
-    for (const shard of [...held.keys()]) {
+    for (const shard of [...this.#held.keys()]) {
       const lease = byName.get(shardName(shard));
-      if (lease) held.set(shard, lease);
+      if (lease) this.#held.set(shard, lease);
       else lost.push(shard);
     }
-    drop(lost, 'another node owns them');
+    this.#drop(lost, 'another node owns them');
   }
 
-  async function giveBack(shards: readonly number[]): Promise<void> {
-    await options.leaving(shards);
-    const leaving = shards.flatMap((shard) => held.get(shard) ?? []);
-    for (const shard of shards) held.delete(shard);
-    options.dropped(shards);
-    await options.cleared(shards);
-    await leases.release(leaving);
+  async #giveBack(shards: readonly number[]): Promise<void> {
+    await this.#options.leaving(shards);
+    const leaving = shards.flatMap((shard) => this.#held.get(shard) ?? []);
+    for (const shard of shards) this.#held.delete(shard);
+    this.#options.dropped(shards);
+    await this.#options.cleared(shards);
+    await this.#leases.release(leaving);
   }
 
-  async function takeUpTo(share: number): Promise<void> {
-    const claimed = new Set(members.flatMap(({ node, note }) => (node === options.node ? [] : note.shards)));
+  async #takeUpTo(share: number): Promise<void> {
+    const claimed = new Set(
+      this.#members.flatMap(({ node, note }) => (node === this.#options.node ? [] : note.shards)),
+    );
     const free: number[] = [];
-    for (let shard = 0; shard < count; shard++) {
-      if (!held.has(shard) && !claimed.has(shard)) free.push(shard);
+    for (let shard = 0; shard < this.#count; shard++) {
+      if (!this.#held.has(shard) && !claimed.has(shard)) free.push(shard);
     }
     // Nodes begin at different places, so that they seldom want the same.
-    const from = Math.floor(clock.random() * free.length);
+    const from = Math.floor(this.#clock.random() * free.length);
     const candidates = [...free.slice(from), ...free.slice(0, from)];
-    while (held.size < share && candidates.length > 0) {
-      const names = candidates.splice(0, share - held.size).map(shardName);
-      const got = await leases.acquire(names);
+    while (this.#held.size < share && candidates.length > 0) {
+      const names = candidates.splice(0, share - this.#held.size).map(shardName);
+      const got = await this.#leases.acquire(names);
       if (got.length === 0) continue;
       const shards = got.map((lease) => Number(lease.name.slice(shardName(0).length - 1)));
-      for (const [i, lease] of got.entries()) held.set(shards[i] ?? -1, lease);
+      for (const [i, lease] of got.entries()) this.#held.set(shards[i] ?? -1, lease);
       try {
-        await options.taken(shards, takeoverReason);
+        await this.#options.taken(shards, this.#takeoverReason);
       } catch (error) {
-        await giveBack(shards).catch(() => {});
+        await this.#giveBack(shards).catch(() => {});
         throw error;
       }
     }
   }
 
-  async function once(): Promise<void> {
-    let next = renewMs;
+  async #once(): Promise<void> {
+    let next = this.#renewMs;
     try {
-      lapse();
-      await renew();
-      const before = members;
-      members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
-      if (hasLost(before, members) && takeoverReason === 'rebalanced') takeoverReason = 'node_gone';
-      const nodes = Math.max(1, members.length);
-      const share = Math.ceil(count / nodes);
-      if (held.size > share) {
-        const surplus = [...held.keys()].slice(share);
-        await giveBack(surplus);
-        log.info({ shards: surplus.length, owned: held.size, nodes }, 'handed over shards');
-        members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
-      } else if (held.size < share) {
-        const ownedBefore = held.size;
-        await takeUpTo(share);
-        const taken = held.size - ownedBefore;
-        if (taken > 0) log.info({ shards: taken, owned: held.size, nodes }, 'took over shards');
+      this.#lapse();
+      await this.#renew();
+      const before = this.#members;
+      this.#members = await this.#membership.heartbeat({
+        ...this.#options.note(),
+        shards: [...this.#held.keys()],
+      });
+      if (hasLost(before, this.#members) && this.#takeoverReason === 'rebalanced')
+        this.#takeoverReason = 'node_gone';
+      const nodes = Math.max(1, this.#members.length);
+      const share = Math.ceil(this.#count / nodes);
+      if (this.#held.size > share) {
+        const surplus = [...this.#held.keys()].slice(share);
+        await this.#giveBack(surplus);
+        this.#log.info({ shards: surplus.length, owned: this.#held.size, nodes }, 'handed over shards');
+        this.#members = await this.#membership.heartbeat({
+          ...this.#options.note(),
+          shards: [...this.#held.keys()],
+        });
+      } else if (this.#held.size < share) {
+        const ownedBefore = this.#held.size;
+        await this.#takeUpTo(share);
+        const taken = this.#held.size - ownedBefore;
+        if (taken > 0) this.#log.info({ shards: taken, owned: this.#held.size, nodes }, 'took over shards');
         // The others see at once what is taken.
         if (taken > 0) {
-          members = await membership.heartbeat({ ...options.note(), shards: [...held.keys()] });
+          this.#members = await this.#membership.heartbeat({
+            ...this.#options.note(),
+            shards: [...this.#held.keys()],
+          });
         }
       }
-      if (held.size >= Math.floor(count / nodes)) takeoverReason = 'rebalanced';
-      else next = Math.min(soonMs, renewMs);
-      options.turned?.();
+      if (this.#held.size >= Math.floor(this.#count / nodes)) this.#takeoverReason = 'rebalanced';
+      else next = Math.min(soonMs, this.#renewMs);
+      this.#options.turned?.();
     } catch (err) {
-      next = Math.min(soonMs, renewMs);
-      log.debug({ err }, 'cannot renew leases');
+      next = Math.min(soonMs, this.#renewMs);
+      this.#log.debug({ err }, 'cannot renew leases');
     }
-    if (!stopped) timer = clock.after(next, () => void turn());
+    if (!this.#stopped) this.#timer = this.#clock.after(next, () => void this.turn());
   }
-
-  function turn(): Promise<void> {
-    if (stopped) return Promise.resolve();
-    timer?.cancel();
-    running ??= once().finally(() => {
-      running = null;
-    });
-    return running;
-  }
-
-  const watch = clock.every(watchMs, lapse);
-  return {
-    owns: (shard) => valid(held.get(shard)),
-    epochOf: (shard) => held.get(shard)?.epoch ?? 0,
-    get shards() {
-      return [...held.keys()].filter((shard) => valid(held.get(shard)));
-    },
-    get members() {
-      return members;
-    },
-    turn,
-    async stop() {
-      stopped = true;
-      timer?.cancel();
-      watch.cancel();
-      await running;
-      try {
-        await giveBack([...held.keys()]);
-        await membership.leave();
-      } catch (err) {
-        log.warn({ err }, 'cannot release leases; they expire by themselves');
-      }
-    },
-  };
 }
+
+export const startOwnership = (options: OwnershipOptions): Ownership => new LeaseLoop(options);

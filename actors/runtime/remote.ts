@@ -3,17 +3,18 @@
 import { HubError } from '../../src/shared/error.ts';
 import { shardOf } from '../../src/shared/ids.ts';
 import type { TakeoverReason } from '../../src/shared/meters.ts';
-import { upTo } from '../../src/shared/ports/clock.ts';
+import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
 import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
 import { currentTrace, resumed } from '../../src/shared/tracing.ts';
-import { rebuildMessage, wakeMessage } from './activation.ts';
+import { type ActorRuntime, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
-import { createInbox, isLater } from './inbox.ts';
+import { createInbox, type Inbox, isLater } from './inbox.ts';
 import { type Ownership, startOwnership } from './ownership.ts';
-import { type ActorsOptions, actorsOver, createActors } from './system.ts';
+import { type ActorSystem, type ActorsOptions, actorsOver, createActors } from './system.ts';
 
 export interface RemoteOptions<K extends Kinds, Ports>
   extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
@@ -71,159 +72,203 @@ const gone = () =>
     retryAfter: 1,
   });
 
-export function createRemoteActors<K extends Kinds, Ports>(
-  options: RemoteOptions<K, Ports>,
-): RemoteActors<K> {
-  const { clock, log, node, bus, askTimeoutMs = 5000 } = options;
-  const asks = new Asks(clock, askTimeoutMs);
-  const waiting = new Map<string, (reply: BusReply) => void>();
-  const sentTo = new Map<number, Sent>();
-  const owed = new Set<Promise<unknown>>();
-  let ownership: Ownership | null = null;
-  let envelopes = 0;
-  let stopping = false;
+class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #node: string;
+  readonly #bus: MessageBus;
+  readonly #asks: Asks;
+  readonly #waiting = new Map<string, (reply: BusReply) => void>();
+  readonly #sentTo = new Map<number, Sent>();
+  readonly #owed = new Set<Promise<unknown>>();
+  #envelopes = 0;
+  #stopping = false;
+  readonly #system: ActorSystem<K>;
+  readonly #inbox: Inbox;
+  readonly #ownership: Ownership;
+  readonly #typed = actorsOver<K>(
+    (message) => this.receive(message),
+    (tell) => this.#send(tell),
+  );
+  readonly ask = this.#typed.ask;
+  readonly tell = this.#typed.tell;
 
-  const owns = (shard: number): boolean => ownership?.owns(shard) ?? false;
-  const system = createActors<K, Ports>({
-    ...options,
-    carry: (tell) => byPost(tell, false).then(() => undefined),
-    epochOf: (key) => ownership?.epochOf(shardOfKey(key)) ?? 0,
-    mayAct: (key) => owns(shardOfKey(key)),
-    lost: (kind, key) => {
-      log.warn({ kind, actor: key }, 'a handler ended after its node lost the shard');
-      byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
-    },
-    forward(message, ask) {
-      // The next owner has it next.
-      if (ask) {
-        return void askByPost(message).then(
-          (reply) => ask.resolve(reply),
-          (error) => ask.reject(error),
-        );
-      }
-      byPost(message, false).catch((err: unknown) => {
-        const { kind, key: actor, type } = message;
-        log.error({ err, kind, actor, type }, 'lost a message to an actor');
-      });
-    },
-  });
-  const handleDelivery = (
-    message: Tell & Pick<Envelope, 'trace'>,
-    abandoned: () => boolean,
-  ): Promise<unknown> =>
-    resumed(`bus ${message.kind} ${message.type}`, message.trace, () => system.handle(message, abandoned));
-  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: handleDelivery });
+  constructor(options: RemoteOptions<K, Ports>) {
+    const { clock, log, node, bus, askTimeoutMs = 5000 } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#node = node;
+    this.#bus = bus;
+    this.#asks = new Asks(clock, askTimeoutMs);
+    this.#system = createActors<K, Ports>({
+      ...options,
+      carry: (tell) => this.#byPost(tell, false).then(() => undefined),
+      epochOf: (key) => this.#ownership.epochOf(shardOfKey(key)),
+      mayAct: (key) => this.#owns(shardOfKey(key)),
+      lost: (kind, key) => {
+        log.warn({ kind, actor: key }, 'a handler ended after its node lost the shard');
+        this.#byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
+      },
+      forward: (message, ask) => this.#forward(message, ask),
+    });
+    this.#inbox = createInbox({
+      clock,
+      log,
+      bus,
+      owns: (shard) => this.#owns(shard),
+      askTimeoutMs,
+      handle: (message, abandoned) => this.#handleDelivery(message, abandoned),
+    });
+    bus.onDelivery((delivery) => this.#inbox.take(delivery));
+    bus.onReply((reply) => this.#waiting.get(reply.id)?.(reply));
+    this.#ownership = startOwnership({
+      ...options,
+      taken: async (shards, reason) => {
+        for (const shard of shards) this.#inbox.open(shard);
+        await Promise.all(shards.map(async (shard) => this.#inbox.reached(shard, await bus.open(shard))));
+        await options.moved?.(shards, reason);
+      },
+      leaving: async (shards) => {
+        const going = new Set(shards);
+        await Promise.all([
+          upTo(clock, handOverMs, this.#inbox.rest(shards)),
+          this.#system.quiet((key) => going.has(shardOfKey(key)), handOverMs),
+        ]);
+      },
+      dropped: (shards) => {
+        this.#inbox.drop(shards);
+        const lost = new Set(shards);
+        this.#system.release((_kind, key) => !lost.has(shardOfKey(key)));
+      },
+      cleared: (shards) => bus.shut(shards),
+    });
+  }
+
+  receive(message: Tell): Promise<unknown> {
+    return this.#isHere(message.key) ? this.#system.receive(message) : this.#askByPost(message);
+  }
+
+  // Also when the key lives here: an envelope is kept until its actor could be built, a message in a mailbox is not.
+  wake(kind: string, key: string): Promise<void> {
+    return this.#byPost({ kind, key, type: wakeMessage, body: null }, false);
+  }
+
+  owns(key: string): boolean {
+    return this.#owns(shardOfKey(key));
+  }
+
+  get shards(): readonly number[] {
+    return this.#ownership.shards;
+  }
+
+  get members(): readonly Member[] {
+    return this.#ownership.members;
+  }
+
+  get size(): number {
+    return this.#system.size;
+  }
+
+  turn(): Promise<void> {
+    return this.#ownership.turn();
+  }
+
+  async stop(graceMs = 5000): Promise<void> {
+    await this.#ownership.stop();
+    await upTo(this.#clock, graceMs, Promise.allSettled(this.#owed));
+    this.#stopping = true;
+    this.#inbox.close();
+    await this.#system.stop(graceMs);
+  }
+
+  #owns(shard: number): boolean {
+    return this.#ownership.owns(shard);
+  }
+
+  #handleDelivery(message: Tell & Pick<Envelope, 'trace'>, abandoned: () => boolean): Promise<unknown> {
+    return resumed(`bus ${message.kind} ${message.type}`, message.trace, () =>
+      this.#system.handle(message, abandoned),
+    );
+  }
 
   /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
-  async function byPost(tell: Tell, asking: boolean, id = `${node}:${++envelopes}`): Promise<void> {
+  async #byPost(tell: Tell, asking: boolean, id = `${this.#node}:${++this.#envelopes}`): Promise<void> {
     const shard = shardOfKey(tell.key);
-    const sent = sentTo.get(shard) ?? { sending: 0, last: '0-0' };
-    sentTo.set(shard, sent);
+    const sent = this.#sentTo.get(shard) ?? { sending: 0, last: '0-0' };
+    this.#sentTo.set(shard, sent);
     sent.sending++;
     const { kind, key, type, body } = tell;
     const trace = currentTrace();
     const sender = trace === null ? {} : { trace };
-    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body, ...sender };
+    const envelope: Envelope = { id, from: this.#node, asks: asking, kind, key, type, body, ...sender };
     try {
-      const position = await bus.send(shard, envelope);
+      const position = await this.#bus.send(shard, envelope);
       if (isLater(position, sent.last)) sent.last = position;
     } finally {
       sent.sending--;
     }
   }
 
+  /** The next owner has the message next. */
+  #forward(message: Tell, ask: Parameters<ActorRuntime<Ports>['forward']>[1]): void {
+    if (ask) {
+      this.#askByPost(message).then(
+        (reply) => ask.resolve(reply),
+        (error) => ask.reject(error),
+      );
+      return;
+    }
+    this.#byPost(message, false).catch((err: unknown) => {
+      const { kind, key: actor, type } = message;
+      this.#log.error({ err, kind, actor, type }, 'lost a message to an actor');
+    });
+  }
+
   /**
    * True when this node owns the key and has nothing on its way to it over the bus: then the mailbox is the next in
    * order.
    */
-  function isHere(key: string): boolean {
+  #isHere(key: string): boolean {
     const shard = shardOfKey(key);
-    if (!owns(shard)) return false;
-    const position = inbox.position(shard);
+    if (!this.#owns(shard)) return false;
+    const position = this.#inbox.position(shard);
     if (position === null) return false;
-    const sent = sentTo.get(shard);
+    const sent = this.#sentTo.get(shard);
     if (!sent) return true;
     if (sent.sending > 0 || isLater(sent.last, position)) return false;
-    sentTo.delete(shard);
+    this.#sentTo.delete(shard);
     return true;
   }
 
-  const receive = (message: Tell): Promise<unknown> =>
-    isHere(message.key) ? system.receive(message) : askByPost(message);
-
-  function askByPost(message: Tell): Promise<unknown> {
-    const reply = asking(message);
-    owed.add(reply);
-    return reply.finally(() => owed.delete(reply));
+  #askByPost(message: Tell): Promise<unknown> {
+    const reply = this.#asking(message);
+    this.#owed.add(reply);
+    return reply.finally(() => this.#owed.delete(reply));
   }
 
-  async function asking(message: Tell): Promise<unknown> {
-    if (stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
-    const id = `${node}:${++envelopes}`;
+  async #asking(message: Tell): Promise<unknown> {
+    if (this.#stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
+    const id = `${this.#node}:${++this.#envelopes}`;
     try {
-      return await asks.wait((ask) => {
-        waiting.set(id, ({ value, error }) => {
+      return await this.#asks.wait((ask) => {
+        this.#waiting.set(id, ({ value, error }) => {
           if (error) ask.reject(new HubError(error.code, error.message, error.detail));
           else ask.resolve(value);
         });
-        byPost(message, true, id).catch((error: unknown) => {
+        this.#byPost(message, true, id).catch((error: unknown) => {
           ask.reject(error instanceof HubError ? error : gone());
         });
       });
     } finally {
-      waiting.delete(id);
+      this.#waiting.delete(id);
     }
   }
 
-  const send = (tell: Tell): Promise<void> => (isHere(tell.key) ? system.send(tell) : byPost(tell, false));
-
-  bus.onDelivery(inbox.take);
-  bus.onReply((reply) => waiting.get(reply.id)?.(reply));
-  ownership = startOwnership({
-    ...options,
-    async taken(shards, reason) {
-      for (const shard of shards) inbox.open(shard);
-      await Promise.all(shards.map(async (shard) => inbox.reached(shard, await bus.open(shard))));
-      await options.moved?.(shards, reason);
-    },
-    async leaving(shards) {
-      const going = new Set(shards);
-      await Promise.all([
-        upTo(clock, handOverMs, inbox.rest(shards)),
-        system.quiet((key) => going.has(shardOfKey(key)), handOverMs),
-      ]);
-    },
-    dropped(shards) {
-      inbox.drop(shards);
-      const lost = new Set(shards);
-      system.release((_kind, key) => !lost.has(shardOfKey(key)));
-    },
-    cleared: (shards) => bus.shut(shards),
-  });
-  const owned = ownership;
-
-  return {
-    ...actorsOver<K>(receive, send),
-    receive,
-    // Also when the key lives here: an envelope is kept until its actor could be built, a message in a mailbox is not.
-    wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
-    owns: (key) => owns(shardOfKey(key)),
-    get shards() {
-      return owned.shards;
-    },
-    get members() {
-      return owned.members;
-    },
-    get size() {
-      return system.size;
-    },
-    turn: () => owned.turn(),
-    async stop(graceMs = 5000) {
-      await owned.stop();
-      await upTo(clock, graceMs, Promise.allSettled(owed));
-      stopping = true;
-      inbox.close();
-      await system.stop(graceMs);
-    },
-  };
+  #send(tell: Tell): Promise<void> {
+    return this.#isHere(tell.key) ? this.#system.send(tell) : this.#byPost(tell, false);
+  }
 }
+
+export const createRemoteActors = <K extends Kinds, Ports>(
+  options: RemoteOptions<K, Ports>,
+): RemoteActors<K> => new ClusterActors<K, Ports>(options);

@@ -1,10 +1,12 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
 // processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
 // and P5.
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Announcer } from '../../src/shared/ports/announcer.ts';
 import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
-import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
+import { type Clock, type Timer, upTo } from '../../src/shared/ports/clock.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { Activation, type ActorRuntime, moved, rebuildMessage, wakeMessage } from './activation.ts';
@@ -86,131 +88,91 @@ const retryMs = 100;
 const retries = 50;
 const retriesAtOnce = 10_000;
 
-const overloaded = () =>
-  new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 });
 const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
 
-export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, Ports>): ActorSystem<K> {
-  const { clock, log, announcer, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
-  const kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
-  const activations = new Map<string, Map<string, Activation<Ports>>>();
-  for (const kind of kinds.keys()) activations.set(kind, new Map());
-  const asks = new Asks(clock, options.askTimeoutMs ?? 5000);
-  const patientAsks = new Asks(clock, options.patientTimeoutMs ?? 30_000);
-  let retrying = 0;
-  let stopping = false;
-  let stopped = false;
+class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
+  readonly #options: ActorsOptions<K, Ports>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #announcer: Announcer;
+  readonly #broadcast: Pick<Broadcast, 'control'>;
+  readonly #jobs: ActorsOptions<K, Ports>['jobs'];
+  readonly #kinds: Map<string, ActorKind<Messages, Ports>>;
+  readonly #activations = new Map<string, Map<string, Activation<Ports>>>();
+  readonly #asks: Asks;
+  readonly #patientAsks: Asks;
+  #retrying = 0;
+  #stopping = false;
+  #stopped = false;
+  readonly #carry: (tell: Tell) => Promise<void>;
+  readonly #noting = new Set<Promise<unknown>>();
+  readonly #runtime: ActorRuntime<Ports>;
+  readonly #passivation: Timer;
+  readonly #typed = actorsOver<K>(
+    (message) => this.receive(message),
+    (tell) => this.send(tell),
+  );
+  readonly ask = this.#typed.ask;
+  readonly tell = this.#typed.tell;
 
-  const activation = ({ kind: name, key, type }: Tell): Activation<Ports> => {
-    const kind = kinds.get(name);
-    const ofKind = activations.get(name);
-    const bare = type === wakeMessage || type === rebuildMessage;
-    if (!kind || !ofKind || !(bare || kind.knows(type)))
-      throw new HubError('internal', `No actor takes ${name}.${type}.`);
-    let actor = ofKind.get(key);
-    if (!actor) {
-      actor = new Activation(kind, key, runtime);
-      ofKind.set(key, actor);
-    }
-    return actor;
-  };
-
-  const enqueue = (tell: Tell): boolean =>
-    activation(tell).enqueue({ type: tell.type, body: tell.body, ask: null });
-
-  const carryHere = (tell: Tell, tries = 0): void => {
-    if (!stopped && enqueue(tell)) return;
-    if (stopped || tries >= retries || retrying >= retriesAtOnce) {
-      const why = stopped ? 'shut down' : 'mailbox full';
-      log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'lost a message to an actor');
-      return;
-    }
-    retrying++;
-    clock.after(retryMs, () => {
-      retrying--;
-      carryHere(tell, tries + 1);
+  constructor(options: ActorsOptions<K, Ports>) {
+    this.#options = options;
+    const { clock, log, announcer, broadcast, jobs, idleMs = 60_000 } = options;
+    const mailboxCap = options.mailboxCap ?? admissionTable.mailboxes.bounds[0].waiting;
+    this.#clock = clock;
+    this.#log = log;
+    this.#announcer = announcer;
+    this.#broadcast = broadcast;
+    this.#jobs = jobs;
+    this.#kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
+    for (const kind of this.#kinds.keys()) this.#activations.set(kind, new Map());
+    this.#asks = new Asks(clock, options.askTimeoutMs ?? 5000);
+    this.#patientAsks = new Asks(clock, options.patientTimeoutMs ?? 30_000);
+    this.#carry = options.carry ?? (async (tell: Tell) => this.#carryHere(tell));
+    this.#runtime = {
+      ports: options.ports,
+      clock,
+      now: () => clock.now(),
+      log,
+      mailboxCap,
+      emit: (effects) => this.#emit(effects),
+      mayAct: options.mayAct ?? (() => true),
+      epochOf: options.epochOf ?? (() => 0),
+      lost: options.lost ?? (() => {}),
+      forward: options.forward ?? ((_message, ask) => ask?.reject(moved())),
+    };
+    this.#passivation = clock.every(idleMs / 4, () => {
+      const before = clock.now() - idleMs;
+      for (const ofKind of this.#activations.values()) {
+        for (const [key, actor] of ofKind) if (actor.idleSince(before)) ofKind.delete(key);
+      }
     });
-  };
-  const carry = options.carry ?? (async (tell: Tell) => carryHere(tell));
+  }
 
-  const noting = new Set<Promise<unknown>>();
-  const note = (writing: Promise<unknown>): void => {
-    const noted = writing
-      .catch((err: unknown) => log.warn({ err }, 'cannot record that effects were sent'))
-      .finally(() => noting.delete(noted));
-    noting.add(noted);
-  };
-
-  /** Sends all, also after a failure; then throws the first one. */
-  const emit = async (effects: Effects): Promise<void> => {
-    const failures: unknown[] = [];
-    const leave = async (send: () => Promise<void>) => send().catch((error: unknown) => failures.push(error));
-    const { announcements = [], control = [], tells = [] } = effects;
-    if (announcements.length > 0) await leave(() => announcer.announce(announcements));
-    for (const message of control) await leave(() => broadcast.control(message));
-    // All are handed over before the first is awaited, so that their order is kept.
-    const carried = tells.map((tell) =>
-      carry(tell).catch((err: unknown) => {
-        log.error({ err, kind: tell.kind, actor: tell.key, type: tell.type }, 'lost a message to an actor');
-        if (options.carry) failures.push(err);
-      }),
-    );
-    await Promise.all(carried);
-    for (const job of effects.jobs ?? []) {
-      await leave(async () => {
-        if (!jobs) throw new HubError('internal', 'No job queue is configured.');
-        await jobs.add(job);
-      });
-    }
-    if (failures.length > 0) throw failures[0];
-    if (effects.onSent) note(effects.onSent());
-  };
-
-  const runtime: ActorRuntime<Ports> = {
-    ports: options.ports,
-    clock,
-    now: () => clock.now(),
-    log,
-    mailboxCap,
-    emit,
-    mayAct: options.mayAct ?? (() => true),
-    epochOf: options.epochOf ?? (() => 0),
-    lost: options.lost ?? (() => {}),
-    forward: options.forward ?? ((_message, ask) => ask?.reject(moved())),
-  };
-
-  const all = function* () {
-    for (const ofKind of activations.values()) yield* ofKind.values();
-  };
-
-  async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
+  async quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
-    const atWork = () => [...all()].flatMap((actor) => (which(actor.key) ? (actor.work ?? []) : []));
+    const atWork = () => [...this.#all()].flatMap((actor) => (which(actor.key) ? (actor.work ?? []) : []));
     // What ends may have told others, so look again until all is quiet.
     const rest = async () => {
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
     };
-    await upTo(clock, ms, rest());
+    await upTo(this.#clock, ms, rest());
     late = true;
   }
 
-  const passivation = clock.every(idleMs / 4, () => {
-    const before = clock.now() - idleMs;
-    for (const ofKind of activations.values()) {
-      for (const [key, actor] of ofKind) if (actor.idleSince(before)) ofKind.delete(key);
-    }
-  });
+  receive(message: Tell): Promise<unknown> {
+    return (this.#kinds.get(message.kind)?.isPatient(message.type) ? this.#patientAsks : this.#asks).wait(
+      (ask) => {
+        if (this.#stopping) throw shuttingDown();
+        const { type, body } = message;
+        if (!this.#activation(message).enqueue({ type, body, ask })) ask.reject(refusalOf('mailboxes'));
+      },
+    );
+  }
 
-  const receive = (message: Tell): Promise<unknown> =>
-    (kinds.get(message.kind)?.isPatient(message.type) ? patientAsks : asks).wait((ask) => {
-      if (stopping) throw shuttingDown();
-      const { type, body } = message;
-      if (!activation(message).enqueue({ type, body, ask })) ask.reject(overloaded());
-    });
-
-  const handle = (message: Tell, abandoned: () => boolean): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      if (stopping) throw shuttingDown();
+  handle(message: Tell, abandoned: () => boolean): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#stopping) throw shuttingDown();
       const ask = {
         kept: true,
         get abandoned() {
@@ -219,48 +181,118 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
         resolve,
         reject,
       };
-      if (!activation(message).enqueue({ type: message.type, body: message.body, ask })) reject(overloaded());
+      if (!this.#activation(message).enqueue({ type: message.type, body: message.body, ask }))
+        reject(refusalOf('mailboxes'));
     });
+  }
 
-  const send = async (tell: Tell): Promise<void> => {
-    if (stopping) throw shuttingDown();
-    if (!enqueue(tell)) throw overloaded();
-  };
+  async send(tell: Tell): Promise<void> {
+    if (this.#stopping) throw shuttingDown();
+    if (!this.#enqueue(tell)) throw refusalOf('mailboxes');
+  }
 
-  return {
-    ...actorsOver<K>(receive, send),
-    send,
-    receive,
-    handle,
+  get size(): number {
+    let size = 0;
+    for (const ofKind of this.#activations.values()) size += ofKind.size;
+    return size;
+  }
 
-    get size() {
-      let size = 0;
-      for (const ofKind of activations.values()) size += ofKind.size;
-      return size;
-    },
-
-    quiet,
-
-    release(keep) {
-      const reason = moved();
-      for (const [kind, ofKind] of activations) {
-        for (const [key, actor] of ofKind) {
-          if (keep(kind, key)) continue;
-          ofKind.delete(key);
-          actor.stop(reason);
-        }
+  release(keep: (kind: string, key: string) => boolean): void {
+    const reason = moved();
+    for (const [kind, ofKind] of this.#activations) {
+      for (const [key, actor] of ofKind) {
+        if (keep(kind, key)) continue;
+        ofKind.delete(key);
+        actor.stop(reason);
       }
-    },
+    }
+  }
 
-    async stop(graceMs = 5000) {
-      stopping = true;
-      passivation.cancel();
-      const until = clock.monotonic() + graceMs;
-      await quiet(() => true, graceMs);
-      await upTo(clock, until - clock.monotonic(), Promise.all(noting));
-      stopped = true;
-      for (const actor of all()) actor.stop(shuttingDown());
-      for (const ofKind of activations.values()) ofKind.clear();
-    },
-  };
+  async stop(graceMs = 5000): Promise<void> {
+    this.#stopping = true;
+    this.#passivation.cancel();
+    const until = this.#clock.monotonic() + graceMs;
+    await this.quiet(() => true, graceMs);
+    await upTo(this.#clock, until - this.#clock.monotonic(), Promise.all(this.#noting));
+    this.#stopped = true;
+    for (const actor of this.#all()) actor.stop(shuttingDown());
+    for (const ofKind of this.#activations.values()) ofKind.clear();
+  }
+
+  #activation({ kind: name, key, type }: Tell): Activation<Ports> {
+    const kind = this.#kinds.get(name);
+    const ofKind = this.#activations.get(name);
+    const bare = type === wakeMessage || type === rebuildMessage;
+    if (!kind || !ofKind || !(bare || kind.knows(type)))
+      throw new HubError('internal', `No actor takes ${name}.${type}.`);
+    let actor = ofKind.get(key);
+    if (!actor) {
+      actor = new Activation(kind, key, this.#runtime);
+      ofKind.set(key, actor);
+    }
+    return actor;
+  }
+
+  #enqueue(tell: Tell): boolean {
+    return this.#activation(tell).enqueue({ type: tell.type, body: tell.body, ask: null });
+  }
+
+  #carryHere(tell: Tell, tries = 0): void {
+    if (!this.#stopped && this.#enqueue(tell)) return;
+    if (this.#stopped || tries >= retries || this.#retrying >= retriesAtOnce) {
+      const why = this.#stopped ? 'shut down' : 'mailbox full';
+      this.#log.error(
+        { kind: tell.kind, actor: tell.key, type: tell.type, why },
+        'lost a message to an actor',
+      );
+      return;
+    }
+    this.#retrying++;
+    this.#clock.after(retryMs, () => {
+      this.#retrying--;
+      this.#carryHere(tell, tries + 1);
+    });
+  }
+
+  #note(writing: Promise<unknown>): void {
+    const noted = writing
+      .catch((err: unknown) => this.#log.warn({ err }, 'cannot record that effects were sent'))
+      .finally(() => this.#noting.delete(noted));
+    this.#noting.add(noted);
+  }
+
+  /** Sends all, also after a failure; then throws the first one. */
+  async #emit(effects: Effects): Promise<void> {
+    const failures: unknown[] = [];
+    const leave = async (send: () => Promise<void>) => send().catch((error: unknown) => failures.push(error));
+    const { announcements = [], control = [], tells = [] } = effects;
+    if (announcements.length > 0) await leave(() => this.#announcer.announce(announcements));
+    for (const message of control) await leave(() => this.#broadcast.control(message));
+    // All are handed over before the first is awaited, so that their order is kept.
+    const carried = tells.map((tell) =>
+      this.#carry(tell).catch((err: unknown) => {
+        this.#log.error(
+          { err, kind: tell.kind, actor: tell.key, type: tell.type },
+          'lost a message to an actor',
+        );
+        if (this.#options.carry) failures.push(err);
+      }),
+    );
+    await Promise.all(carried);
+    for (const job of effects.jobs ?? []) {
+      await leave(async () => {
+        if (!this.#jobs) throw new HubError('internal', 'No job queue is configured.');
+        await this.#jobs.add(job);
+      });
+    }
+    if (failures.length > 0) throw failures[0];
+    if (effects.onSent) this.#note(effects.onSent());
+  }
+
+  *#all() {
+    for (const ofKind of this.#activations.values()) yield* ofKind.values();
+  }
 }
+
+export const createActors = <K extends Kinds, Ports>(options: ActorsOptions<K, Ports>): ActorSystem<K> =>
+  new LocalActors<K, Ports>(options);

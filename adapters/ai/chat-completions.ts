@@ -3,7 +3,8 @@
 
 import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/assistant/port/model.ts';
 import { AiError } from '../../src/assistant/record.ts';
-import { countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';
+import { type AnswerReader, countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';
+import type { ServerEvent } from './sse.ts';
 
 const callOf = ({ id, name, input }: AiToolCall) => ({
   id,
@@ -41,6 +42,73 @@ function failureOf(error: unknown): AiError {
   return new AiError('unavailable');
 }
 
+function usageOf(value: unknown): AiEvent[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { prompt_tokens, completion_tokens, cost } = fieldsOf(value);
+  return [
+    {
+      kind: 'usage',
+      inputTokens: countOf(prompt_tokens),
+      outputTokens: countOf(completion_tokens),
+      cost: typeof cost === 'number' && cost >= 0 ? cost : null,
+    },
+  ];
+}
+
+class ChatCompletionsReader implements AnswerReader {
+  readonly #calls = new Map<number, { id: string; name: string; input: string }>();
+  #isFinished = false;
+  #isComplete = false;
+
+  get complete(): boolean {
+    return this.#isComplete;
+  }
+
+  get whole(): boolean {
+    return this.#isComplete || this.#isFinished;
+  }
+
+  read({ data }: ServerEvent): AiEvent[] {
+    if (data.trim() === '[DONE]') {
+      // Some end like this without having said why.
+      this.#isComplete = true;
+      return this.#wholeCalls();
+    }
+    const chunk = objectOf(data);
+    if (chunk.error !== undefined && chunk.error !== null) throw failureOf(chunk.error);
+    const events = listOf(chunk.choices).flatMap((choice) => this.#readChoice(choice));
+    events.push(...usageOf(chunk.usage));
+    if (this.#isFinished) events.push(...this.#wholeCalls());
+    return events;
+  }
+
+  #readChoice(choice: unknown): AiEvent[] {
+    const { delta: piece, finish_reason: reason } = fieldsOf(choice);
+    if (reason === 'error') throw new AiError('unavailable');
+    const delta = fieldsOf(piece);
+    for (const part of listOf(delta.tool_calls)) this.#addPart(part);
+    if (typeof reason === 'string') this.#isFinished = true;
+    const text = textOf(delta.content);
+    return text === '' ? [] : [{ kind: 'text', text }];
+  }
+
+  #addPart(part: unknown): void {
+    const { index, id, function: called } = fieldsOf(part);
+    const call = this.#calls.get(countOf(index)) ?? { id: '', name: '', input: '' };
+    this.#calls.set(countOf(index), call);
+    call.id ||= textOf(id);
+    call.name ||= textOf(fieldsOf(called).name);
+    call.input += textOf(fieldsOf(called).arguments);
+  }
+
+  /** The calls are whole when the answer is. */
+  #wholeCalls(): AiEvent[] {
+    const whole = [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);
+    this.#calls.clear();
+    return whole.map((call) => ({ kind: 'call', call: { ...call, input: call.input || '{}' } }));
+  }
+}
+
 export const chatCompletionsFormat: WireFormat = {
   path: '/chat/completions',
   headers: ({ target: { apiKey } }): Readonly<Record<string, string>> =>
@@ -55,66 +123,5 @@ export const chatCompletionsFormat: WireFormat = {
     stream: true,
   }),
 
-  reader() {
-    const calls = new Map<number, { id: string; name: string; input: string }>();
-    let finished = false;
-    let complete = false;
-
-    /** The calls are whole when the answer is. */
-    function wholeCalls(): AiEvent[] {
-      const whole = [...calls].sort(([a], [b]) => a - b).map(([, call]) => call);
-      calls.clear();
-      return whole.map((call) => ({ kind: 'call', call: { ...call, input: call.input || '{}' } }));
-    }
-
-    function usageOf(value: unknown): AiEvent[] {
-      if (typeof value !== 'object' || value === null) return [];
-      const { prompt_tokens, completion_tokens, cost } = fieldsOf(value);
-      return [
-        {
-          kind: 'usage',
-          inputTokens: countOf(prompt_tokens),
-          outputTokens: countOf(completion_tokens),
-          cost: typeof cost === 'number' && cost >= 0 ? cost : null,
-        },
-      ];
-    }
-
-    return {
-      get complete() {
-        return complete;
-      },
-      get whole() {
-        return complete || finished;
-      },
-      read({ data }) {
-        if (data.trim() === '[DONE]') {
-          // Some end like this without having said why.
-          complete = true;
-          return wholeCalls();
-        }
-        const chunk = objectOf(data);
-        if (chunk.error !== undefined && chunk.error !== null) throw failureOf(chunk.error);
-        const events: AiEvent[] = [];
-        for (const one of listOf(chunk.choices)) {
-          const { delta: piece, finish_reason: reason } = fieldsOf(one);
-          if (reason === 'error') throw new AiError('unavailable');
-          const delta = fieldsOf(piece);
-          if (textOf(delta.content) !== '') events.push({ kind: 'text', text: textOf(delta.content) });
-          for (const part of listOf(delta.tool_calls)) {
-            const { index, id, function: called } = fieldsOf(part);
-            const call = calls.get(countOf(index)) ?? { id: '', name: '', input: '' };
-            calls.set(countOf(index), call);
-            call.id ||= textOf(id);
-            call.name ||= textOf(fieldsOf(called).name);
-            call.input += textOf(fieldsOf(called).arguments);
-          }
-          if (typeof reason === 'string') finished = true;
-        }
-        events.push(...usageOf(chunk.usage));
-        if (finished) events.push(...wholeCalls());
-        return events;
-      },
-    };
-  },
+  reader: () => new ChatCompletionsReader(),
 };

@@ -2,7 +2,10 @@
 
 import type { AiEvent, AiMessage, AiToolCall } from '../../src/assistant/port/model.ts';
 import { AiError } from '../../src/assistant/record.ts';
-import { countOf, fieldsOf, objectOf, textOf, type WireFormat } from './call.ts';
+import { type AnswerReader, countOf, fieldsOf, objectOf, textOf, type WireFormat } from './call.ts';
+import type { ServerEvent } from './sse.ts';
+
+type Fields = ReturnType<typeof fieldsOf>;
 
 /** The version of the format that this file writes and reads. */
 const version = '2023-06-01';
@@ -56,6 +59,79 @@ const failures: { readonly [type: string]: AiError['failure'] } = {
   not_found_error: 'rejected',
 };
 
+class MessagesReader implements AnswerReader {
+  readonly #calls = new Map<number, { readonly id: string; readonly name: string; input: string }>();
+  #inputTokens = 0;
+  #outputTokens = 0;
+  #isComplete = false;
+
+  get complete(): boolean {
+    return this.#isComplete;
+  }
+
+  get whole(): boolean {
+    return this.#isComplete;
+  }
+
+  read({ data }: ServerEvent): AiEvent[] {
+    const event = objectOf(data);
+    switch (event.type) {
+      case 'message_start':
+        return this.#start(fieldsOf(fieldsOf(event.message).usage));
+      case 'content_block_start':
+        return this.#startBlock(countOf(event.index), fieldsOf(event.content_block));
+      case 'content_block_delta':
+        return this.#continueBlock(countOf(event.index), fieldsOf(event.delta));
+      case 'content_block_stop':
+        return this.#endBlock(countOf(event.index));
+      case 'message_delta':
+        this.#outputTokens = countOf(fieldsOf(event.usage).output_tokens) || this.#outputTokens;
+        return [this.#usage()];
+      case 'message_stop':
+        this.#isComplete = true;
+        return [];
+      case 'error':
+        throw new AiError(failures[textOf(fieldsOf(event.error).type)] ?? 'unavailable');
+      default:
+        return [];
+    }
+  }
+
+  #usage(): AiEvent {
+    return { kind: 'usage', inputTokens: this.#inputTokens, outputTokens: this.#outputTokens, cost: null };
+  }
+
+  #start(usage: Fields): AiEvent[] {
+    this.#inputTokens =
+      countOf(usage.input_tokens) +
+      countOf(usage.cache_creation_input_tokens) +
+      countOf(usage.cache_read_input_tokens);
+    this.#outputTokens = countOf(usage.output_tokens);
+    return [this.#usage()];
+  }
+
+  #startBlock(index: number, block: Fields): AiEvent[] {
+    if (block.type === 'tool_use') {
+      this.#calls.set(index, { id: textOf(block.id), name: textOf(block.name), input: '' });
+    }
+    return block.type === 'text' && textOf(block.text) !== ''
+      ? [{ kind: 'text', text: textOf(block.text) }]
+      : [];
+  }
+
+  #continueBlock(index: number, delta: Fields): AiEvent[] {
+    const call = this.#calls.get(index);
+    if (delta.type === 'input_json_delta' && call) call.input += textOf(delta.partial_json);
+    return delta.type === 'text_delta' ? [{ kind: 'text', text: textOf(delta.text) }] : [];
+  }
+
+  #endBlock(index: number): AiEvent[] {
+    const call = this.#calls.get(index);
+    this.#calls.delete(index);
+    return call ? [{ kind: 'call', call: { ...call, input: call.input || '{}' } }] : [];
+  }
+}
+
 export const messagesFormat: WireFormat = {
   path: '/messages',
   headers: ({ target: { apiKey } }) => ({
@@ -79,67 +155,5 @@ export const messagesFormat: WireFormat = {
     stream: true,
   }),
 
-  reader() {
-    const calls = new Map<number, { readonly id: string; readonly name: string; input: string }>();
-    let inputTokens = 0;
-    let outputTokens = 0;
-    let complete = false;
-
-    const usage = (): AiEvent => ({ kind: 'usage', inputTokens, outputTokens, cost: null });
-
-    return {
-      get complete() {
-        return complete;
-      },
-      get whole() {
-        return complete;
-      },
-      read({ data }) {
-        const event = objectOf(data);
-        const index = countOf(event.index);
-        switch (event.type) {
-          case 'message_start': {
-            const used = fieldsOf(fieldsOf(event.message).usage);
-            inputTokens =
-              countOf(used.input_tokens) +
-              countOf(used.cache_creation_input_tokens) +
-              countOf(used.cache_read_input_tokens);
-            outputTokens = countOf(used.output_tokens);
-            return [usage()];
-          }
-          case 'content_block_start': {
-            const block = fieldsOf(event.content_block);
-            if (block.type === 'tool_use') {
-              calls.set(index, { id: textOf(block.id), name: textOf(block.name), input: '' });
-            }
-            return block.type === 'text' && textOf(block.text) !== ''
-              ? [{ kind: 'text', text: textOf(block.text) }]
-              : [];
-          }
-          case 'content_block_delta': {
-            const delta = fieldsOf(event.delta);
-            const call = calls.get(index);
-            if (delta.type === 'input_json_delta' && call) call.input += textOf(delta.partial_json);
-            return delta.type === 'text_delta' ? [{ kind: 'text', text: textOf(delta.text) }] : [];
-          }
-          case 'content_block_stop': {
-            const call = calls.get(index);
-            calls.delete(index);
-            return call ? [{ kind: 'call', call: { ...call, input: call.input || '{}' } }] : [];
-          }
-          case 'message_delta': {
-            outputTokens = countOf(fieldsOf(event.usage).output_tokens) || outputTokens;
-            return [usage()];
-          }
-          case 'message_stop':
-            complete = true;
-            return [];
-          case 'error':
-            throw new AiError(failures[textOf(fieldsOf(event.error).type)] ?? 'unavailable');
-          default:
-            return [];
-        }
-      },
-    };
-  },
+  reader: () => new MessagesReader(),
 };

@@ -1,14 +1,24 @@
 // The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds
 // and renews the leases.
-import { Queue } from 'bullmq';
+
+import type { Queue } from 'bullmq';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { HubError } from '../../src/shared/error.ts';
-import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/shared/job.ts';
-import type { Clock } from '../../src/shared/ports/clock.ts';
-import type { JobCount, JobState, Jobs } from '../../src/shared/ports/jobs.ts';
+import { checkedJob, type Job, sharedJobLeaseMs } from '../../src/shared/job.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
+import type {
+  DeadJob,
+  JobCount,
+  JobHandler,
+  JobState,
+  JobStatus,
+  Jobs,
+  JobsHealth,
+} from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import { connectionTo, within } from './connection.ts';
+import { connectionTo, type RedisClient, within } from './connection.ts';
 import { type Kept, progressOf, redisId } from './form.ts';
+import { BullQueues, newJobOptions } from './queues.ts';
 import { openWorker, type QueueWorker } from './worker.ts';
 
 export interface BullJobsOptions {
@@ -49,136 +59,166 @@ async function countsOf(queue: Queue): Promise<readonly JobCount[]> {
   ];
 }
 
-/** Connects. @throws HubError('unavailable') when Redis does not answer within about 2 s */
-export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
-  const { url, clock, log, leaseMs = sharedJobLeaseMs } = options;
-  const prefix = `${options.prefix ?? 'reeve'}:jobs`;
-  const group = options.group ?? new ConnectionGroup({ down() {}, up() {} });
-  const caller = connectionTo({ url, clock, group, name: 'jobs', patient: false });
-  const patient = connectionTo({ url, clock, group, name: 'job-workers', patient: true });
-  const queues = new Map<string, Queue>();
-  const workers = new Map<string, QueueWorker>();
-  let lastTurn = clock.monotonic();
-  let closing: Promise<void> | null = null;
+class BullJobs implements Jobs {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #leaseMs: number;
+  readonly #prefix: string;
+  readonly #group: ConnectionGroup;
+  readonly #caller: RedisClient;
+  readonly #patient: RedisClient;
+  readonly #queues: BullQueues;
+  readonly #workers = new Map<string, QueueWorker>();
+  #lastTurn: number;
+  #closing: Promise<void> | null = null;
+  readonly #pulse: Timer;
 
-  await within(clock, timeoutMs, Promise.all([caller.connect(), patient.connect()])).catch((error) => {
-    caller.destroy();
-    patient.destroy();
-    throw error;
-  });
-
-  function queueOf(name: string): Queue {
-    const open = queues.get(name);
-    if (open) return open;
-    const queue = new Queue(name, {
-      connection: caller,
-      prefix,
-      skipWaitingForReady: true,
-      streams: { events: { maxLen: 100 } },
+  constructor(options: BullJobsOptions) {
+    const { url, clock, log, leaseMs = sharedJobLeaseMs } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#leaseMs = leaseMs;
+    this.#prefix = `${options.prefix ?? 'reeve'}:jobs`;
+    this.#group = options.group ?? new ConnectionGroup({ down() {}, up() {} });
+    this.#caller = connectionTo({ url, clock, group: this.#group, name: 'jobs', patient: false });
+    this.#patient = connectionTo({ url, clock, group: this.#group, name: 'job-workers', patient: true });
+    this.#queues = new BullQueues(this.#caller, this.#prefix);
+    this.#lastTurn = clock.monotonic();
+    this.#pulse = clock.every(pulseMs, () => {
+      within(clock, timeoutMs, this.#caller.ping()).then(
+        () => {
+          if ([...this.#workers.values()].every((worker) => worker.alive()))
+            this.#lastTurn = clock.monotonic();
+        },
+        () => {},
+      );
     });
-    // Told by the connection itself, and to each caller.
-    queue.on('error', () => {});
-    queues.set(name, queue);
-    return queue;
   }
 
-  const ask = <T>(task: () => Promise<T>): Promise<T> => {
-    if (closing) return Promise.reject(new HubError('shutting_down', 'The hub is shutting down.'));
-    return within(clock, timeoutMs, task());
-  };
+  /** @throws HubError('unavailable') when Redis does not answer within about 2 s */
+  async connect(): Promise<void> {
+    await within(
+      this.#clock,
+      timeoutMs,
+      Promise.all([this.#caller.connect(), this.#patient.connect()]),
+    ).catch((error) => {
+      this.#pulse.cancel();
+      this.#caller.destroy();
+      this.#patient.destroy();
+      throw error;
+    });
+  }
+
+  async add(newJob: Job): Promise<void> {
+    const { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs } = checkedJob(newJob);
+    const now = this.#clock.now();
+    const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
+    const delay = Math.max(0, runAt - now);
+    const options = newJobOptions({ jobId: redisId(id), timestamp: now, delay, attempts: maxAttempts });
+    await this.#ask(() => this.#queues.of(queue).add(queue, kept, options));
+  }
+
+  work(queue: string, handler: JobHandler, { concurrency = 1 } = {}): void {
+    if (this.#workers.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
+    this.#workers.set(
+      queue,
+      openWorker({
+        queue,
+        handler,
+        concurrency,
+        connection: this.#patient,
+        prefix: this.#prefix,
+        leaseMs: this.#leaseMs,
+        clock: this.#clock,
+        log: this.#log,
+      }),
+    );
+  }
+
+  find(queue: string, id: string): Promise<JobStatus | null> {
+    return this.#ask(async () => {
+      const { job, bullState } = await lookUp(this.#queues.of(queue), redisId(id));
+      if (!job || bullState === 'completed' || bullState === 'unknown') return null;
+      const state: JobState =
+        bullState === 'failed' ? 'dead' : bullState === 'active' ? 'running' : 'waiting';
+      const error = job.failedReason ?? null;
+      return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
+    });
+  }
+
+  counts(): Promise<readonly JobCount[]> {
+    return this.#ask(async () =>
+      (await Promise.all([...this.#workers.keys()].map((name) => countsOf(this.#queues.of(name))))).flat(),
+    );
+  }
+
+  dead(queue: string, limit: number): Promise<readonly DeadJob[]> {
+    return this.#ask(async () => {
+      if (limit < 1) return [];
+      const jobs = await this.#queues.of(queue).getJobs(['failed'], 0, limit - 1, false);
+      return jobs.map((job) => {
+        const { id, payload } = job.data as Kept;
+        const error = job.failedReason ?? '';
+        return { id, payload, failures: job.attemptsMade, error, diedAt: job.finishedOn ?? 0 };
+      });
+    });
+  }
+
+  retry(queue: string, id: string): Promise<boolean> {
+    return this.#ask(async () => {
+      const job = await this.#deadJob(queue, id);
+      if (!job) return false;
+      await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
+      return true;
+    });
+  }
+
+  remove(queue: string, id: string): Promise<boolean> {
+    return this.#ask(async () => {
+      const job = await this.#queues.of(queue).getJob(redisId(id));
+      if (!job || (await job.isActive())) return false;
+      return (await this.#queues.of(queue).remove(redisId(id))) === 1;
+    });
+  }
+
+  health(): JobsHealth {
+    const late = this.#clock.monotonic() - this.#lastTurn > stuckMs;
+    const state = this.#closing ? 'stopped' : late ? 'crashed' : 'running';
+    return {
+      state,
+      lastTurn: this.#lastTurn,
+      running: [...this.#workers.values()].reduce((sum, one) => sum + one.running(), 0),
+    };
+  }
+
+  close(graceMs = 5000): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  #ask<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#closing) return Promise.reject(new HubError('shutting_down', 'The hub is shutting down.'));
+    return within(this.#clock, timeoutMs, task());
+  }
 
   /** A queue's dead job, or null. */
-  async function deadJob(name: string, id: string) {
-    const job = await queueOf(name).getJob(redisId(id));
+  async #deadJob(name: string, id: string) {
+    const job = await this.#queues.of(name).getJob(redisId(id));
     return job && (await job.isFailed()) ? job : null;
   }
 
-  const pulse = clock.every(pulseMs, () => {
-    within(clock, timeoutMs, caller.ping()).then(
-      () => {
-        if ([...workers.values()].every((worker) => worker.alive())) lastTurn = clock.monotonic();
-      },
-      () => {},
-    );
-  });
-
-  async function close(graceMs: number): Promise<void> {
-    group.close();
-    pulse.cancel();
-    await Promise.all([...workers.values()].map((worker) => worker.close(graceMs)));
-    await within(clock, timeoutMs, Promise.all([...queues.values()].map((queue) => queue.close()))).catch(
-      () => {},
-    );
-    for (const client of [caller, patient]) if (client.isOpen) client.destroy();
+  async #close(graceMs: number): Promise<void> {
+    this.#group.close();
+    this.#pulse.cancel();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
+    await within(this.#clock, timeoutMs, this.#queues.close()).catch(() => {});
+    for (const client of [this.#caller, this.#patient]) if (client.isOpen) client.destroy();
   }
+}
 
-  return {
-    async add(newJob) {
-      const { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs } = checkedJob(newJob);
-      const now = clock.now();
-      const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
-      await ask(() =>
-        queueOf(queue).add(queue, kept, {
-          jobId: redisId(id),
-          timestamp: now,
-          delay: Math.max(0, runAt - now),
-          attempts: maxAttempts,
-          backoff: { type: 'reeve' },
-          removeOnComplete: true,
-          removeOnFail: { count: keptDeadJobs },
-          stackTraceLimit: 1,
-        }),
-      );
-    },
-    work(queue, handler, { concurrency = 1 } = {}) {
-      if (workers.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
-      workers.set(
-        queue,
-        openWorker({ queue, handler, concurrency, connection: patient, prefix, leaseMs, clock, log }),
-      );
-    },
-    find: (queue, id) =>
-      ask(async () => {
-        const { job, bullState } = await lookUp(queueOf(queue), redisId(id));
-        if (!job || bullState === 'completed' || bullState === 'unknown') return null;
-        const state: JobState =
-          bullState === 'failed' ? 'dead' : bullState === 'active' ? 'running' : 'waiting';
-        const error = job.failedReason ?? null;
-        return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
-      }),
-    counts: () =>
-      ask(async () => (await Promise.all([...workers.keys()].map((name) => countsOf(queueOf(name))))).flat()),
-    dead: (queue, limit) =>
-      ask(async () => {
-        if (limit < 1) return [];
-        const jobs = await queueOf(queue).getJobs(['failed'], 0, limit - 1, false);
-        return jobs.map((job) => {
-          const { id, payload } = job.data as Kept;
-          const error = job.failedReason ?? '';
-          return { id, payload, failures: job.attemptsMade, error, diedAt: job.finishedOn ?? 0 };
-        });
-      }),
-    retry: (queue, id) =>
-      ask(async () => {
-        const job = await deadJob(queue, id);
-        if (!job) return false;
-        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
-        return true;
-      }),
-    remove: (queue, id) =>
-      ask(async () => {
-        const job = await queueOf(queue).getJob(redisId(id));
-        if (!job || (await job.isActive())) return false;
-        return (await queueOf(queue).remove(redisId(id))) === 1;
-      }),
-    health() {
-      const late = clock.monotonic() - lastTurn > stuckMs;
-      const state = closing ? 'stopped' : late ? 'crashed' : 'running';
-      return { state, lastTurn, running: [...workers.values()].reduce((sum, one) => sum + one.running(), 0) };
-    },
-    close(graceMs = 5000) {
-      closing ??= close(graceMs);
-      return closing;
-    },
-  };
+/** Connects. @throws HubError('unavailable') when Redis does not answer within about 2 s */
+export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
+  const jobs = new BullJobs(options);
+  await jobs.connect();
+  return jobs;
 }

@@ -1,11 +1,12 @@
 // Jobs of a move in BullMQ: waiting ones as a hub adds them, dead ones as it keeps them.
-import { type Job, Queue } from 'bullmq';
+
+import type { Job, Queue } from 'bullmq';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
-import { keptDeadJobs } from '../../src/shared/job.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { MovedRecords } from '../../src/shared/ports/moved-records.ts';
-import { connectionTo, within } from './connection.ts';
+import { connectionTo, type RedisClient, within } from './connection.ts';
 import { type Kept, redisId } from './form.ts';
+import { BullQueues, newJobOptions } from './queues.ts';
 
 type MovedJob = MovedRecords['jobs'];
 
@@ -39,68 +40,50 @@ function recordOf(job: Job, queue: string, isDead: boolean): MovedJob {
   };
 }
 
+/** Adds a job as a hub does; a dead one then gets what BullMQ notes of it. */
+async function addJob(connection: RedisClient, queue: Queue, job: MovedJob, now: number): Promise<void> {
+  const { id, payload, backoffMs, longestBackoffMs, state, failures } = job;
+  const isDead = state === 'dead';
+  const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
+  const jobId = redisId(id);
+  const delay = isDead ? aside : Math.max(0, job.runAt - now);
+  await queue.add(
+    job.queue,
+    kept,
+    newJobOptions({ jobId, timestamp: now, delay, attempts: job.maxAttempts }),
+  );
+  const key = queue.toKey(jobId);
+  const steps = connection.multi();
+  steps.hSet(key, { atm: String(failures), ats: String(failures) });
+  if (isDead) {
+    const diedAt = job.diedAt ?? now;
+    steps.zRem(queue.toKey('delayed'), jobId);
+    steps.hSet(key, { failedReason: job.error ?? '', finishedOn: String(diedAt), delay: '0' });
+    steps.zAdd(queue.toKey('failed'), { score: diedAt, value: jobId });
+  }
+  await steps.exec();
+}
+
 /** @param name of the cluster @throws HubError unavailable when Redis does not answer within about 2 s */
 export async function openJobTarget(url: string, name: string, clock: Clock): Promise<JobTarget> {
   const group = new ConnectionGroup({ down() {}, up() {} });
   const connection = connectionTo({ url, clock, group, name: 'move-jobs', patient: true });
   const prefix = `${name}:jobs`;
-  const queues = new Map<string, Queue>();
+  const queues = new BullQueues(connection, prefix);
   await within(clock, connectMs, connection.connect()).catch((error) => {
     connection.destroy();
     throw error;
   });
 
-  function queueOf(queue: string): Queue {
-    const openQueue = queues.get(queue);
-    if (openQueue) return openQueue;
-    const newQueue = new Queue(queue, {
-      connection,
-      prefix,
-      skipWaitingForReady: true,
-      streams: { events: { maxLen: 100 } },
-    });
-    newQueue.on('error', () => {});
-    queues.set(queue, newQueue);
-    return newQueue;
-  }
-
-  async function write(job: MovedJob, now: number): Promise<void> {
-    const { id, payload, backoffMs, longestBackoffMs, state, failures } = job;
-    const queue = queueOf(job.queue);
-    const isDead = state === 'dead';
-    const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
-    const jobId = redisId(id);
-    await queue.add(job.queue, kept, {
-      jobId,
-      timestamp: now,
-      delay: isDead ? aside : Math.max(0, job.runAt - now),
-      attempts: job.maxAttempts,
-      backoff: { type: 'reeve' },
-      removeOnComplete: true,
-      removeOnFail: { count: keptDeadJobs },
-      stackTraceLimit: 1,
-    });
-    const key = queue.toKey(jobId);
-    const steps = connection.multi();
-    steps.hSet(key, { atm: String(failures), ats: String(failures) });
-    if (isDead) {
-      const diedAt = job.diedAt ?? now;
-      steps.zRem(queue.toKey('delayed'), jobId);
-      steps.hSet(key, { failedReason: job.error ?? '', finishedOn: String(diedAt), delay: '0' });
-      steps.zAdd(queue.toKey('failed'), { score: diedAt, value: jobId });
-    }
-    await steps.exec();
-  }
-
   return {
     async write(jobs, now) {
-      for (const job of jobs) await write(job, now);
+      for (const job of jobs) await addJob(connection, queues.of(job.queue), job, now);
     },
     async *read(names) {
       for (const name of names) {
         for (const type of ['waiting', 'delayed', 'failed'] as const) {
           for (let start = 0; ; start += pageSize) {
-            const jobs = await queueOf(name).getJobs([type], start, start + pageSize - 1, true);
+            const jobs = await queues.of(name).getJobs([type], start, start + pageSize - 1, true);
             yield jobs.map((job) => recordOf(job, name, type === 'failed'));
             if (jobs.length < pageSize) break;
           }
@@ -109,9 +92,7 @@ export async function openJobTarget(url: string, name: string, clock: Clock): Pr
     },
     async close() {
       group.close();
-      await within(clock, connectMs, Promise.all([...queues.values()].map((queue) => queue.close()))).catch(
-        () => {},
-      );
+      await within(clock, connectMs, queues.close()).catch(() => {});
       if (connection.isOpen) connection.destroy();
     },
   };

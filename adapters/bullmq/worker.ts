@@ -30,81 +30,103 @@ export interface QueueWorker {
 const forgetLossesScript =
   "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'stc', 0) end";
 
-export function openWorker(options: WorkerOptions): QueueWorker {
-  const { queue, handler, concurrency, connection, prefix, leaseMs, clock, log } = options;
-  let running = 0;
-  let closing = false;
+class BullWorker implements QueueWorker {
+  readonly #queue: string;
+  readonly #handler: JobHandler;
+  readonly #connection: RedisClient;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #running = 0;
+  #closing = false;
+  readonly #worker: Worker<Kept>;
 
-  async function perform(job: BullJob<Kept>, token: string | undefined, signal: AbortSignal): Promise<void> {
+  constructor(options: WorkerOptions) {
+    const { queue, handler, concurrency, connection, prefix, leaseMs, clock, log } = options;
+    this.#queue = queue;
+    this.#handler = handler;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#log = log;
+    this.#worker = new Worker<Kept>(
+      queue,
+      // BullMQ counts the parameters: with the third it makes a signal.
+      async (job, token, signal) => {
+        // Its type is that of a polyfill; at run time it is Node's own.
+        await this.#perform(job, token, signal as unknown as AbortSignal);
+      },
+      {
+        connection,
+        prefix,
+        concurrency,
+        lockDuration: leaseMs,
+        lockRenewTime: leaseMs / 2,
+        stalledInterval: leaseMs / 2,
+        maxStalledCount: maxLosses - 1,
+        runRetryDelay: 1000,
+        settings: {
+          backoffStrategy: (failures, _type, _error, job) =>
+            jobBackoff(job?.data as Kept, failures, clock.random()),
+        },
+      },
+    );
+    // The connection reports an outage once for all queues.
+    this.#worker.on('error', (error) => {
+      if (!this.#closing) log.debug({ kind: error.name, queue }, 'a job worker cannot reach its queue');
+    });
+    this.#worker.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) this.#worker.cancelJob(id, 'the node lost its lease');
+    });
+  }
+
+  alive(): boolean {
+    return this.#closing || this.#worker.isRunning();
+  }
+
+  running(): number {
+    return this.#running;
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    const closed = this.#worker.close();
+    closed.catch(() => {});
+    this.#worker.cancelAllJobs('closing');
+    await upTo(this.#clock, graceMs, closed);
+    await this.#worker.disconnect().catch(() => {});
+  }
+
+  async #perform(job: BullJob<Kept>, token: string | undefined, signal: AbortSignal): Promise<void> {
     const { id, payload } = job.data;
     const progress = async (value: unknown): Promise<void> => {
       const kept: KeptProgress = { value: jobProgress(value) };
       if (signal.aborted) return;
       await job.updateProgress(kept);
-      await connection.eval(forgetLossesScript, { keys: [worker.toKey(job.id ?? '')], arguments: [] });
+      await this.#connection.eval(forgetLossesScript, {
+        keys: [this.#worker.toKey(job.id ?? '')],
+        arguments: [],
+      });
     };
     const attempt = job.attemptsMade + 1;
-    running++;
+    this.#running++;
     try {
-      await handler({ id, payload, attempt, maxAttempts: job.opts.attempts ?? 1, signal, progress });
+      await this.#handler({ id, payload, attempt, maxAttempts: job.opts.attempts ?? 1, signal, progress });
     } catch (error) {
-      const about = { job: id, queue, failures: attempt };
+      const about = { job: id, queue: this.#queue, failures: attempt };
       if (error instanceof GiveUp || (!signal.aborted && attempt >= (job.opts.attempts ?? 1))) {
-        log.error({ ...about, err: error }, 'a job is dead');
+        this.#log.error({ ...about, err: error }, 'a job is dead');
         throw new UnrecoverableError(reasonOf(error));
       }
       if (signal.aborted) {
         // Without the lease it is another's: BullMQ refuses, and nothing is written.
-        await job.moveToDelayed(clock.now(), token);
+        await job.moveToDelayed(this.#clock.now(), token);
         throw new DelayedError();
       }
-      log.warn({ ...about, err: error }, 'a job failed; it is retried');
+      this.#log.warn({ ...about, err: error }, 'a job failed; it is retried');
       throw new Error(reasonOf(error));
     } finally {
-      running--;
+      this.#running--;
     }
   }
-
-  const worker = new Worker<Kept>(
-    queue,
-    // BullMQ counts the parameters: with the third it makes a signal.
-    async (job, token, signal) => {
-      // Its type is that of a polyfill; at run time it is Node's own.
-      await perform(job, token, signal as unknown as AbortSignal);
-    },
-    {
-      connection,
-      prefix,
-      concurrency,
-      lockDuration: leaseMs,
-      lockRenewTime: leaseMs / 2,
-      stalledInterval: leaseMs / 2,
-      maxStalledCount: maxLosses - 1,
-      runRetryDelay: 1000,
-      settings: {
-        backoffStrategy: (failures, _type, _error, job) =>
-          jobBackoff(job?.data as Kept, failures, clock.random()),
-      },
-    },
-  );
-  // The connection reports an outage once for all queues.
-  worker.on('error', (error) => {
-    if (!closing) log.debug({ kind: error.name, queue }, 'a job worker cannot reach its queue');
-  });
-  worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) worker.cancelJob(id, 'the node lost its lease');
-  });
-
-  return {
-    alive: () => closing || worker.isRunning(),
-    running: () => running,
-    async close(graceMs) {
-      closing = true;
-      const closed = worker.close();
-      closed.catch(() => {});
-      worker.cancelAllJobs('closing');
-      await upTo(clock, graceMs, closed);
-      await worker.disconnect().catch(() => {});
-    },
-  };
 }
+
+export const openWorker = (options: WorkerOptions): QueueWorker => new BullWorker(options);

@@ -41,139 +41,157 @@ const rememberedKeys = 50_000;
 /** Roughly the frame's size in memory. */
 const weigh = (frame: Frame): number => 200 + frame.json.length;
 
-/** Frames are delivered before `publish` resolves, in log order, also when a follower publishes in turn. */
-export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast {
-  const { clock, log, frames = 1000, bytes = 16 * 2 ** 20, totalBytes = 256 * 2 ** 20 } = options;
-  let last = { ms: clock.now(), n: 0 };
-  const floor: Position = `${last.ms}-${last.n}`;
+class LocalBroadcast implements Broadcast {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #frames: number;
+  readonly #bytes: number;
+  readonly #totalBytes: number;
+  #last: { ms: number; n: number };
+  readonly #floor: Position;
   /** Least recently published first. */
-  const logs = new Map<Audience, AudienceLog>();
-  const listeners = new Set<(message: Control) => void>();
-  const waiting: { readonly to: AudienceLog; readonly placed: BroadcastEntry; readonly count: number }[] = [];
+  readonly #logs = new Map<Audience, AudienceLog>();
+  readonly #listeners = new Set<(message: Control) => void>();
+  readonly #waiting: { readonly to: AudienceLog; readonly placed: BroadcastEntry; readonly count: number }[] =
+    [];
   /** Until when each idempotency key is known, oldest first. */
-  const lengths = new Map<string, number>();
-  let count = 0;
-  let total = 0;
-  let delivering = false;
-  let closed = false;
+  readonly #lengths = new Map<string, number>();
+  #count = 0;
+  #total = 0;
+  #delivering = false;
+  #closed = false;
 
-  const logOf = (audience: Audience): AudienceLog => {
-    let audienceLog = logs.get(audience);
+  constructor(options: LocalBroadcastOptions) {
+    const { clock, log, frames = 1000, bytes = 16 * 2 ** 20, totalBytes = 256 * 2 ** 20 } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#frames = frames;
+    this.#bytes = bytes;
+    this.#totalBytes = totalBytes;
+    this.#last = { ms: clock.now(), n: 0 };
+    this.#floor = `${this.#last.ms}-${this.#last.n}`;
+  }
+
+  async publish(published: readonly Frame[]): Promise<void> {
+    this.#requireOpen();
+    for (const { idempotencyKey, ...frame } of published) {
+      if (idempotencyKey !== undefined && !this.#isFirst(frame.audience, idempotencyKey)) continue;
+      const to = this.#logOf(frame.audience);
+      const placed = { position: this.#nextPosition(), frame };
+      const size = weigh(frame);
+      to.ring.push({ placed, bytes: size });
+      this.#total += size;
+      this.#logs.delete(frame.audience);
+      this.#logs.set(frame.audience, to);
+      this.#trim(to);
+      this.#waiting.push({ to, placed, count: ++this.#count });
+    }
+    this.#deliverWaiting();
+  }
+
+  async control(message: Control): Promise<void> {
+    this.#requireOpen();
+    if (message.kind === 'tenant_closed') this.#forget(message.tenantId);
+    for (const listener of this.#listeners) this.#guarded(() => listener(message));
+  }
+
+  async follow(audience: Audience, deliverTo: (placed: BroadcastEntry) => void): Promise<Following> {
+    this.#requireOpen();
+    const { ring, followers } = this.#logOf(audience);
+    const follower = { deliver: deliverTo, from: this.#count };
+    followers.add(follower);
+    return { position: ring.end, stop: () => void followers.delete(follower) };
+  }
+
+  onControl(listener: (message: Control) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  async since(audience: Audience, position: Position): Promise<readonly BroadcastEntry[] | 'gone'> {
+    if (!isPosition(position)) return 'gone';
+    return (this.#logs.get(audience)?.ring ?? new Ring(this.#floor)).after(sharedPosition(position));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listeners.clear();
+    this.#logs.clear();
+    this.#lengths.clear();
+  }
+
+  #logOf(audience: Audience): AudienceLog {
+    let audienceLog = this.#logs.get(audience);
     if (!audienceLog) {
-      audienceLog = { ring: new Ring(floor), followers: new Set() };
-      logs.set(audience, audienceLog);
+      audienceLog = { ring: new Ring(this.#floor), followers: new Set() };
+      this.#logs.set(audience, audienceLog);
     }
     return audienceLog;
-  };
+  }
 
   /** A clock that steps back keeps the last millisecond: positions only rise. */
-  const nextPosition = (): Position => {
-    const ms = Math.max(clock.now(), last.ms);
-    last = { ms, n: ms === last.ms ? last.n + 1 : 0 };
-    return `${last.ms}-${last.n}`;
-  };
+  #nextPosition(): Position {
+    const ms = Math.max(this.#clock.now(), this.#last.ms);
+    this.#last = { ms, n: ms === this.#last.ms ? this.#last.n + 1 : 0 };
+    return `${this.#last.ms}-${this.#last.n}`;
+  }
 
   /** Drops the frames of a tenant. */
-  function forget(tenantId: string): void {
-    for (const [audience, { ring }] of logs) {
-      while (audience.includes(tenantId) && ring.length > 0) total -= ring.shift();
+  #forget(tenantId: string): void {
+    for (const [audience, { ring }] of this.#logs) {
+      while (audience.includes(tenantId) && ring.length > 0) this.#total -= ring.shift();
     }
   }
 
-  const trim = ({ ring }: AudienceLog): void => {
-    while (ring.length > frames || (ring.bytes > bytes && ring.length > 1)) total -= ring.shift();
-    if (total <= totalBytes) return;
-    for (const quiet of logs.values()) {
-      while (total > totalBytes && quiet.ring.length > (quiet.ring === ring ? 1 : 0))
-        total -= quiet.ring.shift();
-      if (total <= totalBytes) return;
+  #trim({ ring }: AudienceLog): void {
+    while (ring.length > this.#frames || (ring.bytes > this.#bytes && ring.length > 1))
+      this.#total -= ring.shift();
+    if (this.#total <= this.#totalBytes) return;
+    for (const quiet of this.#logs.values()) {
+      while (this.#total > this.#totalBytes && quiet.ring.length > (quiet.ring === ring ? 1 : 0))
+        this.#total -= quiet.ring.shift();
+      if (this.#total <= this.#totalBytes) return;
     }
-  };
+  }
 
   /** False for an idempotency key that the audience has had. */
-  const isFirst = (audience: Audience, idempotencyKey: string): boolean => {
+  #isFirst(audience: Audience, idempotencyKey: string): boolean {
     const key = `${audience} ${idempotencyKey}`;
-    const now = clock.now();
-    if ((lengths.get(key) ?? 0) > now) return false;
-    lengths.delete(key);
-    lengths.set(key, now + idempotencyMs);
-    for (const [oldest, until] of lengths) {
-      if (lengths.size <= rememberedKeys && until > now) break;
-      lengths.delete(oldest);
+    const now = this.#clock.now();
+    if ((this.#lengths.get(key) ?? 0) > now) return false;
+    this.#lengths.delete(key);
+    this.#lengths.set(key, now + idempotencyMs);
+    for (const [oldest, until] of this.#lengths) {
+      if (this.#lengths.size <= rememberedKeys && until > now) break;
+      this.#lengths.delete(oldest);
     }
     return true;
-  };
+  }
 
-  const guarded = (task: () => void): void => {
+  #guarded(task: () => void): void {
     try {
       task();
     } catch (err) {
-      log.error({ err }, 'a subscriber of the broadcast failed');
+      this.#log.error({ err }, 'a subscriber of the broadcast failed');
     }
-  };
+  }
 
-  const deliver = (): void => {
-    if (delivering) return;
-    delivering = true;
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
+  #deliverWaiting(): void {
+    if (this.#delivering) return;
+    this.#delivering = true;
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       for (const follower of next.to.followers) {
         const { placed } = next;
-        if (follower.from < next.count) guarded(() => follower.deliver(placed));
+        if (follower.from < next.count) this.#guarded(() => follower.deliver(placed));
       }
     }
-    delivering = false;
-  };
+    this.#delivering = false;
+  }
 
-  const open = (): void => {
-    if (closed) throw new HubError('unavailable', 'The hub is closing.', { retryAfter: 1 });
-  };
-
-  return {
-    async publish(published) {
-      open();
-      for (const { idempotencyKey, ...frame } of published) {
-        if (idempotencyKey !== undefined && !isFirst(frame.audience, idempotencyKey)) continue;
-        const to = logOf(frame.audience);
-        const placed = { position: nextPosition(), frame };
-        const size = weigh(frame);
-        to.ring.push({ placed, bytes: size });
-        total += size;
-        logs.delete(frame.audience);
-        logs.set(frame.audience, to);
-        trim(to);
-        waiting.push({ to, placed, count: ++count });
-      }
-      deliver();
-    },
-
-    async control(message) {
-      open();
-      if (message.kind === 'tenant_closed') forget(message.tenantId);
-      for (const listener of listeners) guarded(() => listener(message));
-    },
-
-    async follow(audience, deliverTo): Promise<Following> {
-      open();
-      const { ring, followers } = logOf(audience);
-      const follower = { deliver: deliverTo, from: count };
-      followers.add(follower);
-      return { position: ring.end, stop: () => void followers.delete(follower) };
-    },
-
-    onControl(listener) {
-      listeners.add(listener);
-    },
-
-    async since(audience, position) {
-      if (!isPosition(position)) return 'gone';
-      return (logs.get(audience)?.ring ?? new Ring(floor)).after(sharedPosition(position));
-    },
-
-    async close() {
-      closed = true;
-      listeners.clear();
-      logs.clear();
-      lengths.clear();
-    },
-  };
+  #requireOpen(): void {
+    if (this.#closed) throw new HubError('unavailable', 'The hub is closing.', { retryAfter: 1 });
+  }
 }
+
+/** Frames are delivered before `publish` resolves, in log order, also when a follower publishes in turn. */
+export const createLocalBroadcast = (options: LocalBroadcastOptions): Broadcast =>
+  new LocalBroadcast(options);

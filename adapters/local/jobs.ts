@@ -2,10 +2,25 @@
 // Keeps nothing itself.
 import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
 import { HubError } from '../../src/shared/error.ts';
-import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/shared/job.ts';
-import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
+import {
+  checkedJob,
+  GiveUp,
+  type Job,
+  jobBackoff,
+  jobLeaseMs,
+  jobProgress,
+  reasonOf,
+} from '../../src/shared/job.ts';
+import { type Clock, type Timer, upTo } from '../../src/shared/ports/clock.ts';
 import type { JobRunKey, JobTable, TakenJob } from '../../src/shared/ports/job-table.ts';
-import type { JobHandler, Jobs } from '../../src/shared/ports/jobs.ts';
+import type {
+  DeadJob,
+  JobCount,
+  JobHandler,
+  JobStatus,
+  Jobs,
+  JobsHealth,
+} from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 
 export interface LocalJobsOptions {
@@ -34,24 +49,92 @@ interface Queue {
 const pollMs = 1000;
 const stuckMs = 8000;
 
-export function createLocalJobs(options: LocalJobsOptions): Jobs {
-  const { table, clock, log, leaseMs = jobLeaseMs, alone = false } = options;
-  const queues = new Map<string, Queue>();
-  let hasReleased = !alone;
-  let lastTurn = clock.monotonic();
-  let renewedAt = clock.now();
-  let closing: Promise<void> | null = null;
+class LocalJobs implements Jobs {
+  readonly #table: JobTable;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #leaseMs: number;
+  readonly #queues = new Map<string, Queue>();
+  #hasReleased: boolean;
+  #lastTurn: number;
+  #renewedAt: number;
+  #closing: Promise<void> | null = null;
+  readonly #taking: ReturnType<typeof singleFlight>;
+  readonly #poll: Timer;
 
-  const running = (): Running[] => [...queues.values()].flatMap((queue) => [...queue.running]);
+  constructor(options: LocalJobsOptions) {
+    const { table, clock, log, leaseMs = jobLeaseMs, alone = false } = options;
+    this.#table = table;
+    this.#clock = clock;
+    this.#log = log;
+    this.#leaseMs = leaseMs;
+    this.#hasReleased = !alone;
+    this.#lastTurn = clock.monotonic();
+    this.#renewedAt = clock.now();
+    this.#taking = singleFlight(
+      () =>
+        this.#turn().catch((err: unknown) => log.warn({ err }, 'cannot run due jobs; the next run retries')),
+      () => this.#closing !== null,
+    );
+    this.#poll = clock.every(Math.min(pollMs, leaseMs / 3), () => this.#poke());
+  }
 
-  async function renew(now: number): Promise<void> {
-    const held = running();
+  async add(job: Job): Promise<void> {
+    await this.#table.add(checkedJob(job));
+    if (job.runAt <= this.#clock.now() && this.#queues.has(job.queue)) this.#poke();
+  }
+
+  work(queue: string, handler: JobHandler, { concurrency = 1 } = {}): void {
+    if (this.#queues.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
+    this.#queues.set(queue, { name: queue, handler, concurrency, running: new Set() });
+    this.#poke();
+  }
+
+  find(queue: string, id: string): Promise<JobStatus | null> {
+    return this.#table.find(queue, id);
+  }
+
+  counts(): Promise<readonly JobCount[]> {
+    return this.#table.counts();
+  }
+
+  dead(queue: string, limit: number): Promise<readonly DeadJob[]> {
+    return this.#table.dead(queue, limit);
+  }
+
+  async retry(queue: string, id: string): Promise<boolean> {
+    const done = await this.#table.retry(queue, id, this.#clock.now());
+    if (done) this.#poke();
+    return done;
+  }
+
+  remove(queue: string, id: string): Promise<boolean> {
+    return this.#table.remove(queue, id);
+  }
+
+  health(): JobsHealth {
+    const late = this.#clock.monotonic() - this.#lastTurn > stuckMs;
+    const state = this.#closing ? 'stopped' : late ? 'crashed' : 'running';
+    return { state, lastTurn: this.#lastTurn, running: this.#running().length };
+  }
+
+  close(graceMs = 5000): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  #running(): Running[] {
+    return [...this.#queues.values()].flatMap((queue) => [...queue.running]);
+  }
+
+  async #renew(now: number): Promise<void> {
+    const held = this.#running();
     // Also after a clock went back: the leases would end late, which holds up nothing but a loss.
-    if (held.length === 0 || Math.abs(now - renewedAt) < leaseMs / 3) return;
-    renewedAt = now;
-    const lost = await table.renew(
+    if (held.length === 0 || Math.abs(now - this.#renewedAt) < this.#leaseMs / 3) return;
+    this.#renewedAt = now;
+    const lost = await this.#table.renew(
       held.map(({ key }) => key),
-      now + leaseMs,
+      now + this.#leaseMs,
     );
     const lostNames = new Set(lost.map(({ queue, id, run }) => JSON.stringify([queue, id, run])));
     for (const { key, abort } of held) {
@@ -59,117 +142,82 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
     }
   }
 
-  async function take(queue: Queue, now: number): Promise<void> {
+  async #take(queue: Queue, now: number): Promise<void> {
     const free = queue.concurrency - queue.running.size;
-    if (free <= 0 || closing) return;
-    for (const job of await table.take(queue.name, free, now, now + leaseMs)) {
-      if (closing) await table.again({ queue: queue.name, id: job.id, run: job.run }, now, null);
-      else begin(queue, job);
+    if (free <= 0 || this.#closing) return;
+    for (const job of await this.#table.take(queue.name, free, now, now + this.#leaseMs)) {
+      if (this.#closing) await this.#table.again({ queue: queue.name, id: job.id, run: job.run }, now, null);
+      else this.#begin(queue, job);
     }
   }
 
-  async function turn(): Promise<void> {
+  async #turn(): Promise<void> {
     // One time for the whole turn, and renewed before anything is taken: this process must not take what it runs,
     // however its clock jumps.
-    const now = clock.now();
-    if (!hasReleased) {
-      await table.release();
-      hasReleased = true;
+    const now = this.#clock.now();
+    if (!this.#hasReleased) {
+      await this.#table.release();
+      this.#hasReleased = true;
     }
-    await renew(now);
-    for (const queue of queues.values()) await take(queue, now);
-    lastTurn = clock.monotonic();
+    await this.#renew(now);
+    for (const queue of this.#queues.values()) await this.#take(queue, now);
+    this.#lastTurn = this.#clock.monotonic();
   }
 
-  const taking = singleFlight(
-    () => turn().catch((err: unknown) => log.warn({ err }, 'cannot run due jobs; the next run retries')),
-    () => closing !== null,
-  );
-  const poke = (): void => void taking.ask();
+  #poke(): void {
+    void this.#taking.ask();
+  }
 
-  function begin(queue: Queue, job: TakenJob): void {
+  #begin(queue: Queue, job: TakenJob): void {
     const key = { queue: queue.name, id: job.id, run: job.run };
     const one: Running = { key, abort: new AbortController(), ended: Promise.resolve() };
     queue.running.add(one);
-    one.ended = perform(queue, job, one).finally(() => {
+    one.ended = this.#perform(queue, job, one).finally(() => {
       queue.running.delete(one);
-      poke();
+      this.#poke();
     });
   }
 
-  async function perform(queue: Queue, job: TakenJob, { key, abort }: Running): Promise<void> {
+  async #perform(queue: Queue, job: TakenJob, { key, abort }: Running): Promise<void> {
     const { signal } = abort;
     const { id, payload, failures, maxAttempts } = job;
     const progress = async (value: unknown): Promise<void> => {
-      await table.progress(key, jobProgress(value));
+      await this.#table.progress(key, jobProgress(value));
     };
     const run = { id, payload, attempt: failures + 1, maxAttempts, signal, progress };
     let record: () => Promise<void>;
     try {
       await queue.handler(run);
-      record = () => table.finish(key);
+      record = () => this.#table.finish(key);
     } catch (error) {
-      record = () => recordFailure(job, key, signal, error);
+      record = () => this.#recordFailure(job, key, signal, error);
     }
     // What cannot be written down now runs again when the lease ends.
-    await record().catch((err: unknown) => log.warn({ err, job: id, queue: queue.name }, 'a job runs again'));
+    await record().catch((err: unknown) =>
+      this.#log.warn({ err, job: id, queue: queue.name }, 'a job runs again'),
+    );
   }
 
-  async function recordFailure(
-    job: TakenJob,
-    key: JobRunKey,
-    signal: AbortSignal,
-    error: unknown,
-  ): Promise<void> {
-    const now = clock.now();
+  async #recordFailure(job: TakenJob, key: JobRunKey, signal: AbortSignal, error: unknown): Promise<void> {
+    const now = this.#clock.now();
     const failures = job.failures + 1;
     const about = { job: job.id, queue: key.queue, failures };
     if (error instanceof GiveUp || (!signal.aborted && failures >= job.maxAttempts)) {
-      log.error({ ...about, err: error }, 'a job is dead');
-      return table.bury(key, now, reasonOf(error));
+      this.#log.error({ ...about, err: error }, 'a job is dead');
+      return this.#table.bury(key, now, reasonOf(error));
     }
-    if (signal.aborted) return table.again(key, now, null);
-    log.warn({ ...about, err: error }, 'a job failed; it is retried');
-    return table.again(key, now + jobBackoff(job, failures, clock.random()), reasonOf(error));
+    if (signal.aborted) return this.#table.again(key, now, null);
+    this.#log.warn({ ...about, err: error }, 'a job failed; it is retried');
+    return this.#table.again(key, now + jobBackoff(job, failures, this.#clock.random()), reasonOf(error));
   }
 
-  async function close(graceMs: number): Promise<void> {
-    poll.cancel();
-    await taking.idle();
-    const left = running();
+  async #close(graceMs: number): Promise<void> {
+    this.#poll.cancel();
+    await this.#taking.idle();
+    const left = this.#running();
     for (const { abort } of left) abort.abort();
-    await upTo(clock, graceMs, Promise.all(left.map(({ ended }) => ended)));
+    await upTo(this.#clock, graceMs, Promise.all(left.map(({ ended }) => ended)));
   }
-
-  const poll = clock.every(Math.min(pollMs, leaseMs / 3), poke);
-
-  return {
-    async add(job) {
-      await table.add(checkedJob(job));
-      if (job.runAt <= clock.now() && queues.has(job.queue)) poke();
-    },
-    work(queue, handler, { concurrency = 1 } = {}) {
-      if (queues.has(queue)) throw new HubError('internal', `The queue ${queue} already has a worker.`);
-      queues.set(queue, { name: queue, handler, concurrency, running: new Set() });
-      poke();
-    },
-    find: (queue, id) => table.find(queue, id),
-    counts: () => table.counts(),
-    dead: (queue, limit) => table.dead(queue, limit),
-    async retry(queue, id) {
-      const done = await table.retry(queue, id, clock.now());
-      if (done) poke();
-      return done;
-    },
-    remove: (queue, id) => table.remove(queue, id),
-    health() {
-      const late = clock.monotonic() - lastTurn > stuckMs;
-      const state = closing ? 'stopped' : late ? 'crashed' : 'running';
-      return { state, lastTurn, running: running().length };
-    },
-    close(graceMs = 5000) {
-      closing ??= close(graceMs);
-      return closing;
-    },
-  };
 }
+
+export const createLocalJobs = (options: LocalJobsOptions): Jobs => new LocalJobs(options);

@@ -23,19 +23,51 @@ export interface LocalLimitsOptions {
   readonly windows?: number;
 }
 
-/**
- * Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window
- * late.
- */
-export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: LocalLimitsOptions): Limits {
+class LocalLimits implements Limits {
+  readonly #clock: Clock;
+  readonly #maxWindows: number;
   /**
    * By class of names, because callers choose a part of many names: who invents them must not push out windows of
    * another class. Least recently hit first.
    */
-  const classes = new Map<string, Map<string, Window>>();
-  let sweepAt = clock.monotonic() + sweepEveryMs;
+  readonly #classes = new Map<string, Map<string, Window>>();
+  #sweepAt: number;
 
-  const expire = (window: Window, now: number): void => {
+  constructor({ clock, windows: maxWindows = 100_000 }: LocalLimitsOptions) {
+    this.#clock = clock;
+    this.#maxWindows = maxWindows;
+    this.#sweepAt = clock.monotonic() + sweepEveryMs;
+  }
+
+  hit(name: string, max: number, windowMs: number, cost = 1): LimitAnswer {
+    const now = this.#clock.monotonic();
+    this.#sweep(now);
+    const windows = this.#windowsOf(name);
+    const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
+    this.#expire(window, now);
+    if (window.sum + cost > max) return { ok: false, retryAfter: this.#wait(window, max, cost, now) };
+    const left = Math.floor(max - window.sum - cost);
+    if (cost === 0) return { ok: true, left };
+    this.#add(window, max, cost, now);
+    windows.delete(name);
+    windows.set(name, window);
+    if (windows.size > this.#maxWindows) {
+      const oldest = windows.keys().next();
+      if (!oldest.done) windows.delete(oldest.value);
+    }
+    return { ok: true, left };
+  }
+
+  async takeBack(name: string): Promise<void> {
+    const window = this.#windowsOf(name).get(name);
+    const newest = window?.entries.at(-1);
+    if (!window || !newest) return;
+    newest.cost--;
+    window.sum--;
+    if (newest.cost <= 0) window.entries.pop();
+  }
+
+  #expire(window: Window, now: number): void {
     let gone = 0;
     for (const entry of window.entries) {
       if (entry.at + window.windowMs > now) break;
@@ -43,30 +75,30 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
       gone++;
     }
     if (gone > 0) window.entries = window.entries.slice(gone);
-  };
+  }
 
-  const sweep = (now: number): void => {
-    if (now < sweepAt) return;
-    sweepAt = now + sweepEveryMs;
-    for (const windows of classes.values()) {
+  #sweep(now: number): void {
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = now + sweepEveryMs;
+    for (const windows of this.#classes.values()) {
       for (const [name, window] of windows) {
         const newest = window.entries.at(-1);
         if (!newest || newest.at + window.windowMs <= now) windows.delete(name);
       }
     }
-  };
+  }
 
   /** Whole seconds until enough has left the window for `cost` to fit. */
-  const wait = (window: Window, max: number, cost: number, now: number): number => {
+  #wait(window: Window, max: number, cost: number, now: number): number {
     let left = window.sum;
     for (const entry of window.entries) {
       left -= entry.cost;
       if (left + cost <= max) return Math.max(1, Math.ceil((entry.at + window.windowMs - now) / 1000));
     }
     return Math.max(1, Math.ceil(window.windowMs / 1000));
-  };
+  }
 
-  const add = (window: Window, max: number, cost: number, now: number): void => {
+  #add(window: Window, max: number, cost: number, now: number): void {
     const newest = window.entries.at(-1);
     if (max > grain && newest && now - newest.first < window.windowMs / grain) {
       newest.at = now;
@@ -78,42 +110,18 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
       else window.entries = [entry];
     }
     window.sum += cost;
-  };
+  }
 
-  const windowsOf = (name: string): Map<string, Window> => {
+  #windowsOf(name: string): Map<string, Window> {
     const kind = name.slice(0, Math.max(0, name.indexOf(':')));
-    const windows = classes.get(kind) ?? new Map<string, Window>();
-    classes.set(kind, windows);
+    const windows = this.#classes.get(kind) ?? new Map<string, Window>();
+    this.#classes.set(kind, windows);
     return windows;
-  };
-
-  return {
-    hit(name, max, windowMs, cost = 1): LimitAnswer {
-      const now = clock.monotonic();
-      sweep(now);
-      const windows = windowsOf(name);
-      const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
-      expire(window, now);
-      if (window.sum + cost > max) return { ok: false, retryAfter: wait(window, max, cost, now) };
-      const left = Math.floor(max - window.sum - cost);
-      if (cost === 0) return { ok: true, left };
-      add(window, max, cost, now);
-      windows.delete(name);
-      windows.set(name, window);
-      if (windows.size > maxWindows) {
-        const oldest = windows.keys().next();
-        if (!oldest.done) windows.delete(oldest.value);
-      }
-      return { ok: true, left };
-    },
-
-    async takeBack(name) {
-      const window = windowsOf(name).get(name);
-      const newest = window?.entries.at(-1);
-      if (!window || !newest) return;
-      newest.cost--;
-      window.sum--;
-      if (newest.cost <= 0) window.entries.pop();
-    },
-  };
+  }
 }
+
+/**
+ * Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window
+ * late.
+ */
+export const createLocalLimits = (options: LocalLimitsOptions): Limits => new LocalLimits(options);

@@ -87,21 +87,9 @@ function argsOf({ toolArgs, argsBytes }: Approval): ShownText | null {
 }
 
 export function cardOf(notice: Notice): Card {
-  if (notice.kind === 'test' || notice.kind === 'unknown') {
-    const isTest = notice.kind === 'test';
-    return {
-      title: isTest ? 'Test notification' : 'Expired',
-      facts: [],
-      message: isTest
-        ? 'This channel works. Approval requests will appear here.'
-        : 'This request is no longer pending.',
-      args: null,
-      link: null,
-      approvalId: null,
-      decides: null,
-      tone: 'quiet',
-    };
-  }
+  if (notice.kind === 'test')
+    return plainCard('Test notification', 'This channel works. Approval requests will appear here.');
+  if (notice.kind === 'unknown') return plainCard('Expired', 'This request is no longer pending.');
   if (notice.kind === 'toolChanged') return toolCard(notice);
   const { approval, link } = notice;
   const call = {
@@ -116,23 +104,8 @@ export function cardOf(notice: Notice): Card {
   switch (notice.kind) {
     case 'requested':
       return requestCard(approval, call, about);
-    case 'decided': {
-      const isApproved = approval.status === 'approved';
-      const { decidedBy, decisionReason } = approval;
-      return {
-        ...about,
-        title: isApproved ? 'Approved' : 'Denied',
-        facts: textsOf([
-          ...call.facts,
-          ...(decidedBy === null ? [] : [['By', factText(decidedBy)] as const]),
-          ...(decisionReason === null ? [] : [['Reason', factText(decisionReason)] as const]),
-        ]),
-        message: call.message?.text ?? null,
-        args: null,
-        decides: null,
-        tone: isApproved ? 'good' : 'bad',
-      };
-    }
+    case 'decided':
+      return decidedCard(approval, call, about);
     case 'expired':
       return {
         ...about,
@@ -156,6 +129,38 @@ interface CallTexts {
 }
 
 const textsOf = (facts: readonly Fact[]): Card['facts'] => facts.map(([label, { text }]) => [label, text]);
+
+const plainCard = (title: string, message: string): Card => ({
+  title,
+  facts: [],
+  message,
+  args: null,
+  link: null,
+  approvalId: null,
+  decides: null,
+  tone: 'quiet',
+});
+
+function decidedCard(
+  { status, decidedBy, decisionReason }: Approval,
+  call: CallTexts,
+  about: Pick<Card, 'link' | 'approvalId'>,
+): Card {
+  const isApproved = status === 'approved';
+  return {
+    ...about,
+    title: isApproved ? 'Approved' : 'Denied',
+    facts: textsOf([
+      ...call.facts,
+      ...(decidedBy === null ? [] : [['By', factText(decidedBy)] as const]),
+      ...(decisionReason === null ? [] : [['Reason', factText(decisionReason)] as const]),
+    ]),
+    message: call.message?.text ?? null,
+    args: null,
+    decides: null,
+    tone: isApproved ? 'good' : 'bad',
+  };
+}
 
 function toolCard({
   entry: { env, server, tool, isChange },

@@ -5,6 +5,7 @@
 // that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
+import { Admission } from '../../src/admission/admission.ts';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
@@ -13,8 +14,6 @@ import { withSender } from '../../src/event/rules/as-sent.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { runNote } from '../../src/run/rules/report.ts';
 import { factsBySession, type RunKey } from '../../src/run/rules/run.ts';
-import { createSemaphore, type Semaphore } from '../../src/shared/concurrency/semaphore.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { type EventRow, toEventRow } from './event-filter.ts';
 import { addOutcomes } from './event-outcomes.ts';
@@ -22,9 +21,6 @@ import type { Entry, ExportLog } from './export-log.ts';
 import { takenAmong } from './failure.ts';
 import { type RunPart, RunProjection, type RunRow } from './run-projection.ts';
 import { type RisingIds, seqOf } from './uuidv7.ts';
-
-const atOnce = 16;
-const waiting = 256;
 
 /** A run, and the places of its events in a batch. */
 interface PlacesOfRun extends RunKey {
@@ -96,7 +92,7 @@ export class EventIngest {
   readonly #exportLog: EventExportLog;
   readonly #projection: RunProjection;
   // A burst of ingest must neither take every connection nor pile up in memory.
-  readonly #enter: Semaphore;
+  readonly #admission: Admission;
 
   constructor(
     events: Collection<EventRow>,
@@ -112,19 +108,11 @@ export class EventIngest {
     this.#clock = clock;
     this.#exportLog = exportLog;
     this.#projection = new RunProjection(runs, events, audit);
-    this.#enter = createSemaphore({
-      max: atOnce,
-      maxWaiting: waiting,
-      maxWait: { ms: 5_000, clock },
-      refusal: () =>
-        new HubError('overloaded', 'The hub is writing too many events. Try again in a moment.', {
-          retryAfter: 1,
-        }),
-    });
+    this.#admission = new Admission(clock);
   }
 
   store(batch: EventBatch): Promise<IngestResult> {
-    return this.#enter(() => this.#ingest(batch));
+    return this.#admission.run({}, 'mongoEventWrites', () => this.#ingest(batch));
   }
 
   /**

@@ -1,6 +1,12 @@
 // The HTTP and WebSocket server on Node's own http module, for systems on which the native one does not load. Knows no
 // route.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
@@ -8,11 +14,19 @@ import { Connections } from '../../src/http/connections.ts';
 import { HeaderReader, type ReadHeaders, refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
-import { maxBodyMs, portTaken, type StartServer, sweepMs } from '../../src/http/server.ts';
+import {
+  maxBodyMs,
+  portTaken,
+  type Server,
+  type ServerOptions,
+  type StartServer,
+  sweepMs,
+} from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { HubError } from '../../src/shared/error.ts';
+import type { Timer } from '../../src/shared/ports/clock.ts';
 import { Exchange } from './exchange.ts';
-import { createSockets, type Handshake, refuse } from './sockets.ts';
+import { createSockets, type Handshake, refuse, type Sockets } from './sockets.ts';
 
 /** Headers must be here within this time; an idle connection is closed after it. */
 const headersMs = 10_000;
@@ -53,39 +67,127 @@ function copyRequest(req: IncomingMessage): CopiedRequest {
   };
 }
 
-/** @throws HubError unavailable when the port is taken */
-export const startNodeServer: StartServer = async (options) => {
-  const { host, port, pipeline, clock, log } = options;
-  const unfinished = new Unfinished<Exchange>({ clock, log });
-  const sockets = createSockets(pipeline.budgets.partial);
-  const open = new Set<Socket>();
-  /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
-  const doubtful = new WeakSet<Socket>();
-  let isDraining = false;
-  let isListening = true;
-  const connections = new Connections(
-    options.maxConnections ?? Number.POSITIVE_INFINITY,
-    options.isProxy ?? (() => false),
-  );
+/** Answers what is no request that the parser reads. */
+function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+}
 
-  async function serve(exchange: Exchange, raw: RawRequest, body: IncomingBody | null): Promise<void> {
-    const handle = () => pipeline.handle(raw);
-    await unfinished.serve(exchange, { raw, body, handle }, (response) => {
-      const close = response.close || isDraining || (body !== null && !body.whole);
-      exchange.send(response, { close, unsent: pipeline.budgets.unsent });
+class NodeServer implements Server {
+  readonly #host: ServerOptions['host'];
+  readonly #port: ServerOptions['port'];
+  readonly #pipeline: ServerOptions['pipeline'];
+  readonly #clock: ServerOptions['clock'];
+  readonly #log: ServerOptions['log'];
+  readonly #unfinished: Unfinished<Exchange>;
+  readonly #sockets: Sockets;
+  readonly #open = new Set<Socket>();
+  /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
+  readonly #doubtful = new WeakSet<Socket>();
+  #isDraining = false;
+  #isListening = true;
+  #boundPort = 0;
+  readonly #connections: Connections;
+  readonly #server: HttpServer = createServer({
+    maxHeaderSize,
+    highWaterMark: socketBytes,
+    headersTimeout: headersMs,
+    keepAliveTimeout: headersMs,
+    // The sweep below ends a body that is late, and knows of bodies that wait for room.
+    requestTimeout: 2 * maxBodyMs,
+    connectionsCheckingInterval: checkMs,
+  });
+  #sweep: Timer | null = null;
+
+  constructor(options: ServerOptions) {
+    const { host, port, pipeline, clock, log } = options;
+    this.#host = host;
+    this.#port = port;
+    this.#pipeline = pipeline;
+    this.#clock = clock;
+    this.#log = log;
+    this.#unfinished = new Unfinished<Exchange>({ clock, log });
+    this.#sockets = createSockets(pipeline.budgets.partial);
+    this.#connections = new Connections(
+      options.maxConnections ?? Number.POSITIVE_INFINITY,
+      options.isProxy ?? (() => false),
+    );
+    // Node leaves out further headers without a word; here they are counted and refused.
+    this.#server.maxHeadersCount = 0;
+    this.#server.on('request', (req, res) => this.#receive(req, res));
+    this.#server.on('upgrade', (request, socket, head) => void this.#upgrade({ request, socket, head }));
+    this.#server.on('connect', (_request, socket) => socket.destroy());
+    this.#server.on('clientError', answerBroken);
+    this.#server.on('connection', (socket) => this.#accept(socket));
+  }
+
+  /** @throws HubError unavailable when the port is taken */
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', () =>
+        reject(new HubError('unavailable', portTaken(this.#host, this.#port))),
+      );
+      this.#server.listen({ host: this.#host, port: this.#port, exclusive: true }, resolve);
+    });
+    this.#boundPort = (this.#server.address() as AddressInfo).port;
+    this.#sweep = this.#clock.every(sweepMs, () => this.#unfinished.sweep(this.#connections));
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  stopListening(): void {
+    this.drain();
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    // Not http's own, which cuts idle connections: their next request is answered, and told that it is the last.
+    NetServer.prototype.close.call(this.#server);
+  }
+
+  get port() {
+    return this.#boundPort;
+  }
+
+  connections() {
+    return this.#connections.count;
+  }
+
+  settle(ms: number): Promise<void> {
+    return this.#unfinished.settle(ms);
+  }
+
+  close() {
+    this.stopListening();
+    this.#server.close();
+    this.#sweep?.cancel();
+    this.#sockets.close();
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  async #serve(exchange: Exchange, raw: RawRequest, body: IncomingBody | null): Promise<void> {
+    const handle = () => this.#pipeline.handle(raw);
+    await this.#unfinished.serve(exchange, { raw, body, handle }, (response) => {
+      const close = response.close || this.#isDraining || (body !== null && !body.whole);
+      exchange.send(response, { close, unsent: this.#pipeline.budgets.unsent });
     });
   }
 
-  function receive(req: IncomingMessage, res: ServerResponse): void {
+  #receive(req: IncomingMessage, res: ServerResponse): void {
     // Its end is told by one whose framing was in doubt.
-    if (doubtful.has(req.socket)) return;
+    if (this.#doubtful.has(req.socket)) return;
     const exchange = new Exchange(res);
     const copied = copyRequest(req);
-    if (copied.refused) doubtful.add(req.socket);
-    const body = incomingBody(pipeline, copied);
+    if (copied.refused) this.#doubtful.add(req.socket);
+    const body = incomingBody(this.#pipeline, copied);
     if (body) {
       exchange.reading(body);
-      let readUntil = clock.monotonic() + slowBodyMs;
+      let readUntil = this.#clock.monotonic() + slowBodyMs;
       exchange.isSlow = (now) => now >= readUntil;
       req.on('data', (chunk: Buffer) => {
         readUntil += chunk.length / minBodyRate;
@@ -94,7 +196,7 @@ export const startNodeServer: StartServer = async (options) => {
       req.on('end', () => body.push(new Uint8Array(0), true));
       req.on('error', () => body.abort());
     } else req.resume();
-    unfinished.began(exchange, body);
+    this.#unfinished.began(exchange, body);
     const oldVersion =
       req.httpVersion === '1.1'
         ? null
@@ -105,10 +207,10 @@ export const startNodeServer: StartServer = async (options) => {
       upgrade: false,
       body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
     };
-    void serve(exchange, raw, body);
+    void this.#serve(exchange, raw, body);
   }
 
-  async function upgrade(handshake: Handshake): Promise<void> {
+  async #upgrade(handshake: Handshake): Promise<void> {
     const { request, socket } = handshake;
     let gone = false;
     socket.on('error', () => {});
@@ -117,83 +219,35 @@ export const startNodeServer: StartServer = async (options) => {
     });
     try {
       const copied = copyRequest(request);
-      const response = await pipeline.handle({
+      const response = await this.#pipeline.handle({
         ...copied,
         refused: copied.refused ?? refuseHandshake(copied.headers),
         upgrade: true,
         body: () => Promise.resolve(new Uint8Array(0)),
       });
       if (gone) response.live?.gone();
-      else if (response.live) sockets.complete(handshake, response, response.live);
+      else if (response.live) this.#sockets.complete(handshake, response, response.live);
       else refuse(socket, response);
     } catch (error) {
-      if (!(error instanceof TransportGone)) log.error({ err: error }, 'cannot open a WebSocket');
+      if (!(error instanceof TransportGone)) this.#log.error({ err: error }, 'cannot open a WebSocket');
       socket.destroy();
     }
   }
 
-  const server = createServer({
-    maxHeaderSize,
-    highWaterMark: socketBytes,
-    headersTimeout: headersMs,
-    keepAliveTimeout: headersMs,
-    // The sweep below ends a body that is late, and knows of bodies that wait for room.
-    requestTimeout: 2 * maxBodyMs,
-    connectionsCheckingInterval: checkMs,
-  });
-  // Node leaves out further headers without a word; here they are counted and refused.
-  server.maxHeadersCount = 0;
-  server.on('request', receive);
-  server.on('upgrade', (request, socket, head) => void upgrade({ request, socket, head }));
-  server.on('connect', (_request, socket) => socket.destroy());
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const status =
-      error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-    socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
-  });
-  server.on('connection', (socket) => {
+  #accept(socket: Socket): void {
     const address = remoteOf(socket);
-    if (!connections.opened(() => ({ address, network: networkOf(address) }))) socket.destroy();
-    open.add(socket);
+    if (!this.#connections.opened(() => ({ address, network: networkOf(address) }))) socket.destroy();
+    this.#open.add(socket);
     socket.once('close', () => {
-      open.delete(socket);
-      connections.closed();
+      this.#open.delete(socket);
+      this.#connections.closed();
     });
-  });
+  }
+}
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', () => reject(new HubError('unavailable', portTaken(host, port))));
-    server.listen({ host, port, exclusive: true }, resolve);
-  });
-
-  const sweep = clock.every(sweepMs, () => unfinished.sweep(connections));
-
-  const drain = (): void => {
-    isDraining = true;
-  };
-  const stopListening = (): void => {
-    drain();
-    if (!isListening) return;
-    isListening = false;
-    // Not http's own, which cuts idle connections: their next request is answered, and told that it is the last.
-    NetServer.prototype.close.call(server);
-  };
-  return {
-    port: (server.address() as AddressInfo).port,
-    connections: () => connections.count,
-    drain,
-    stopListening,
-    settle: (ms) => unfinished.settle(ms),
-    close() {
-      stopListening();
-      server.close();
-      sweep.cancel();
-      sockets.close();
-      for (const socket of open) socket.destroy();
-    },
-  };
+/** @throws HubError unavailable when the port is taken */
+export const startNodeServer: StartServer = async (options) => {
+  const server = new NodeServer(options);
+  await server.listen();
+  return server;
 };

@@ -55,12 +55,45 @@ export interface Sockets {
   close(): void;
 }
 
-/** @param partial room for half messages */
-export function createSockets(partial: ByteBudget): Sockets {
+class NodeSockets implements Sockets {
+  readonly #partial: ByteBudget;
   /** The protocol that the handshake under way agreed on; ws asks for it within `handleUpgrade`. */
-  let protocol: string | null = null;
-  let headers: string[] = [];
-  const serverOf = (size: MessageSize): WebSocketServer => {
+  #protocol: string | null = null;
+  #headers: string[] = [];
+  readonly #servers: { readonly [S in MessageSize]: WebSocketServer };
+  readonly #open = new Set<WebSocket>();
+
+  constructor(partial: ByteBudget) {
+    this.#partial = partial;
+    this.#servers = {
+      none: this.#serverOf('none'),
+      small: this.#serverOf('small'),
+      large: this.#serverOf('large'),
+    };
+  }
+
+  complete({ request, socket, head }: Handshake, response: RawResponse, session: Session): void {
+    const { sender } = session;
+    const size = messageSizeOf(session, this.#partial);
+    this.#protocol = session.protocol;
+    this.#headers = response.headers
+      .filter(([name]) => name === 'X-Request-Id')
+      .map(([name, value]) => `${name}: ${value}`);
+    if (sender !== null) this.#headers.push(`X-Max-Message-Bytes: ${messageSizes[size]}`);
+    let opened = false;
+    this.#servers[size].handleUpgrade(request, socket, head, (ws) => {
+      opened = true;
+      this.#carry(ws, socket, session, size);
+    });
+    // ws calls back within the call, or has refused the handshake itself.
+    if (!opened) session.gone();
+  }
+
+  close(): void {
+    for (const ws of this.#open) ws.terminate();
+  }
+
+  #serverOf(size: MessageSize): WebSocketServer {
     const server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -68,20 +101,18 @@ export function createSockets(partial: ByteBudget): Sockets {
       // Answered below, where those who ask and never read are counted.
       autoPong: false,
       maxPayload: messageSizes[size],
-      handleProtocols: () => protocol ?? false,
+      handleProtocols: () => this.#protocol ?? false,
     });
-    server.on('headers', (lines) => lines.push(...headers));
+    server.on('headers', (lines) => lines.push(...this.#headers));
     return server;
-  };
-  const servers = { none: serverOf('none'), small: serverOf('small'), large: serverOf('large') };
-  const open = new Set<WebSocket>();
+  }
 
-  function carry(ws: WebSocket, socket: Duplex, session: Session, size: MessageSize): void {
+  #carry(ws: WebSocket, socket: Duplex, session: Session, size: MessageSize): void {
     const { sender } = session;
     const sink = new NodeSocketSink(ws, socket, codecOf(session.protocol) === 'msgpack');
     const large = sender !== null && size === 'large' ? sender : null;
-    if (large !== null) partial.take(large, messageSizes.large);
-    open.add(ws);
+    if (large !== null) this.#partial.take(large, messageSizes.large);
+    this.#open.add(ws);
     ws.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
     ws.on('ping', (data) => {
       ws.pong(data);
@@ -94,36 +125,17 @@ export function createSockets(partial: ByteBudget): Sockets {
     ws.on('error', () => {});
     socket.on('drain', () => session.writable());
     ws.on('close', () => {
-      open.delete(ws);
-      if (large !== null) partial.give(large, messageSizes.large);
+      this.#open.delete(ws);
+      if (large !== null) this.#partial.give(large, messageSizes.large);
       sink.gone();
       session.gone();
     });
     session.attach(sink);
   }
-
-  return {
-    complete({ request, socket, head }, response, session) {
-      const { sender } = session;
-      const size = messageSizeOf(session, partial);
-      protocol = session.protocol;
-      headers = response.headers
-        .filter(([name]) => name === 'X-Request-Id')
-        .map(([name, value]) => `${name}: ${value}`);
-      if (sender !== null) headers.push(`X-Max-Message-Bytes: ${messageSizes[size]}`);
-      let opened = false;
-      servers[size].handleUpgrade(request, socket, head, (ws) => {
-        opened = true;
-        carry(ws, socket, session, size);
-      });
-      // ws calls back within the call, or has refused the handshake itself.
-      if (!opened) session.gone();
-    },
-    close() {
-      for (const ws of open) ws.terminate();
-    },
-  };
 }
+
+/** @param partial room for half messages */
+export const createSockets = (partial: ByteBudget): Sockets => new NodeSockets(partial);
 
 /** Answers a handshake that is not admitted, and ends its connection. */
 export function refuse(socket: Duplex, { status, headers, common, body }: RawResponse): void {

@@ -1,6 +1,7 @@
 // Structured logs with pino, one JSON line each. Redaction here is the second net: callers pass no secret.
 import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../../src/shared/ports/log.ts';
+import { snakeKeys } from '../../src/shared/snake-keys.ts';
 
 const names = [
   'authorization',
@@ -8,12 +9,14 @@ const names = [
   'set-cookie',
   'password',
   'passwordHash',
+  'password_hash',
   'token',
   'key',
   'apiKey',
   'api_key',
   'secret',
   'sealedSeed',
+  'sealed_seed',
   'seed',
   'config',
 ];
@@ -36,7 +39,7 @@ export function createLog(options: LogOptions = {}): Log & { level: string } {
       level: options.level ?? 'info',
       base: options.node === undefined ? null : { node: options.node },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: snakeKeys },
       redact: { paths, censor: '[redacted]' },
     },
     options.destination ?? pino.destination({ dest: 1, sync: false }),

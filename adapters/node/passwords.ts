@@ -1,8 +1,9 @@
 // Password hashes: scrypt on libuv's threads, a few at a time, the rest in two bounded queues: strangers never stand
 // before people whom the hub knows. Stores nothing.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { createSemaphore } from '../../src/shared/concurrency/semaphore.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Secrets } from '../../src/shared/ports/secrets.ts';
 
 export interface PasswordOptions {
@@ -37,17 +38,13 @@ export function createPasswords(
   options: PasswordOptions = {},
 ): Pick<Secrets, 'hashPassword' | 'checkPassword'> {
   const N = options.cost ?? 2 ** 15;
-  const queue = (max: number) =>
-    createSemaphore({
-      max,
-      maxWaiting: options.waiting ?? 64,
-      refusal: () =>
-        new HubError('overloaded', 'The hub is checking too many passwords. Try again shortly.', {
-          retryAfter: 1,
-        }),
-    });
-  const ofStrangers = queue(options.atOnce ?? 2);
-  const ofKnown = queue(1);
+  const queue = (name: 'passwordsOfStrangers' | 'passwordsOfKnownPeople', max?: number) => {
+    const [{ atOnce, waiting }] = admissionTable[name].bounds;
+    const maxWaiting = options.waiting ?? waiting;
+    return createSemaphore({ max: max ?? atOnce, maxWaiting, refusal: () => refusalOf(name) });
+  };
+  const ofStrangers = queue('passwordsOfStrangers', options.atOnce);
+  const ofKnown = queue('passwordsOfKnownPeople');
   const dummy = randomBytes(16);
 
   return {

@@ -90,24 +90,70 @@ function namedUuid(namespace: string, name: string): string {
 
 const digest = (text: string | Uint8Array): Buffer => hash('sha256', text, 'buffer');
 
+/** Keys of their own for each purpose, from one master secret. */
+class PurposeKeys {
+  readonly #root: Buffer;
+  readonly #keys = new Map<Purpose, Uint8Array>();
+
+  /** @throws HubError('internal') when the master secret is shorter than 32 bytes */
+  constructor(master: string | Uint8Array) {
+    this.#root = Buffer.from(master);
+    if (this.#root.length < 32)
+      throw new HubError('internal', 'The master secret must have at least 32 bytes.');
+  }
+
+  of(purpose: Purpose): Uint8Array {
+    let key = this.#keys.get(purpose);
+    if (!key) {
+      key = new Uint8Array(hkdfSync('sha256', this.#root, 'reeve', purpose, nacl.secretbox.keyLength));
+      this.#keys.set(purpose, key);
+    }
+    return key;
+  }
+}
+
+function seal(key: Uint8Array, plain: Uint8Array): string {
+  const nonce = randomBytes(nacl.secretbox.nonceLength);
+  return Buffer.concat([nonce, nacl.secretbox(plain, nonce, key)]).toString('base64');
+}
+
+function unseal(key: Uint8Array, sealed: string): Uint8Array {
+  const bytes = new Uint8Array(Buffer.from(sealed, 'base64'));
+  const { nonceLength, overheadLength } = nacl.secretbox;
+  const plain =
+    bytes.length < nonceLength + overheadLength
+      ? null
+      : nacl.secretbox.open(bytes.subarray(nonceLength), bytes.subarray(0, nonceLength), key);
+  if (plain) return plain;
+  throw new HubError(
+    'internal',
+    'The configured SECRET_KEY cannot open a stored secret. Start the hub with the SECRET_KEY from its first start.',
+  );
+}
+
+function newSigningKey(): ReturnType<Secrets['newSigningKey']> {
+  const seed = new Uint8Array(randomBytes(32));
+  const spki = createPublicKey(privateKey(seed)).export({ format: 'der', type: 'spki' });
+  return { publicKey: spki.subarray(publicPrefix.length).toString('hex'), seed };
+}
+
+function verify(publicKey: string, bytes: Uint8Array, signature: string): boolean {
+  if (!/^[0-9a-f]{64}$/i.test(publicKey) || !/^[0-9a-f]{128}$/i.test(signature)) return false;
+  try {
+    return nodeVerify(null, bytes, publicKeyOf(publicKey), Buffer.from(signature, 'hex'));
+  } catch {
+    // 32 bytes that are no point of the curve: no signature fits such a key.
+    return false;
+  }
+}
+
 /**
  * @param master the master secret, at least 32 bytes (a text counts as its UTF-8 bytes); each purpose gets its own key
  *   by HKDF-SHA256
  * @throws HubError('internal') when the master secret is shorter
  */
 export function createSecrets(master: string | Uint8Array, passwords: PasswordOptions = {}): Secrets {
-  const root = Buffer.from(master);
-  if (root.length < 32) throw new HubError('internal', 'The master secret must have at least 32 bytes.');
-  const keys = new Map<Purpose, Uint8Array>();
-  const keyOf = (purpose: Purpose): Uint8Array => {
-    let key = keys.get(purpose);
-    if (!key) {
-      key = new Uint8Array(hkdfSync('sha256', root, 'reeve', purpose, nacl.secretbox.keyLength));
-      keys.set(purpose, key);
-    }
-    return key;
-  };
-
+  const keys = new PurposeKeys(master);
   const random = randomPool();
   return {
     ...createPasswords(passwords),
@@ -119,46 +165,12 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     namedUuid,
     sha256: (input) => hash('sha256', input, 'hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
-    proof: (purpose, input) => createHmac('sha256', keyOf(purpose)).update(input).digest('hex'),
+    proof: (purpose, input) => createHmac('sha256', keys.of(purpose)).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
-
-    seal(purpose, plain) {
-      const nonce = randomBytes(nacl.secretbox.nonceLength);
-      return Buffer.concat([nonce, nacl.secretbox(plain, nonce, keyOf(purpose))]).toString('base64');
-    },
-
-    unseal(purpose, sealed) {
-      const bytes = new Uint8Array(Buffer.from(sealed, 'base64'));
-      const { nonceLength, overheadLength } = nacl.secretbox;
-      const plain =
-        bytes.length < nonceLength + overheadLength
-          ? null
-          : nacl.secretbox.open(bytes.subarray(nonceLength), bytes.subarray(0, nonceLength), keyOf(purpose));
-      if (!plain) {
-        throw new HubError(
-          'internal',
-          'The configured SECRET_KEY cannot open a stored secret. Start the hub with the SECRET_KEY from its first start.',
-        );
-      }
-      return plain;
-    },
-
-    newSigningKey() {
-      const seed = new Uint8Array(randomBytes(32));
-      const spki = createPublicKey(privateKey(seed)).export({ format: 'der', type: 'spki' });
-      return { publicKey: spki.subarray(publicPrefix.length).toString('hex'), seed };
-    },
-
+    seal: (purpose, plain) => seal(keys.of(purpose), plain),
+    unseal: (purpose, sealed) => unseal(keys.of(purpose), sealed),
+    newSigningKey,
     sign: (seed, bytes) => nodeSign(null, bytes, privateKey(seed)).toString('hex'),
-
-    verify(publicKey, bytes, signature) {
-      if (!/^[0-9a-f]{64}$/i.test(publicKey) || !/^[0-9a-f]{128}$/i.test(signature)) return false;
-      try {
-        return nodeVerify(null, bytes, publicKeyOf(publicKey), Buffer.from(signature, 'hex'));
-      } catch {
-        // 32 bytes that are no point of the curve: no signature fits such a key.
-        return false;
-      }
-    },
+    verify,
   };
 }

@@ -1,7 +1,7 @@
 // Metrics over OTLP: the registry of a scrape is read at intervals and posted to a receiver as JSON over HTTP. A slow
 // receiver costs readings, and nothing else: one is under way at a time.
 import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
-import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 
 export interface MetricsExportSettings {
@@ -139,67 +139,101 @@ export async function exportRequest(
   );
 }
 
-export function startMetricsExport(
-  settings: MetricsExportSettings,
-  {
-    clock,
-    log,
-    node,
-    version,
-    read,
-  }: {
-    readonly clock: Clock;
-    readonly log: Pick<Log, 'warn' | 'info'>;
-    readonly node: string | undefined;
-    readonly version: string;
-    readonly read: () => Promise<readonly MetricReading[]>;
-  },
-): MetricsExport {
-  const startedAt = clock.now();
-  const resource = {
-    'service.name': settings.serviceName,
-    'service.version': version,
-    ...(node === undefined ? {} : { 'service.instance.id': node }),
-    ...settings.resource,
-  };
-  let isAway = false;
-  let underWay: Promise<void> | null = null;
+class PeriodicExport implements MetricsExport {
+  readonly #settings: MetricsExportSettings;
+  readonly #clock: Clock;
+  readonly #log: Pick<Log, 'warn' | 'info'>;
+  readonly #version: string;
+  readonly #read: () => Promise<readonly MetricReading[]>;
+  readonly #startedAt: number;
+  readonly #resource: { readonly [name: string]: string };
+  #isAway = false;
+  #underWay: Promise<void> | null = null;
+  readonly #timer: Timer;
 
-  async function post(): Promise<void> {
+  constructor(
+    settings: MetricsExportSettings,
+    {
+      clock,
+      log,
+      node,
+      version,
+      read,
+    }: {
+      readonly clock: Clock;
+      readonly log: Pick<Log, 'warn' | 'info'>;
+      readonly node: string | undefined;
+      readonly version: string;
+      readonly read: () => Promise<readonly MetricReading[]>;
+    },
+  ) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+    this.#version = version;
+    this.#read = read;
+    this.#startedAt = clock.now();
+    this.#resource = {
+      'service.name': settings.serviceName,
+      'service.version': version,
+      ...(node === undefined ? {} : { 'service.instance.id': node }),
+      ...settings.resource,
+    };
+    this.#timer = clock.every(settings.everyMs, () => void this.#send());
+  }
+
+  async close(): Promise<void> {
+    this.#timer.cancel();
+    await Promise.race([
+      this.#send(),
+      new Promise<void>((resolve) => void this.#clock.after(closeMs, resolve)),
+    ]);
+  }
+
+  async #post(): Promise<void> {
     const stop = new AbortController();
-    const late = clock.after(timeoutMs, () => stop.abort());
+    const late = this.#clock.after(timeoutMs, () => stop.abort());
     try {
-      const body = await exportRequest(await read(), resource, { startedAt, now: clock.now(), version });
-      const response = await fetch(settings.url, {
+      const body = await exportRequest(await this.#read(), this.#resource, {
+        startedAt: this.#startedAt,
+        now: this.#clock.now(),
+        version: this.#version,
+      });
+      const response = await fetch(this.#settings.url, {
         method: 'POST',
-        headers: { ...settings.headers, 'Content-Type': 'application/json' },
+        headers: { ...this.#settings.headers, 'Content-Type': 'application/json' },
         body,
         redirect: 'error',
         signal: stop.signal,
       });
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the receiver answered ${response.status}`);
-      if (isAway) log.info({}, 'the receiver of metrics answers again');
-      isAway = false;
+      if (this.#isAway) this.#log.info({}, 'the receiver of metrics answers again');
+      this.#isAway = false;
     } catch (err) {
-      if (!isAway) log.warn({ err }, 'cannot send metrics by OTLP; trying again at each interval');
-      isAway = true;
+      if (!this.#isAway)
+        this.#log.warn({ err }, 'cannot send metrics by OTLP; trying again at each interval');
+      this.#isAway = true;
     } finally {
       late.cancel();
     }
   }
 
-  const send = (): Promise<void> => {
-    underWay ??= post().finally(() => {
-      underWay = null;
+  #send(): Promise<void> {
+    this.#underWay ??= this.#post().finally(() => {
+      this.#underWay = null;
     });
-    return underWay;
-  };
-  const timer = clock.every(settings.everyMs, () => void send());
-  return {
-    async close() {
-      timer.cancel();
-      await Promise.race([send(), new Promise<void>((resolve) => void clock.after(closeMs, resolve))]);
-    },
-  };
+    return this.#underWay;
+  }
 }
+
+export const startMetricsExport = (
+  settings: MetricsExportSettings,
+  parts: {
+    readonly clock: Clock;
+    readonly log: Pick<Log, 'warn' | 'info'>;
+    readonly node: string | undefined;
+    readonly version: string;
+    readonly read: () => Promise<readonly MetricReading[]>;
+  },
+): MetricsExport => new PeriodicExport(settings, parts);

@@ -159,92 +159,105 @@ export function contextIn(traceparent: string): SpanContext | null {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
 }
 
-export function startTracer(
-  settings: TracingSettings,
-  {
-    clock,
-    node,
-    version,
-  }: { readonly clock: Clock; readonly node: string | undefined; readonly version: string },
-): RunningTracer {
-  const exporter = new OTLPTraceExporter({
-    url: settings.url,
-    headers: { ...settings.headers },
-    timeoutMillis: exportTimeoutMs,
-  });
-  const queue = new SpanQueue(exporter, clock);
-  const provider = new TracerProvider({
-    sampler: samplerOf(settings),
-    resource: resourceFromAttributes({
-      'service.name': settings.serviceName,
-      'service.version': version,
-      ...(node === undefined ? {} : { 'service.instance.id': node }),
-      ...settings.resource,
-    }),
-    spanProcessors: [queue],
-    spanLimits: { attributeCountLimit: 32, attributeValueLengthLimit: 256 },
-  });
-  const tracer = provider.getTracer('reeve', version);
-  const storage = new AsyncLocalStorage<Span>();
+const openSpan = (span: Span): OpenSpan => ({
+  rename: (name) => void span.updateName(name),
+  set: (attributes) => void span.setAttributes(attributes),
+  fail: () => void span.setStatus({ code: SpanStatusCode.ERROR }),
+});
 
-  const openSpan = (span: Span): OpenSpan => ({
-    rename: (name) => void span.updateName(name),
-    set: (attributes) => void span.setAttributes(attributes),
-    fail: () => void span.setStatus({ code: SpanStatusCode.ERROR }),
-  });
+class OtelTracer implements RunningTracer {
+  readonly #clock: Clock;
+  readonly #queue: SpanQueue;
+  readonly #provider: TracerProvider;
+  readonly #tracer: ReturnType<TracerProvider['getTracer']>;
+  readonly #storage = new AsyncLocalStorage<Span>();
 
-  return {
-    get lost() {
-      return queue.lost;
-    },
+  constructor(
+    settings: TracingSettings,
+    {
+      clock,
+      node,
+      version,
+    }: { readonly clock: Clock; readonly node: string | undefined; readonly version: string },
+  ) {
+    this.#clock = clock;
+    const exporter = new OTLPTraceExporter({
+      url: settings.url,
+      headers: { ...settings.headers },
+      timeoutMillis: exportTimeoutMs,
+    });
+    this.#queue = new SpanQueue(exporter, clock);
+    this.#provider = new TracerProvider({
+      sampler: samplerOf(settings),
+      resource: resourceFromAttributes({
+        'service.name': settings.serviceName,
+        'service.version': version,
+        ...(node === undefined ? {} : { 'service.instance.id': node }),
+        ...settings.resource,
+      }),
+      spanProcessors: [this.#queue],
+      spanLimits: { attributeCountLimit: 32, attributeValueLengthLimit: 256 },
+    });
+    this.#tracer = this.#provider.getTracer('reeve', version);
+  }
 
-    run(name, kind, parent, task) {
-      const remote = parent === undefined ? null : contextIn(parent);
-      const outer = parent === undefined ? storage.getStore() : undefined;
-      // Below a span that is not sampled nothing is, and most requests are not.
-      if (outer && !isSampled(outer)) return task(noSpan);
-      const context = remote
-        ? trace.setSpanContext(ROOT_CONTEXT, remote)
-        : outer
-          ? trace.setSpan(ROOT_CONTEXT, outer)
-          : ROOT_CONTEXT;
-      const span = tracer.startSpan(name, { kind: kinds[kind] }, context);
-      const end = (isFailed: boolean): void => {
-        if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
-        span.end();
-      };
-      let result: ReturnType<typeof task>;
-      try {
-        result = storage.run(span, () => task(openSpan(span)));
-      } catch (error) {
-        end(true);
-        throw error;
-      }
-      if (!(result instanceof Promise)) {
-        end(false);
-        return result;
-      }
-      result.then(
-        () => end(false),
-        () => end(true),
-      );
+  get lost(): number {
+    return this.#queue.lost;
+  }
+
+  run<T>(name: string, kind: SpanKind, parent: string | undefined, task: (span: OpenSpan) => T): T {
+    const remote = parent === undefined ? null : contextIn(parent);
+    const outer = parent === undefined ? this.#storage.getStore() : undefined;
+    // Below a span that is not sampled nothing is, and most requests are not.
+    if (outer && !isSampled(outer)) return task(noSpan);
+    const context = remote
+      ? trace.setSpanContext(ROOT_CONTEXT, remote)
+      : outer
+        ? trace.setSpan(ROOT_CONTEXT, outer)
+        : ROOT_CONTEXT;
+    const span = this.#tracer.startSpan(name, { kind: kinds[kind] }, context);
+    const end = (isFailed: boolean): void => {
+      if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    };
+    let result: T;
+    try {
+      result = this.#storage.run(span, () => task(openSpan(span)));
+    } catch (error) {
+      end(true);
+      throw error;
+    }
+    if (!(result instanceof Promise)) {
+      end(false);
       return result;
-    },
+    }
+    result.then(
+      () => end(false),
+      () => end(true),
+    );
+    return result;
+  }
 
-    outside: (task) => storage.exit(task),
+  outside<T>(task: () => T): T {
+    return this.#storage.exit(task);
+  }
 
-    current() {
-      const span = storage.getStore();
-      if (!span || !isSampled(span)) return null;
-      const context = span.spanContext();
-      return `00-${context.traceId}-${context.spanId}-01`;
-    },
+  current(): string | null {
+    const span = this.#storage.getStore();
+    if (!span || !isSampled(span)) return null;
+    const context = span.spanContext();
+    return `00-${context.traceId}-${context.spanId}-01`;
+  }
 
-    async close() {
-      await Promise.race([
-        provider.shutdown().catch(() => {}),
-        new Promise<void>((resolve) => void clock.after(closeMs, resolve)),
-      ]);
-    },
-  };
+  async close(): Promise<void> {
+    await Promise.race([
+      this.#provider.shutdown().catch(() => {}),
+      new Promise<void>((resolve) => void this.#clock.after(closeMs, resolve)),
+    ]);
+  }
 }
+
+export const startTracer = (
+  settings: TracingSettings,
+  parts: { readonly clock: Clock; readonly node: string | undefined; readonly version: string },
+): RunningTracer => new OtelTracer(settings, parts);

@@ -2,7 +2,7 @@
 // node share one reading.
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
-import type { Broadcast, BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
+import type { Broadcast, BroadcastEntry, Following } from '../../src/shared/ports/broadcast.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { isAfter, isPosition, type Position, sharedPosition } from '../../src/shared/position.ts';
 import { readControl, readFrame, writeControl, writeFrame } from './entry.ts';
@@ -49,29 +49,101 @@ function portions(publications: readonly (readonly Frame[])[]): (readonly Frame[
   return result;
 }
 
-/** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */
-export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
-  const followed = new Map<Audience, Shared>();
-  const listeners = new Set<(message: Control) => void>();
-  const replay = openReplay(logs);
-  let closed = false;
-
+class RedisBroadcast implements Broadcast {
+  readonly #logs: Logs;
+  readonly #reader: Reader;
+  readonly #log: Log;
+  readonly #followed = new Map<Audience, Shared>();
+  readonly #listeners = new Set<(message: Control) => void>();
+  readonly #replay: ReturnType<typeof openReplay>;
+  #closed = false;
   /** What is published while a script is under way goes into the next one: what a script costs is shared. */
-  const append = createBatcher<readonly Frame[], true>(async (publications) => {
-    const results: (true | Error)[] = [];
-    let failed: Error | null = null;
-    for (const some of portions(publications)) {
-      // Without Redis each would wait out its time, one after the other: the first speaks for all.
-      failed ??= await logs.append(some.flat().map(entryOf)).then(
-        () => null,
-        (error: Error) => error,
-      );
-      results.push(...some.map(() => failed ?? (true as const)));
-    }
-    return results;
-  }, publicationsAtOnce);
+  readonly #append: (frames: readonly Frame[]) => Promise<true>;
 
-  function share(audience: Audience, position: Position): Shared {
+  constructor(logs: Logs, reader: Reader, log: Log) {
+    this.#logs = logs;
+    this.#reader = reader;
+    this.#log = log;
+    this.#replay = openReplay(logs);
+    this.#append = createBatcher<readonly Frame[], true>(async (publications) => {
+      const results: (true | Error)[] = [];
+      let failed: Error | null = null;
+      for (const some of portions(publications)) {
+        // Without Redis each would wait out its time, one after the other: the first speaks for all.
+        failed ??= await logs.append(some.flat().map(entryOf)).then(
+          () => null,
+          (error: Error) => error,
+        );
+        results.push(...some.map(() => failed ?? (true as const)));
+      }
+      return results;
+    }, publicationsAtOnce);
+  }
+
+  /** Resolves when this node hears control messages. */
+  async open(): Promise<void> {
+    const { end } = await this.#logs.bounds(nodes);
+    this.#reader.add({
+      audience: nodes,
+      position: end,
+      take: (entry) => this.#hear(entry),
+      missed: () => {
+        this.#log.error({}, 'control messages were lost before this node read them');
+        for (const listener of this.#listeners) listener({ kind: 'missed' });
+      },
+    });
+  }
+
+  async publish(frames: readonly Frame[]): Promise<void> {
+    if (this.#closed) throw unavailable();
+    if (frames.length === 0) return;
+    await this.#append(frames);
+  }
+
+  async control(message: Control): Promise<void> {
+    if (this.#closed) throw unavailable();
+    await this.#logs.append([{ audience: nodes, body: writeControl(message) }]);
+  }
+
+  async follow(
+    audience: Audience,
+    deliver: Follower['deliver'],
+    lost: Follower['lost'] = () => {},
+  ): Promise<Following> {
+    if (this.#closed) throw unavailable();
+    if (audience === nodes) throw new Error('Only onControl receives control messages.');
+    const bounds = await this.#logs.bounds(audience);
+    if (this.#closed) throw unavailable();
+    const shared = this.#followed.get(audience) ?? this.#share(audience, bounds.end);
+    // Reading may be past the end that was asked for: what it handed on before now is not handed on again.
+    const from = isAfter(shared.position, bounds.end) ? shared.position : bounds.end;
+    const follower: Follower = { from, deliver, lost };
+    shared.followers.add(follower);
+    return {
+      position: from,
+      stop: () => {
+        shared.followers.delete(follower);
+        if (shared.followers.size > 0 || this.#followed.get(audience) !== shared) return;
+        this.#followed.delete(audience);
+        this.#reader.remove(audience);
+      },
+    };
+  }
+
+  onControl(listener: (message: Control) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  async since(audience: Audience, position: Position): Promise<readonly BroadcastEntry[] | 'gone'> {
+    return isPosition(position) ? this.#replay(audience, sharedPosition(position)) : 'gone';
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#reader.close();
+  }
+
+  #share(audience: Audience, position: Position): Shared {
     const followers = new Set<Follower>();
     const give = (at: Position, tell: (follower: Follower) => void) => {
       for (const follower of [...followers]) {
@@ -79,7 +151,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
         try {
           tell(follower);
         } catch (error) {
-          log.error({ error: String(error), audience }, 'a subscriber failed to handle a frame');
+          this.#log.error({ error: String(error), audience }, 'a subscriber failed to handle a frame');
         }
       }
     };
@@ -92,71 +164,25 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
         if (frame) give(at, ({ deliver }) => deliver({ position: at, frame }));
       },
       missed: (at) => {
-        log.warn({ audience }, 'frames were lost before this node read them');
+        this.#log.warn({ audience }, 'frames were lost before this node read them');
         give(at, ({ lost }) => lost(at));
       },
     };
-    followed.set(audience, shared);
-    reader.add(shared);
+    this.#followed.set(audience, shared);
+    this.#reader.add(shared);
     return shared;
   }
 
-  const hear = ({ body }: LogEntry) => {
+  #hear({ body }: LogEntry) {
     const message = body && readControl(body);
     if (!message) return;
-    for (const listener of listeners) listener(message);
-  };
-  const { end } = await logs.bounds(nodes);
-  const own: Followed = {
-    audience: nodes,
-    position: end,
-    take: hear,
-    missed: () => {
-      log.error({}, 'control messages were lost before this node read them');
-      for (const listener of listeners) listener({ kind: 'missed' });
-    },
-  };
-  reader.add(own);
+    for (const listener of this.#listeners) listener(message);
+  }
+}
 
-  return {
-    async publish(frames: readonly Frame[]) {
-      if (closed) throw unavailable();
-      if (frames.length === 0) return;
-      await append(frames);
-    },
-    async control(message) {
-      if (closed) throw unavailable();
-      await logs.append([{ audience: nodes, body: writeControl(message) }]);
-    },
-    async follow(audience, deliver, lost = () => {}) {
-      if (closed) throw unavailable();
-      if (audience === nodes) throw new Error('Only onControl receives control messages.');
-      const bounds = await logs.bounds(audience);
-      if (closed) throw unavailable();
-      const shared = followed.get(audience) ?? share(audience, bounds.end);
-      // Reading may be past the end that was asked for: what it handed on before now is not handed on again.
-      const from = isAfter(shared.position, bounds.end) ? shared.position : bounds.end;
-      const follower: Follower = { from, deliver, lost };
-      shared.followers.add(follower);
-      return {
-        position: from,
-        stop() {
-          shared.followers.delete(follower);
-          if (shared.followers.size > 0 || followed.get(audience) !== shared) return;
-          followed.delete(audience);
-          reader.remove(audience);
-        },
-      };
-    },
-    onControl(listener) {
-      listeners.add(listener);
-    },
-    async since(audience, position) {
-      return isPosition(position) ? replay(audience, sharedPosition(position)) : 'gone';
-    },
-    async close() {
-      closed = true;
-      await reader.close();
-    },
-  };
+/** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */
+export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
+  const broadcast = new RedisBroadcast(logs, reader, log);
+  await broadcast.open();
+  return broadcast;
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { hourMs } from '../../src/shared/duration.ts';
+import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Leases } from '../../src/shared/ports/leases.ts';
@@ -79,75 +80,100 @@ export const redisConnections = (log: Log): ConnectionGroup =>
 const timeoutMs = 2000;
 const defaultRetention: Retention = { keepMs: hourMs, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
 
-/**
- * Connects and begins to hear control messages.
- * @throws HubError('unavailable') when Redis does not answer within about 2 s
- */
-export async function openRedis(options: RedisOptions): Promise<RedisParts> {
-  const { url, log, clock, prefix = 'reeve:' } = options;
-  const nodeId = options.nodeId ?? randomUUID();
-  const group = options.group ?? redisConnections(log);
-  const links: Link[] = [];
-  const opened = async (name: string): Promise<Link> => {
-    const one = await openLink({ url, log, clock, timeoutMs, name, group });
-    links.push(one);
-    return one;
-  };
-  let reader: Reader | null = null;
-  let followed: { stop(): void } | undefined;
-  let eviction: EvictionCheck | undefined;
-  try {
-    const link = await opened('commands');
-    followed = await options.clusterClock?.follow(link);
-    eviction = await checkEviction(link, clock, log);
-    const mayEvict = eviction.mayEvict;
-    const blocking = await opened('reader');
-    const replays = await opened('replay');
-    const envelopes = await opened('bus');
-    const logs = redisLogs(link, replays, prefix, { ...defaultRetention, ...options.retention });
-    const turned = options.framesTurned;
-    const ports = { link, blocking, logs, clock, log, ...(turned ? { turned } : {}) };
+/** What is open so far: all of it is closed if the rest does not open. */
+class RedisOpening {
+  readonly #options: RedisOptions;
+  readonly #prefix: string;
+  readonly #group: ConnectionGroup;
+  readonly #links: Link[] = [];
+  #reader: Reader | null = null;
+  #followed: { stop(): void } | undefined;
+  #eviction: EvictionCheck | undefined;
+
+  constructor(options: RedisOptions) {
+    this.#options = options;
+    this.#prefix = options.prefix ?? 'reeve:';
+    this.#group = options.group ?? redisConnections(options.log);
+  }
+
+  async open(): Promise<RedisParts> {
+    const { log, clock, nodeId = randomUUID(), retention, framesTurned } = this.#options;
+    const prefix = this.#prefix;
+    const link = await this.#link('commands');
+    this.#followed = await this.#options.clusterClock?.follow(link);
+    this.#eviction = await checkEviction(link, clock, log);
+    const blocking = await this.#link('reader');
+    const replays = await this.#link('replay');
+    const envelopes = await this.#link('bus');
+    const logs = redisLogs(link, replays, prefix, { ...defaultRetention, ...retention });
+    const ports = { link, blocking, logs, clock, log, ...omitUndefined({ turned: framesTurned }) };
     const frames = openReader(ports, `${prefix}wake:${randomUUID()}`);
-    reader = frames;
+    this.#reader = frames;
     const broadcast = await openBroadcast(logs, frames, log);
-    const bus = openMessageBus({
-      link,
-      blocking: envelopes,
-      prefix,
-      node: nodeId,
-      clock,
-      log,
-      ...(options.busTurned ? { turned: options.busTurned } : {}),
-      ...(options.maxEnvelopes ? { maxEnvelopes: options.maxEnvelopes } : {}),
-    });
+    const bus = this.#bus(link, envelopes, nodeId);
+    const { leaseMs, memberMs, silentMs, limitTime } = this.#options;
     return {
-      limits: redisLimits(link, prefix, options.limitTime),
+      limits: redisLimits(link, prefix, limitTime),
       values: redisValues(link, prefix),
-      leases: redisLeases(link, prefix, clock, nodeId, options.leaseMs),
+      leases: redisLeases(link, prefix, clock, nodeId, leaseMs),
       broadcast,
       bus,
-      members: redisMembers(link, prefix, nodeId, options.memberMs, options.silentMs),
+      members: redisMembers(link, prefix, nodeId, memberMs, silentMs),
       broadcastLagMs: () => frames.lagMs(),
-      async ping() {
-        const begun = clock.monotonic();
-        await link.send(['PING']);
-        if (mayEvict()) throw unavailable();
-        return clock.monotonic() - begun;
-      },
-      async close() {
-        followed?.stop();
-        eviction?.stop();
+      ping: () => this.#ping(link),
+      close: async () => {
+        this.#stopWatching();
         await broadcast.close();
         await bus.close();
         await replays.close();
         await link.close();
       },
     };
+  }
+
+  async abandon(): Promise<void> {
+    this.#stopWatching();
+    await this.#reader?.close();
+    await Promise.all(this.#links.map((one) => one.close()));
+  }
+
+  async #link(name: string): Promise<Link> {
+    const { url, log, clock } = this.#options;
+    const link = await openLink({ url, log, clock, timeoutMs, name, group: this.#group });
+    this.#links.push(link);
+    return link;
+  }
+
+  #bus(link: Link, blocking: Link, node: string): MessageBus {
+    const { clock, log, busTurned, maxEnvelopes } = this.#options;
+    const more = omitUndefined({ turned: busTurned, maxEnvelopes });
+    return openMessageBus({ link, blocking, prefix: this.#prefix, node, clock, log, ...more });
+  }
+
+  async #ping(link: Link): Promise<number> {
+    const { clock } = this.#options;
+    const begun = clock.monotonic();
+    await link.send(['PING']);
+    if (this.#eviction?.mayEvict()) throw unavailable();
+    return clock.monotonic() - begun;
+  }
+
+  #stopWatching(): void {
+    this.#followed?.stop();
+    this.#eviction?.stop();
+  }
+}
+
+/**
+ * Connects and begins to hear control messages.
+ * @throws HubError('unavailable') when Redis does not answer within about 2 s
+ */
+export async function openRedis(options: RedisOptions): Promise<RedisParts> {
+  const opening = new RedisOpening(options);
+  try {
+    return await opening.open();
   } catch (error) {
-    followed?.stop();
-    eviction?.stop();
-    await reader?.close();
-    await Promise.all(links.map((one) => one.close()));
+    await opening.abandon();
     throw error;
   }
 }

@@ -68,131 +68,167 @@ export interface LinkOptions {
   readonly group: ConnectionGroup;
 }
 
-/** Connects. @throws HubError('unavailable') with the cause when Redis does not answer in time */
-export async function openLink({ url, log, clock, timeoutMs, name, group }: LinkOptions): Promise<Link> {
+const clientOf = (url: string, name: string, clock: Clock) =>
+  createClient({
+    url,
+    name: `reeve-${name}`,
+    RESP: 2,
+    // A command that waited for Redis to come back would be carried out long after its caller gave up.
+    disableOfflineQueue: true,
+    // Each command has its time here: the client's own timeout costs an AbortSignal a command, a third of the
+    // processor's time of a small message.
+    commandOptions: { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    socket: {
+      connectTimeout: connectMs,
+      reconnectStrategy: (retries: number) =>
+        Math.min(2 ** Math.min(retries, 10) * 25, longestPauseMs) * (0.75 + clock.random() / 2),
+    },
+  });
+
+type Client = ReturnType<typeof clientOf>;
+
+class RedisLink implements Link {
+  readonly #url: string;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #name: string;
+  readonly #group: ConnectionGroup;
   /** What the group knows this link by. */
-  const member = {};
-  let lastError: unknown;
-  let wasReady = false;
+  readonly #member = {};
+  #lastError: unknown;
+  #wasReady = false;
   /** The server is a replica, or has no room: it can be reached and is of no use. */
-  let isRefusing = false;
-  let leftAt = Number.NEGATIVE_INFINITY;
-  const make = () => {
-    const client = createClient({
-      url,
-      name: `reeve-${name}`,
-      RESP: 2,
-      // A command that waited for Redis to come back would be carried out long after its caller gave up.
-      disableOfflineQueue: true,
-      // Each command has its time here: the client's own timeout costs an AbortSignal a command, a third of the
-      // processor's time of a small message.
-      commandOptions: { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
-      socket: {
-        connectTimeout: connectMs,
-        reconnectStrategy: (retries: number) =>
-          Math.min(2 ** Math.min(retries, 10) * 25, longestPauseMs) * (0.75 + clock.random() / 2),
-      },
+  #isRefusing = false;
+  #leftAt = Number.NEGATIVE_INFINITY;
+  #client: Client;
+  #closed = false;
+  #leaveGroup = () => {};
+
+  constructor({ url, log, clock, timeoutMs, name, group }: LinkOptions) {
+    this.#url = url;
+    this.#log = log;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#name = name;
+    this.#group = group;
+    this.#client = this.#make();
+  }
+
+  /** @throws HubError('unavailable') with the cause */
+  async connect(): Promise<void> {
+    try {
+      await this.#within(connectMs, this.#client.connect());
+    } catch (error) {
+      this.#client.destroy();
+      this.#group.forget(this.#member);
+      throw notConnected(this.#lastError ?? error, this.#url);
+    }
+    this.#leaveGroup = this.#group.add(() => this.#replace());
+  }
+
+  send(args: readonly Argument[], ms?: number): Promise<RedisReply> {
+    return this.#send(args, ms).catch((error) => {
+      throw this.#refused(error);
     });
+  }
+
+  async run({ text, sha }: Script, keys: readonly string[], args: readonly Argument[]): Promise<RedisReply> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.#send(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw this.#refused(error);
+    }
+    try {
+      return await this.#send(['EVAL', text, ...rest]);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const last = this.#client;
+    // What was sent is answered before the connection ends; a dead one is not waited for.
+    const quit = last.isReady ? this.#within(this.#timeoutMs, last.close()).catch(() => {}) : undefined;
+    this.#closed = true;
+    this.#leaveGroup();
+    this.#group.up(this.#member);
+    await quit;
+    if (last.isOpen) last.destroy();
+  }
+
+  #make(): Client {
+    const client = clientOf(this.#url, this.#name, this.#clock);
     client.on('error', (error: Error) => {
-      lastError = error;
-      group.down(member, wasReady ? connectionLoss(error) : connectFailure(error));
+      this.#lastError = error;
+      this.#group.down(this.#member, this.#wasReady ? connectionLoss(error) : connectFailure(error));
     });
     client.on('ready', () => {
-      wasReady = true;
-      if (!isRefusing) group.up(member);
+      this.#wasReady = true;
+      if (!this.#isRefusing) this.#group.up(this.#member);
     });
     return client;
-  };
-  let client = make();
-  let closed = false;
+  }
 
-  const within = <T>(ms: number, task: Promise<T>): Promise<T> => withTimeout(clock, ms, task, unavailable);
+  #within<T>(ms: number, task: Promise<T>): Promise<T> {
+    return withTimeout(this.#clock, ms, task, unavailable);
+  }
 
   /** A connection that stopped answering without closing is of no use: it is replaced. */
-  function replace(): void {
-    const old = client;
-    if (closed) return;
-    client = make();
-    client.connect().catch(() => {});
+  #replace(): void {
+    const old = this.#client;
+    if (this.#closed) return;
+    this.#client = this.#make();
+    this.#client.connect().catch(() => {});
     old.destroy();
   }
 
-  async function send(args: readonly Argument[], ms = timeoutMs): Promise<RedisReply> {
-    const used = client;
-    if (closed || !used.isReady) throw unavailable();
+  async #send(args: readonly Argument[], ms = this.#timeoutMs): Promise<RedisReply> {
+    const used = this.#client;
+    if (this.#closed || !used.isReady) throw unavailable();
     const answered = used.sendCommand<RedisReply>([...args]);
     answered.catch(() => {});
     try {
-      const reply = await within(ms, answered);
-      if (isRefusing) {
-        isRefusing = false;
-        group.up(member);
+      const reply = await this.#within(ms, answered);
+      if (this.#isRefusing) {
+        this.#isRefusing = false;
+        this.#group.up(this.#member);
       }
       return reply;
     } catch (error) {
       if (error instanceof ErrorReply) throw error;
-      if (error instanceof HubError && used === client) replace();
+      if (error instanceof HubError && used === this.#client) this.#replace();
       throw unavailable();
     }
   }
 
   /** The server became a replica: its address leads to the primary by now, or soon does. */
-  function leave(): void {
-    const now = clock.monotonic();
-    if (now - leftAt < leaveEveryMs) return;
-    leftAt = now;
-    group.reconnectAll();
+  #leave(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#leftAt < leaveEveryMs) return;
+    this.#leftAt = now;
+    this.#group.reconnectAll();
   }
 
-  const refused = (error: unknown): unknown => {
+  #refused(error: unknown): unknown {
     if (!(error instanceof ErrorReply)) return error;
     if (demoted.test(error.message)) {
-      isRefusing = true;
-      group.down(member, 'the server is now a replica and refuses writes. The hub reconnects.');
-      leave();
+      this.#isRefusing = true;
+      this.#group.down(this.#member, 'the server is now a replica and refuses writes. The hub reconnects.');
+      this.#leave();
     } else if (passing.test(error.message)) {
-      isRefusing = true;
-      group.down(member, `the server refuses commands (${error.message.slice(0, 200)}).`);
-    } else log.error({ error: error.message, link: name }, 'redis refused a command');
+      this.#isRefusing = true;
+      this.#group.down(this.#member, `the server refuses commands (${error.message.slice(0, 200)}).`);
+    } else this.#log.error({ error: error.message, link: this.#name }, 'redis refused a command');
     return unavailable();
-  };
-
-  try {
-    await within(connectMs, client.connect());
-  } catch (error) {
-    client.destroy();
-    group.forget(member);
-    throw notConnected(lastError ?? error, url);
   }
-  const leaveGroup = group.add(replace);
-  return {
-    send: (args, ms) =>
-      send(args, ms).catch((error) => {
-        throw refused(error);
-      }),
-    async run({ text, sha }, keys, args) {
-      const rest = [String(keys.length), ...keys, ...args];
-      try {
-        return await send(['EVALSHA', sha, ...rest]);
-      } catch (error) {
-        if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw refused(error);
-      }
-      try {
-        return await send(['EVAL', text, ...rest]);
-      } catch (error) {
-        throw refused(error);
-      }
-    },
-    async close() {
-      if (closed) return;
-      const last = client;
-      // What was sent is answered before the connection ends; a dead one is not waited for.
-      const quit = last.isReady ? within(timeoutMs, last.close()).catch(() => {}) : undefined;
-      closed = true;
-      leaveGroup();
-      group.up(member);
-      await quit;
-      if (last.isOpen) last.destroy();
-    },
-  };
+}
+
+/** Connects. @throws HubError('unavailable') with the cause when Redis does not answer in time */
+export async function openLink(options: LinkOptions): Promise<Link> {
+  const link = new RedisLink(options);
+  await link.connect();
+  return link;
 }

@@ -62,148 +62,172 @@ function entryOf(answer: RedisReply | undefined, now: number): RawEntry | null {
   };
 }
 
-export function openMessageBusReader(options: Options): MessageBusReader {
-  const { link, blocking, group, node, home, clock, take } = options;
-  const followed = new Map<string, Followed>([[home, { ready: false }]]);
-  let closed = false;
+class ShardReader implements MessageBusReader {
+  readonly #options: Options;
+  readonly #link: Link;
+  readonly #blocking: Link;
+  readonly #group: string;
+  readonly #node: string;
+  readonly #home: string;
+  readonly #clock: Clock;
+  readonly #take: Options['take'];
+  readonly #followed: Map<string, Followed>;
+  #closed = false;
   /** Redis's time minus our monotonic one: nobody sets that. */
-  let ahead = 0;
-  let claimAt = 0;
-  let turn: Promise<void> = Promise.resolve();
+  #ahead = 0;
+  #claimAt = 0;
+  #turn: Promise<void> = Promise.resolve();
+  readonly #done: Promise<void>;
+  #waking: Promise<void> | null = null;
 
-  const guarded = (key: string, entries: readonly RedisReply[]): void => {
-    const now = clock.monotonic() + ahead;
+  constructor(options: Options) {
+    this.#options = options;
+    const { link, blocking, group, node, home, clock, take } = options;
+    this.#link = link;
+    this.#blocking = blocking;
+    this.#group = group;
+    this.#node = node;
+    this.#home = home;
+    this.#clock = clock;
+    this.#take = take;
+    this.#followed = new Map<string, Followed>([[home, { ready: false }]]);
+    this.#done = this.#follow();
+  }
+
+  async add(key: string): Promise<string> {
+    if (this.#closed) throw unavailable();
+    const one: Followed = { ready: false };
+    this.#followed.set(key, one);
+    try {
+      const [last] = await this.#claim([key], true);
+      one.ready = true;
+      this.#wake().catch(() => {});
+      return last ?? '0-0';
+    } catch (error) {
+      if (this.#followed.get(key) === one) this.#followed.delete(key);
+      throw error;
+    }
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#followed.delete(key);
+    const present = this.#turn;
+    await this.#wake().catch(() => {});
+    await present;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#wake().catch(() => {});
+    await this.#blocking.close();
+    await this.#done;
+  }
+
+  #guarded(key: string, entries: readonly RedisReply[]): void {
+    const now = this.#clock.monotonic() + this.#ahead;
     for (const answer of entries) {
       const entry = entryOf(answer, now);
-      if (!entry || !followed.has(key)) continue;
+      if (!entry || !this.#followed.has(key)) continue;
       try {
-        take(key, entry);
+        this.#take(key, entry);
       } catch (err) {
-        options.log.error({ err, key }, 'cannot deliver an entry from the bus');
+        this.#options.log.error({ err, key }, 'cannot deliver an entry from the bus');
       }
     }
-  };
+  }
 
   /** Takes over what others had taken; with `own` also what this node had taken. Answers where each stream stands. */
-  async function claim(keys: readonly string[], own: boolean): Promise<readonly string[]> {
-    const answer = await link.run(claimScript, keys, [group, node, own ? '1' : '0']);
+  async #claim(keys: readonly string[], own: boolean): Promise<readonly string[]> {
+    const answer = await this.#link.run(claimScript, keys, [this.#group, this.#node, own ? '1' : '0']);
     return keys.map((key, i) => {
       const [last, entries] = isList(answer) && isList(answer[i]) ? answer[i] : [];
       if (isList(entries)) {
         const sorted = [...entries].sort((a, b) =>
           comparePositions(String(isList(a) ? a[0] : ''), String(isList(b) ? b[0] : '')),
         );
-        guarded(key, sorted);
+        this.#guarded(key, sorted);
       }
       return String(last);
     });
   }
 
-  async function learnTime(): Promise<void> {
-    const answer = await link.send(['TIME']);
-    if (isList(answer)) ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - clock.monotonic();
+  async #learnTime(): Promise<void> {
+    const answer = await this.#link.send(['TIME']);
+    if (isList(answer))
+      this.#ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - this.#clock.monotonic();
   }
 
-  async function maintain(): Promise<void> {
-    const fresh = [...followed].filter(([, { ready }]) => !ready).map(([key]) => key);
+  async #maintain(): Promise<void> {
+    const fresh = [...this.#followed].filter(([, { ready }]) => !ready).map(([key]) => key);
     if (fresh.length > 0) {
       // After a failure: groups may be gone, and an answer with entries may never have arrived.
-      await learnTime();
-      await claim(fresh, true);
+      await this.#learnTime();
+      await this.#claim(fresh, true);
       for (const key of fresh) {
-        const one = followed.get(key);
+        const one = this.#followed.get(key);
         if (one) one.ready = true;
       }
     }
-    if (clock.monotonic() < claimAt) return;
-    claimAt = clock.monotonic() + claimEveryMs;
+    if (this.#clock.monotonic() < this.#claimAt) return;
+    this.#claimAt = this.#clock.monotonic() + claimEveryMs;
     // The clock of Redis's machine may be set, which would make every ask seem old, or none.
-    await learnTime();
-    await link.send(['PEXPIRE', home, '60000']);
-    await claim([...followed.keys()], false);
+    await this.#learnTime();
+    await this.#link.send(['PEXPIRE', this.#home, '60000']);
+    await this.#claim([...this.#followed.keys()], false);
   }
 
-  async function read(): Promise<void> {
-    const keys = [...followed].filter(([, { ready }]) => ready).map(([key]) => key);
+  async #read(): Promise<void> {
+    const keys = [...this.#followed].filter(([, { ready }]) => ready).map(([key]) => key);
     const command = [
       'XREADGROUP',
       'GROUP',
-      group,
-      node,
+      this.#group,
+      this.#node,
       'COUNT',
       String(countPerStream),
       'BLOCK',
       String(blockMs),
     ];
-    const answer = await blocking.send(
+    const answer = await this.#blocking.send(
       [...command, 'STREAMS', ...keys, ...keys.map(() => '>')],
       blockMs + slackMs,
     );
     if (!isList(answer)) return;
     for (const stream of answer) {
-      if (isList(stream) && isList(stream[1])) guarded(String(stream[0]), stream[1]);
+      if (isList(stream) && isList(stream[1])) this.#guarded(String(stream[0]), stream[1]);
     }
   }
 
-  async function follow(): Promise<void> {
-    while (!closed) {
+  async #follow(): Promise<void> {
+    while (!this.#closed) {
       let ended = () => {};
-      turn = new Promise((resolve) => {
+      this.#turn = new Promise((resolve) => {
         ended = resolve;
       });
       try {
-        await maintain();
-        if (!closed) await read();
-        options.turned?.();
+        await this.#maintain();
+        if (!this.#closed) await this.#read();
+        this.#options.turned?.();
       } catch {
         // The links say in the log that Redis is away.
-        for (const one of followed.values()) one.ready = false;
-        if (!closed) await pause(clock, pauseMs);
+        for (const one of this.#followed.values()) one.ready = false;
+        if (!this.#closed) await pause(this.#clock, pauseMs);
       } finally {
         ended();
       }
     }
   }
-  const done = follow();
 
-  let waking: Promise<void> | null = null;
   /** Ends the present wait; many calls at once are one. */
-  const wake = (): Promise<void> => {
-    waking ??= (async () => {
+  #wake(): Promise<void> {
+    this.#waking ??= (async () => {
       await null;
-      waking = null;
-      await link.send(['XADD', home, '*', 'w', '']);
-      await link.send(['PEXPIRE', home, '60000']);
+      this.#waking = null;
+      await this.#link.send(['XADD', this.#home, '*', 'w', '']);
+      await this.#link.send(['PEXPIRE', this.#home, '60000']);
     })();
-    return waking;
-  };
-
-  return {
-    async add(key) {
-      if (closed) throw unavailable();
-      const one: Followed = { ready: false };
-      followed.set(key, one);
-      try {
-        const [last] = await claim([key], true);
-        one.ready = true;
-        wake().catch(() => {});
-        return last ?? '0-0';
-      } catch (error) {
-        if (followed.get(key) === one) followed.delete(key);
-        throw error;
-      }
-    },
-    async remove(keys) {
-      for (const key of keys) followed.delete(key);
-      const present = turn;
-      await wake().catch(() => {});
-      await present;
-    },
-    async close() {
-      closed = true;
-      await wake().catch(() => {});
-      await blocking.close();
-      await done;
-    },
-  };
+    return this.#waking;
+  }
 }
+
+export const openMessageBusReader = (options: Options): MessageBusReader => new ShardReader(options);

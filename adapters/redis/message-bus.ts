@@ -2,15 +2,23 @@
 // replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
 // nothing else.
 import { decode, Encoder } from '@msgpack/msgpack';
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { dayMs } from '../../src/shared/duration.ts';
-import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';
+import type {
+  BusDelivery,
+  BusPosition,
+  BusReply,
+  Envelope,
+  MessageBus,
+  ShardLag,
+} from '../../src/shared/ports/message-bus.ts';
 import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
-import { openMessageBusReader, type RawEntry } from './message-bus-reader.ts';
+import { type MessageBusReader, openMessageBusReader, type RawEntry } from './message-bus-reader.ts';
 import { acknowledgeScript, lagScript, sendScript } from './message-bus-scripts.ts';
 
 export interface MessageBusOptions {
@@ -65,122 +73,162 @@ function numbered<T>(items: readonly T[], keyOf: (item: T) => string): Map<strin
   return byKey;
 }
 
-export function openMessageBus(options: MessageBusOptions): MessageBus {
-  const { link, prefix, node, log, maxEnvelopes = 50_000 } = options;
-  const streamOf = (shard: number): string => `${prefix}bus:${shard}`;
-  const repliesOf = (name: string): string => `${prefix}replies:${name}`;
-  const shards = new Map<string, number>();
-  let deliver: (delivery: BusDelivery) => void = () => {};
-  let answer: (reply: BusReply) => void = () => {};
-
-  const read = <T>(bytes: Buffer | null, as: (bytes: Buffer) => T | null): T | null => {
-    try {
-      return bytes && as(bytes);
-    } catch {
-      return null;
-    }
-  };
-
-  const reader = openMessageBusReader({
-    ...options,
-    group,
-    home: repliesOf(node),
-    take(key, { position, bytes, ageMs }: RawEntry) {
-      if (key === repliesOf(node)) {
-        acknowledge({ key, position }).catch(() => {});
-        const reply = read(bytes, (b) => decode(b) as BusReply);
-        if (reply?.id) answer(reply);
-        return;
-      }
-      const shard = shards.get(key);
-      if (shard === undefined) return;
-      const envelope = read(bytes, unpack);
-      if (envelope) deliver({ shard, position, envelope, ageMs });
-      else {
-        log.error({ shard, position }, 'dropped an unreadable envelope');
-        acknowledge({ key, position }).catch(() => {});
-      }
-    },
-  });
-
-  const send = createBatcher<{ readonly key: string; readonly bytes: Buffer }, string>(async (envelopes) => {
-    const keys = [...new Set(envelopes.map(({ key }) => key))];
-    const numbers = new Map(keys.map((key, i) => [key, String(i + 1)]));
-    const words = envelopes.flatMap(({ key, bytes }) => [numbers.get(key) ?? '', bytes]);
-    const places = await link.run(sendScript, keys, [String(maxEnvelopes), String(streamIdleMs), ...words]);
-    return envelopes.map((_, i) => {
-      const place = isList(places) ? String(places[i]) : '';
-      return place === ''
-        ? new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 })
-        : place;
-    });
-  });
-
-  interface Settled {
-    readonly key: string;
-    /** Of an entry that is done with, or null: `reply` is to be added. */
-    readonly position: string | null;
-    readonly reply?: Buffer;
+/** Null for bytes that are not what they should be. */
+function read<T>(bytes: Buffer | null, as: (bytes: Buffer) => T | null): T | null {
+  try {
+    return bytes && as(bytes);
+  } catch {
+    return null;
   }
-  const acknowledgeAll = createBatcher<Settled, true>(async (items) => {
-    const done = numbered(
-      items.filter(({ position }) => position !== null),
-      ({ key }) => key,
-    );
-    const replies = numbered(
-      items.filter(({ position }) => position === null),
-      ({ key }) => key,
-    );
-    const words = [...done.values(), ...replies.values()].flatMap((list): (string | Buffer)[] => [
-      String(list.length),
-      ...list.map(({ position, reply }) => position ?? reply ?? ''),
-    ]);
-    const args = [group, String(done.size), String(replyIdleMs), ...words];
-    await link.run(acknowledgeScript, [...done.keys(), ...replies.keys()], args);
-    return items.map(() => true as const);
-  });
-  const acknowledge = (item: Settled): Promise<true> => acknowledgeAll(item);
-
-  return {
-    async send(shard, envelope) {
-      return send({ key: streamOf(shard), bytes: pack(envelope) });
-    },
-    async open(shard) {
-      shards.set(streamOf(shard), shard);
-      return reader.add(streamOf(shard));
-    },
-    async shut(list) {
-      for (const shard of list) shards.delete(streamOf(shard));
-      await reader.remove(list.map(streamOf));
-    },
-    onDelivery(take) {
-      deliver = take;
-    },
-    onReply(take) {
-      answer = take;
-    },
-    async acknowledge({ shard, position }, reply) {
-      const items: Settled[] = [{ key: streamOf(shard), position }];
-      if (reply) {
-        const { error, ...rest } = reply.reply;
-        items.push({
-          key: repliesOf(reply.to),
-          position: null,
-          reply: bytesOf(error ? { ...rest, error } : rest),
-        });
-      }
-      // Side by side: waiting for one after the other leaves the second's failure to nobody, which ends the process.
-      await Promise.all(items.map(acknowledge));
-    },
-    async lag(list) {
-      if (list.length === 0) return [];
-      const lags: RedisReply = await link.run(lagScript, list.map(streamOf), []);
-      if (!isList(lags)) throw unavailable();
-      return list.map((shard, i) => {
-        const [waiting, oldest] = isList(lags[i]) ? lags[i] : [];
-        return { shard, waiting: Number(waiting ?? 0), oldestMs: Number(oldest ?? 0) };
-      });
-    },
-    close: () => reader.close(),
-  };
 }
+
+interface Settled {
+  readonly key: string;
+  /** Of an entry that is done with, or null: `reply` is to be added. */
+  readonly position: string | null;
+  readonly reply?: Buffer;
+}
+
+class RedisMessageBus implements MessageBus {
+  readonly #link: Link;
+  readonly #prefix: string;
+  readonly #node: string;
+  readonly #log: Log;
+  readonly #shards = new Map<string, number>();
+  #deliver: (delivery: BusDelivery) => void = () => {};
+  #answer: (reply: BusReply) => void = () => {};
+  readonly #reader: MessageBusReader;
+  readonly #append: (item: { readonly key: string; readonly bytes: Buffer }) => Promise<string>;
+  readonly #settle: (item: Settled) => Promise<true>;
+
+  constructor(options: MessageBusOptions) {
+    const { link, prefix, node, log, maxEnvelopes = admissionTable.busEnvelopes.bounds[0].waiting } = options;
+    this.#link = link;
+    this.#prefix = prefix;
+    this.#node = node;
+    this.#log = log;
+    this.#reader = openMessageBusReader({
+      ...options,
+      group,
+      home: this.#repliesOf(node),
+      take: (key, entry) => this.#take(key, entry),
+    });
+    this.#append = createBatcher<{ readonly key: string; readonly bytes: Buffer }, string>(
+      async (envelopes) => {
+        const keys = [...new Set(envelopes.map(({ key }) => key))];
+        const numbers = new Map(keys.map((key, i) => [key, String(i + 1)]));
+        const words = envelopes.flatMap(({ key, bytes }) => [numbers.get(key) ?? '', bytes]);
+        const places = await link.run(sendScript, keys, [
+          String(maxEnvelopes),
+          String(streamIdleMs),
+          ...words,
+        ]);
+        return envelopes.map((_, i) => {
+          const place = isList(places) ? String(places[i]) : '';
+          return place === '' ? refusalOf('busEnvelopes') : place;
+        });
+      },
+    );
+    this.#settle = createBatcher<Settled, true>(async (items) => {
+      const done = numbered(
+        items.filter(({ position }) => position !== null),
+        ({ key }) => key,
+      );
+      const replies = numbered(
+        items.filter(({ position }) => position === null),
+        ({ key }) => key,
+      );
+      const words = [...done.values(), ...replies.values()].flatMap((list): (string | Buffer)[] => [
+        String(list.length),
+        ...list.map(({ position, reply }) => position ?? reply ?? ''),
+      ]);
+      const args = [group, String(done.size), String(replyIdleMs), ...words];
+      await link.run(acknowledgeScript, [...done.keys(), ...replies.keys()], args);
+      return items.map(() => true as const);
+    });
+  }
+
+  async send(shard: number, envelope: Envelope): Promise<BusPosition> {
+    return this.#append({ key: this.#streamOf(shard), bytes: pack(envelope) });
+  }
+
+  async open(shard: number): Promise<BusPosition> {
+    this.#shards.set(this.#streamOf(shard), shard);
+    return this.#reader.add(this.#streamOf(shard));
+  }
+
+  async shut(list: readonly number[]): Promise<void> {
+    for (const shard of list) this.#shards.delete(this.#streamOf(shard));
+    await this.#reader.remove(list.map((shard) => this.#streamOf(shard)));
+  }
+
+  onDelivery(take: (delivery: BusDelivery) => void): void {
+    this.#deliver = take;
+  }
+
+  onReply(take: (reply: BusReply) => void): void {
+    this.#answer = take;
+  }
+
+  async acknowledge(
+    { shard, position }: Pick<BusDelivery, 'shard' | 'position'>,
+    reply?: { readonly to: string; readonly reply: BusReply },
+  ): Promise<void> {
+    const items: Settled[] = [{ key: this.#streamOf(shard), position }];
+    if (reply) {
+      const { error, ...rest } = reply.reply;
+      items.push({
+        key: this.#repliesOf(reply.to),
+        position: null,
+        reply: bytesOf(error ? { ...rest, error } : rest),
+      });
+    }
+    // Side by side: waiting for one after the other leaves the second's failure to nobody, which ends the process.
+    await Promise.all(items.map((item) => this.#settle(item)));
+  }
+
+  async lag(list: readonly number[]): Promise<readonly ShardLag[]> {
+    if (list.length === 0) return [];
+    const lags: RedisReply = await this.#link.run(
+      lagScript,
+      list.map((shard) => this.#streamOf(shard)),
+      [],
+    );
+    if (!isList(lags)) throw unavailable();
+    return list.map((shard, i) => {
+      const [waiting, oldest] = isList(lags[i]) ? lags[i] : [];
+      return { shard, waiting: Number(waiting ?? 0), oldestMs: Number(oldest ?? 0) };
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
+  }
+
+  #streamOf(shard: number): string {
+    return `${this.#prefix}bus:${shard}`;
+  }
+
+  #repliesOf(name: string): string {
+    return `${this.#prefix}replies:${name}`;
+  }
+
+  #take(key: string, { position, bytes, ageMs }: RawEntry): void {
+    if (key === this.#repliesOf(this.#node)) {
+      this.#settle({ key, position }).catch(() => {});
+      const reply = read(bytes, (b) => decode(b) as BusReply);
+      if (reply?.id) this.#answer(reply);
+      return;
+    }
+    const shard = this.#shards.get(key);
+    if (shard === undefined) return;
+    const envelope = read(bytes, unpack);
+    if (envelope) this.#deliver({ shard, position, envelope, ageMs });
+    else {
+      this.#log.error({ shard, position }, 'dropped an unreadable envelope');
+      this.#settle({ key, position }).catch(() => {});
+    }
+  }
+}
+
+export const openMessageBus = (options: MessageBusOptions): MessageBus => new RedisMessageBus(options);

@@ -54,6 +54,40 @@ function movedValue(name: string, reply: RedisReply | undefined): MovedValue | n
   };
 }
 
+/** A text as a pattern that fits it alone. */
+const literally = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&');
+
+async function writeValue(
+  link: Link,
+  prefix: string,
+  { tenantId, env, key, value, expiresAt }: MovedValue,
+  now: number,
+): Promise<void> {
+  const args = valueArguments({ prefix, tenantId, env, key, now, expiresAt });
+  await link.run(
+    restoreScript,
+    [`${prefix}value:${tenantId}/${key}`],
+    [...args, String(expiresAt - now + graceMs), value],
+  );
+}
+
+/** Values that have not expired. */
+async function* readValues(link: Link, prefix: string, now: number): AsyncGenerator<readonly MovedValue[]> {
+  const start = `${prefix}value:`;
+  // One key may come twice from a scan.
+  const stored = new Set<string>();
+  for await (const names of keysOf(link, `${literally(start)}*`)) {
+    const fresh = [...new Set(names)].filter((name) => !stored.has(name));
+    for (const name of fresh) stored.add(name);
+    if (fresh.length === 0) continue;
+    const replies = await link.send(['MGET', ...fresh]);
+    const entries = fresh.map((name, i) =>
+      movedValue(name.slice(start.length), Array.isArray(replies) ? replies[i] : undefined),
+    );
+    yield entries.flatMap((one) => (one && one.expiresAt > now ? [one] : []));
+  }
+}
+
 /** @param prefix of every key of the cluster, with its colon @throws HubError unavailable */
 export async function openValueTarget(
   url: string,
@@ -64,17 +98,7 @@ export async function openValueTarget(
   const group = new ConnectionGroup({ down() {}, up() {} });
   const link = await openLink({ url, log, clock, timeoutMs: 10_000, name: 'move', group });
   const marker = `${prefix}move`;
-  const all = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
-  const values = `${prefix}value:`;
-
-  async function write({ tenantId, env, key, value, expiresAt }: MovedValue, now: number): Promise<void> {
-    const args = valueArguments({ prefix, tenantId, env, key, now, expiresAt });
-    await link.run(
-      restoreScript,
-      [`${values}${tenantId}/${key}`],
-      [...args, String(expiresAt - now + graceMs), value],
-    );
-  }
+  const all = `${literally(prefix)}*`;
 
   return {
     async owner() {
@@ -93,22 +117,11 @@ export async function openValueTarget(
     },
     async write(records, now) {
       for (let from = 0; from < records.length; from += atOnce)
-        await Promise.all(records.slice(from, from + atOnce).map((one) => write(one, now)));
-    },
-    async *read(now) {
-      // One key may come twice from a scan.
-      const stored = new Set<string>();
-      for await (const names of keysOf(link, `${all.slice(0, -1)}value:*`)) {
-        const fresh = [...new Set(names)].filter((name) => !stored.has(name));
-        for (const name of fresh) stored.add(name);
-        if (fresh.length === 0) continue;
-        const replies = await link.send(['MGET', ...fresh]);
-        const entries = fresh.map((name, i) =>
-          movedValue(name.slice(values.length), Array.isArray(replies) ? replies[i] : undefined),
+        await Promise.all(
+          records.slice(from, from + atOnce).map((one) => writeValue(link, prefix, one, now)),
         );
-        yield entries.flatMap((one) => (one && one.expiresAt > now ? [one] : []));
-      }
     },
+    read: (now) => readValues(link, prefix, now),
     async empty() {
       for await (const names of keysOf(link, all)) {
         const others = names.filter((name) => name !== marker);

@@ -35,20 +35,219 @@ const countPerLog = 256;
 /** Logs whose lag is asked for. */
 const lagSample = 200;
 
+class LogReader implements Reader {
+  readonly #link: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['link'];
+  readonly #blocking: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['blocking'];
+  readonly #logs: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['logs'];
+  readonly #clock: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['clock'];
+  readonly #log: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['log'];
+  readonly #turned: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
+  }['turned'];
+  readonly #wakeKey: string;
+  readonly #followed: Map<string, Followed> = new Map<string, Followed>();
+  #wakePosition = '0-0';
+  #closed = false;
+  #interrupted = false;
+  #count = countPerLog;
+  readonly #done: Promise<void>;
+
+  constructor(
+    {
+      link,
+      blocking,
+      logs,
+      clock,
+      log,
+      turned,
+    }: {
+      readonly link: Link;
+      readonly blocking: Link;
+      readonly logs: Logs;
+      readonly clock: Clock;
+      readonly log: Log;
+      /** After every turn that Redis answered. */
+      readonly turned?: () => void;
+    },
+    wakeKey: string,
+  ) {
+    this.#link = link;
+    this.#blocking = blocking;
+    this.#logs = logs;
+    this.#clock = clock;
+    this.#log = log;
+    this.#turned = turned;
+    this.#wakeKey = wakeKey;
+    this.#done = this.#follow();
+  }
+
+  add(one: Followed): void {
+    this.#followed.set(this.#logs.keyOf(one.audience), one);
+    const wake = ['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', ''];
+    // Without this the log is read when the present wait ends.
+    this.#link.send(wake).then(
+      () => this.#link.send(['PEXPIRE', this.#wakeKey, '60000']).catch(() => {}),
+      () => {},
+    );
+  }
+
+  remove(audience: Audience): void {
+    this.#followed.delete(this.#logs.keyOf(audience));
+  }
+
+  async lagMs(): Promise<number> {
+    const some = [...this.#followed.values()].slice(0, lagSample);
+    const behind = some.map(async (one) => {
+      const before = one.position;
+      const { end } = await this.#logs.bounds(one.audience);
+      return isAfter(end, before) ? Number.parseInt(end, 10) - Number.parseInt(before, 10) : 0;
+    });
+    return Math.max(0, ...(await Promise.all(behind)));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#link.send(['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']).catch(() => {});
+    await this.#link.send(['PEXPIRE', this.#wakeKey, '1000']).catch(() => {});
+    await this.#blocking.close();
+    await this.#done;
+  }
+
+  async #catchUp(): Promise<void> {
+    for (const one of [...this.#followed.values()]) {
+      const { floor, end } = await this.#logs.bounds(one.audience);
+      const before = one.position;
+      if (isAfter(floor, before)) {
+        one.position = floor;
+        this.#guard(() => one.missed(floor));
+      } else if (isAfter(before, end)) {
+        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only
+        // rise.
+        one.position = end;
+        this.#guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
+      }
+    }
+  }
+
+  #guard(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#log.error({ error: String(error) }, 'a subscriber failed to handle a frame');
+    }
+  }
+
+  #hand(key: string, entries: readonly LogEntry[]): void {
+    const one = this.#followed.get(key);
+    if (!one) return;
+    for (const entry of entries) {
+      const { before } = entry;
+      // A log that was left and followed again is read from a later position than this answer's.
+      if (!isAfter(entry.position, one.position)) continue;
+      if (before !== null && isAfter(before, one.position)) this.#guard(() => one.missed(before));
+      one.position = entry.position;
+      this.#guard(() => one.take(entry));
+    }
+  }
+
+  async #read(): Promise<void> {
+    const keys = [this.#wakeKey, ...this.#followed.keys()];
+    const positions = [this.#wakePosition, ...[...this.#followed.values()].map((one) => one.position)];
+    const command = ['XREAD', 'COUNT', String(this.#count), 'BLOCK', String(blockMs), 'STREAMS'];
+    const begun = this.#clock.monotonic();
+    let answer: RedisReply;
+    try {
+      answer = await this.#blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
+    } catch (error) {
+      if (this.#clock.monotonic() - begun >= blockMs + slackMs)
+        this.#count = Math.max(1, Math.floor(this.#count / 2));
+      throw error;
+    }
+    this.#count = Math.min(countPerLog, this.#count * 2);
+    if (this.#closed || !isList(answer)) return;
+    for (const stream of answer) {
+      if (!isList(stream)) continue;
+      const key = String(stream[0]);
+      if (key === this.#wakeKey) {
+        const last = isList(stream[1]) ? stream[1].at(-1) : undefined;
+        if (isList(last)) this.#wakePosition = String(last[0]);
+      } else {
+        this.#hand(key, entriesOf(stream[1]));
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        if (this.#interrupted) {
+          await this.#catchUp();
+          this.#interrupted = false;
+        }
+        await this.#read();
+        this.#turned?.();
+      } catch {
+        // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
+        this.#interrupted = true;
+        if (!this.#closed) await pause(this.#clock, pauseMs);
+      }
+    }
+  }
+}
+
 /**
  * @param link for short commands
  * @param blocking a connection for the reader alone
  * @param wakeKey a stream of this node alone
  */
-export function openReader(
-  {
-    link,
-    blocking,
-    logs,
-    clock,
-    log,
-    turned,
-  }: {
+export const openReader = (
+  parts: {
     readonly link: Link;
     readonly blocking: Link;
     readonly logs: Logs;
@@ -58,122 +257,4 @@ export function openReader(
     readonly turned?: () => void;
   },
   wakeKey: string,
-): Reader {
-  const followed = new Map<string, Followed>();
-  let wakePosition = '0-0';
-  let closed = false;
-  let interrupted = false;
-  let count = countPerLog;
-
-  async function catchUp(): Promise<void> {
-    for (const one of [...followed.values()]) {
-      const { floor, end } = await logs.bounds(one.audience);
-      const before = one.position;
-      if (isAfter(floor, before)) {
-        one.position = floor;
-        guard(() => one.missed(floor));
-      } else if (isAfter(before, end)) {
-        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only
-        // rise.
-        one.position = end;
-        guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
-      }
-    }
-  }
-
-  function guard(task: () => void): void {
-    try {
-      task();
-    } catch (error) {
-      log.error({ error: String(error) }, 'a subscriber failed to handle a frame');
-    }
-  }
-
-  function hand(key: string, entries: readonly LogEntry[]): void {
-    const one = followed.get(key);
-    if (!one) return;
-    for (const entry of entries) {
-      const { before } = entry;
-      // A log that was left and followed again is read from a later position than this answer's.
-      if (!isAfter(entry.position, one.position)) continue;
-      if (before !== null && isAfter(before, one.position)) guard(() => one.missed(before));
-      one.position = entry.position;
-      guard(() => one.take(entry));
-    }
-  }
-
-  async function read(): Promise<void> {
-    const keys = [wakeKey, ...followed.keys()];
-    const positions = [wakePosition, ...[...followed.values()].map((one) => one.position)];
-    const command = ['XREAD', 'COUNT', String(count), 'BLOCK', String(blockMs), 'STREAMS'];
-    const begun = clock.monotonic();
-    let answer: RedisReply;
-    try {
-      answer = await blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
-    } catch (error) {
-      if (clock.monotonic() - begun >= blockMs + slackMs) count = Math.max(1, Math.floor(count / 2));
-      throw error;
-    }
-    count = Math.min(countPerLog, count * 2);
-    if (closed || !isList(answer)) return;
-    for (const stream of answer) {
-      if (!isList(stream)) continue;
-      const key = String(stream[0]);
-      if (key === wakeKey) {
-        const last = isList(stream[1]) ? stream[1].at(-1) : undefined;
-        if (isList(last)) wakePosition = String(last[0]);
-      } else {
-        hand(key, entriesOf(stream[1]));
-      }
-    }
-  }
-
-  async function follow(): Promise<void> {
-    while (!closed) {
-      try {
-        if (interrupted) {
-          await catchUp();
-          interrupted = false;
-        }
-        await read();
-        turned?.();
-      } catch {
-        // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
-        interrupted = true;
-        if (!closed) await pause(clock, pauseMs);
-      }
-    }
-  }
-  const done = follow();
-
-  return {
-    add(one) {
-      followed.set(logs.keyOf(one.audience), one);
-      const wake = ['XADD', wakeKey, 'MAXLEN', '=', '1', '*', 'w', ''];
-      // Without this the log is read when the present wait ends.
-      link.send(wake).then(
-        () => link.send(['PEXPIRE', wakeKey, '60000']).catch(() => {}),
-        () => {},
-      );
-    },
-    remove(audience) {
-      followed.delete(logs.keyOf(audience));
-    },
-    async lagMs() {
-      const some = [...followed.values()].slice(0, lagSample);
-      const behind = some.map(async (one) => {
-        const before = one.position;
-        const { end } = await logs.bounds(one.audience);
-        return isAfter(end, before) ? Number.parseInt(end, 10) - Number.parseInt(before, 10) : 0;
-      });
-      return Math.max(0, ...(await Promise.all(behind)));
-    },
-    async close() {
-      closed = true;
-      await link.send(['XADD', wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']).catch(() => {});
-      await link.send(['PEXPIRE', wakeKey, '1000']).catch(() => {});
-      await blocking.close();
-      await done;
-    },
-  };
-}
+): Reader => new LogReader(parts, wakeKey);

@@ -1,7 +1,7 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers.
 // Knows no route.
 
-import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { Admission, refusalOf } from '../../src/admission/admission.ts';
 import { admissionTable } from '../../src/admission/table.ts';
@@ -9,41 +9,124 @@ import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
+import type { Pipeline } from '../../src/http/pipeline.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
 import { HubError } from '../../src/shared/error.ts';
+import type { Timer } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
 import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { readsWholeChunks } from './next-frame.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
+type Uws = Awaited<ReturnType<typeof loadUws>>;
+
 /** Over that, the connections of the network are cut. */
 const [{ atOnce: maxBlind }] = admissionTable.emptyAnswers.bounds;
 
 const noBody = (): Promise<Uint8Array> => Promise.resolve(new Uint8Array(0));
 
-/** @throws Error when the native server does not load, or the port is taken */
-export async function startServer(options: ServerOptions): Promise<Server> {
-  const { host, port, pipeline, clock, log } = options;
-  const uws = await loadUws();
-  const app = uws.App();
-  const unfinished = new Unfinished<Exchange>({ clock, log });
-  const admission = new Admission(clock);
+class UwsServer implements Server {
+  readonly #uws: Uws;
+  readonly #host: string;
+  readonly #port: number;
+  readonly #pipeline: Pipeline;
+  readonly #log: Log;
+  readonly #app: TemplatedApp;
+  readonly #unfinished: Unfinished<Exchange>;
+  readonly #admission: Admission;
   /** Blind answers since the last sweep, by network. */
-  const blind = new Map<string, number>();
-  let isDraining = false;
-  const connections = new Connections(
-    options.maxConnections ?? Number.POSITIVE_INFINITY,
-    options.isProxy ?? (() => false),
-  );
+  readonly #blind = new Map<string, number>();
+  #isDraining = false;
+  readonly #connections: Connections;
+  readonly #sweep: Timer;
+  #listening: us_listen_socket | null = null;
+  #boundPort = 0;
+
+  constructor(options: ServerOptions, uws: Uws) {
+    this.#uws = uws;
+    const { host, port, pipeline, clock, log } = options;
+    this.#host = host;
+    this.#port = port;
+    this.#pipeline = pipeline;
+    this.#log = log;
+    this.#app = uws.App();
+    this.#unfinished = new Unfinished<Exchange>({ clock, log });
+    this.#admission = new Admission(clock);
+    this.#connections = new Connections(
+      options.maxConnections ?? Number.POSITIVE_INFINITY,
+      options.isProxy ?? (() => false),
+    );
+    this.#sweep = clock.every(sweepMs, () => {
+      this.#blind.clear();
+      this.#unfinished.sweep(this.#connections);
+    });
+    this.#app.any('/*', (res, req) => this.#receive(res, req, null));
+    // The filter below hears of the connection's start only, once it became a WebSocket.
+    addSockets(this.#app, {
+      disabledCompression: uws.DISABLED,
+      partial: pipeline.budgets.partial,
+      upgrade: (res, req, contexts) => this.#receive(res, req, contexts),
+      closed: () => this.#connections.closed(),
+    });
+    this.#app.filter((res, change) => this.#count(res, change));
+  }
+
+  /** @throws HubError unavailable when the port is taken */
+  async listen(): Promise<void> {
+    const socket =
+      (await isFree(this.#host, this.#port)) && (await listenOn(this.#app, this.#host, this.#port));
+    if (!socket) {
+      this.#sweep.cancel();
+      this.#app.close();
+      throw new HubError('unavailable', portTaken(this.#host, this.#port));
+    }
+    this.#listening = socket;
+    this.#boundPort = this.#uws.us_socket_local_port(socket);
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  stopListening(): void {
+    this.drain();
+    if (this.#listening) this.#uws.us_listen_socket_close(this.#listening);
+    this.#listening = null;
+  }
+
+  get port(): number {
+    return this.#boundPort;
+  }
+
+  connections(): number {
+    return this.#connections.count;
+  }
+
+  settle(ms: number): Promise<void> {
+    return this.#unfinished.settle(ms);
+  }
+
+  close(): void {
+    this.stopListening();
+    this.#sweep.cancel();
+    this.#app.close();
+  }
+
+  /** @param change the difference in open connections */
+  #count(res: HttpResponse, change: unknown): void {
+    if (Number(change) < 0) this.#connections.closed();
+    else if (!this.#connections.opened(() => peerOf(res))) res.close();
+  }
 
   /** Counts a blind answer. False: so many are not sent to one network. */
-  function maySendBlind(network: string): boolean {
-    const count = (blind.get(network) ?? 0) + 1;
-    blind.set(network, count);
+  #maySendBlind(network: string): boolean {
+    const count = (this.#blind.get(network) ?? 0) + 1;
+    this.#blind.set(network, count);
     return count <= maxBlind;
   }
 
@@ -52,27 +135,27 @@ export async function startServer(options: ServerOptions): Promise<Server> {
    * instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever
    * handled.
    */
-  async function refuse(raw: RawRequest): Promise<RawResponse> {
+  async #refuse(raw: RawRequest): Promise<RawResponse> {
     await nextTurn();
-    return pipeline.handle(raw);
+    return this.#pipeline.handle(raw);
   }
 
   /** Null: the connection is a WebSocket by now. */
-  async function shakeHands(
+  async #shakeHands(
     res: HttpResponse,
     exchange: Exchange,
     raw: RawRequest,
     handshake: Handshake,
   ): Promise<RawResponse | null> {
-    const response = await (raw.refused ? refuse(raw) : pipeline.handle(raw));
+    const response = await (raw.refused ? this.#refuse(raw) : this.#pipeline.handle(raw));
     if (!response.live || !exchange.open) return response;
-    unfinished.forget(exchange);
-    completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
+    this.#unfinished.forget(exchange);
+    completeUpgrade(res, response, response.live, handshake, this.#pipeline.budgets.partial);
     return null;
   }
 
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
-  function serve(
+  #serve(
     res: HttpResponse,
     exchange: Exchange,
     raw: RawRequest,
@@ -80,34 +163,29 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     handshake: Handshake | null,
   ): Promise<void> {
     const handle = (): Promise<RawResponse | null> => {
-      if (handshake) return shakeHands(res, exchange, raw, handshake);
-      return raw.refused ? refuse(raw) : pipeline.handle(raw);
+      if (handshake) return this.#shakeHands(res, exchange, raw, handshake);
+      return raw.refused ? this.#refuse(raw) : this.#pipeline.handle(raw);
     };
-    return unfinished.serve(exchange, { raw, body, handle }, (response) => {
+    return this.#unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const how: SendOptions = {
         head: raw.method === 'HEAD',
         close: response.close || (body !== null && !body.whole),
-        last: isDraining,
-        unsent: pipeline.budgets.unsent,
+        last: this.#isDraining,
+        unsent: this.#pipeline.budgets.unsent,
         wholeChunks: readsWholeChunks(raw.headers.get('user-agent')),
       };
-      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) exchange.cut();
+      if (isBlind(response, how) && !this.#maySendBlind(this.#pipeline.networkOf(raw))) exchange.cut();
       else exchange.send(response, how);
     });
   }
 
-  function start(
-    res: HttpResponse,
-    copied: CopiedRequest,
-    exchange: Exchange,
-    handshake: Handshake | null,
-  ): void {
-    const body = incomingBody(pipeline, copied);
+  #start(res: HttpResponse, copied: CopiedRequest, exchange: Exchange, handshake: Handshake | null): void {
+    const body = incomingBody(this.#pipeline, copied);
     if (body) {
       exchange.reading(body);
       watchBody(res, body);
     }
-    unfinished.began(exchange, body);
+    this.#unfinished.began(exchange, body);
     const { method, path, query, headers, remote } = copied;
     const raw: RawRequest = {
       method,
@@ -119,27 +197,23 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       upgrade: handshake !== null,
       body: body ? () => body.read() : noBody,
     };
-    if (body || raw.refused || !pipeline.isOpening(raw)) void serve(res, exchange, raw, body, handshake);
-    else openLater(res, exchange, raw, handshake);
+    if (body || raw.refused || !this.#pipeline.isOpening(raw))
+      void this.#serve(res, exchange, raw, body, handshake);
+    else this.#openLater(res, exchange, raw, handshake);
   }
 
   /** A function of its own: what its closure keeps is all that is kept of a request that waits. */
-  function openLater(
-    res: HttpResponse,
-    exchange: Exchange,
-    raw: RawRequest,
-    handshake: Handshake | null,
-  ): void {
+  #openLater(res: HttpResponse, exchange: Exchange, raw: RawRequest, handshake: Handshake | null): void {
     // Nobody has looked at the credential.
     const credential = raw.headers.get('authorization') ?? raw.headers.get('cookie') ?? '';
-    admission.enter({ credential }, 'streamRequests', exchange, (permit) => {
+    this.#admission.enter({ credential }, 'streamRequests', exchange, (permit) => {
       const admitted = permit ? raw : { ...raw, refused: refusalOf('streamRequests') };
-      void serve(res, exchange, admitted, null, handshake).then(() => permit?.release());
+      void this.#serve(res, exchange, admitted, null, handshake).then(() => permit?.release());
     });
   }
 
   /** Everything that touches the request happens here, before any await. */
-  function receive(res: HttpResponse, req: HttpRequest, contexts: Contexts | null): void {
+  #receive(res: HttpResponse, req: HttpRequest, contexts: Contexts | null): void {
     const exchange = new Exchange(res);
     watchAborted(res, exchange);
     try {
@@ -149,70 +223,32 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         extensions: req.getHeader('sec-websocket-extensions'),
         contexts,
       };
-      start(res, copied, exchange, handshake);
+      this.#start(res, copied, exchange, handshake);
     } catch (error) {
-      log.error({ err: error }, 'cannot read a request');
+      this.#log.error({ err: error }, 'cannot read a request');
       exchange.cut();
     }
   }
+}
 
-  const sweep = clock.every(sweepMs, () => {
-    blind.clear();
-    unfinished.sweep(connections);
+/** @throws Error when the native server does not load, or the port is taken */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const server = new UwsServer(options, await loadUws());
+  await server.listen();
+  return server;
+}
+
+function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket | false> {
+  return new Promise((resolve) => {
+    // The typings leave the options out of this form.
+    const listen = app.listen as unknown as (
+      host: string,
+      port: number,
+      options: number,
+      done: (socket: us_listen_socket | false) => void,
+    ) => void;
+    listen.call(app, host, port, 0, resolve);
   });
-
-  app.any('/*', (res, req) => receive(res, req, null));
-  // The filter below hears of the connection's start only, once it became a WebSocket.
-  addSockets(app, {
-    disabledCompression: uws.DISABLED,
-    partial: pipeline.budgets.partial,
-    upgrade: receive,
-    closed: () => connections.closed(),
-  });
-  const count = (res: HttpResponse, change: unknown): void => {
-    if (Number(change) < 0) connections.closed();
-    else if (!connections.opened(() => peerOf(res))) res.close();
-  };
-  app.filter(count);
-
-  const listening =
-    (await isFree(host, port)) &&
-    (await new Promise<us_listen_socket | false>((resolve) => {
-      // The typings leave the options out of this form.
-      const listen = app.listen as unknown as (
-        host: string,
-        port: number,
-        options: number,
-        done: (socket: us_listen_socket | false) => void,
-      ) => void;
-      listen.call(app, host, port, 0, resolve);
-    }));
-  if (!listening) {
-    sweep.cancel();
-    app.close();
-    throw new HubError('unavailable', portTaken(host, port));
-  }
-  let socket: us_listen_socket | null = listening;
-  const drain = (): void => {
-    isDraining = true;
-  };
-  const stopListening = (): void => {
-    drain();
-    if (socket) uws.us_listen_socket_close(socket);
-    socket = null;
-  };
-  return {
-    port: uws.us_socket_local_port(listening),
-    connections: () => connections.count,
-    drain,
-    stopListening,
-    settle: (ms) => unfinished.settle(ms),
-    close() {
-      stopListening();
-      sweep.cancel();
-      app.close();
-    },
-  };
 }
 
 /** Who is at the other end of a connection that has just been opened. */

@@ -7,15 +7,25 @@ import type { Admin } from '../admin.ts';
 import { batchSize } from '../batch.ts';
 import { type RunOptions, slowParameter } from '../scenarios/scenario.ts';
 import { consoleRequest } from '../suite/console-request.ts';
-import { figureOf, maxOtherCores } from '../suite/figures.ts';
+import { maxOtherCores } from '../suite/figures.ts';
 import { HttpCaller } from '../suite/http-call.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { Loader } from '../suite/loader.ts';
 import { machineBusyMs, minus, processorMsOf, residentBytesOf, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure, Scenario, Target } from '../suite/results.ts';
+import type { Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
+import {
+  facets,
+  figuresOf,
+  otherDashboards,
+  type Round,
+  type Scrolled,
+  socketEventsPerSecond,
+  tailEventsPerSecond,
+} from './figures.ts';
 import { heapOf } from './heap.ts';
+import { openInbox, requestApprovals } from './inbox.ts';
 import { filterTimes, frames, loadHome, whenShown } from './page.ts';
 import {
   deployBundles,
@@ -28,14 +38,10 @@ import {
 
 const connections = 32;
 const decisionsOfRound = 4;
-const otherDashboards = 199;
-const tailEventsPerSecond = 1000;
-const socketEventsPerSecond = 200;
 const adminEmail = 'bench@example.com';
 /** Queries at the end of the ten that read arguments. */
 const textQueries = 3;
 const scrollMs = 3_000;
-const facets = ['Tool', 'Contract', 'Agent'] as const;
 
 interface Setup {
   readonly hub: Hub;
@@ -46,34 +52,12 @@ interface Setup {
   readonly options: RunOptions;
 }
 
-interface Round {
-  readonly homeMs: number;
-  readonly homeWholeMs: number;
-  readonly firstLoadKb: number;
-  readonly decisionMs: number;
-  readonly filterMs: readonly number[];
-  readonly pageChangeMs: number;
-  readonly matrixMs: number;
-  /** Of ten queries: the slowest of those that read no arguments, and of those that do. */
-  readonly queryMs: number;
-  readonly textQueryMs: number;
-  readonly searchedBackMs: number;
-  readonly scrolledEvents: Scrolled;
-  readonly scrolledAgents: Scrolled;
-  readonly frameGapMs: number;
-  readonly longestTaskMs: number;
-  readonly tailObjectsMib: number;
-  readonly socketCores: number | null;
-}
-
-/** Frames while a list scrolls: the p95 of their gaps ÷ that of the page at rest, and the longest task. */
-interface Scrolled {
-  readonly ratio: number;
-  readonly longest: number;
-}
-
-async function measureScrolling(page: Page, path: string, grid: string): Promise<Scrolled> {
-  await page.goto(path);
+async function measureScrolling(
+  page: Page,
+  grid: string,
+  open: (page: Page) => Promise<unknown>,
+): Promise<Scrolled> {
+  await open(page);
   await page.getByRole('grid', { name: grid }).waitFor();
   await delay(2_000);
   const rest = await frames(page, scrollMs);
@@ -90,8 +74,8 @@ async function measureSpeed({ options: { report } }: Setup, page: Page) {
     queryMs: Math.max(...times.slice(0, -textQueries)),
     textQueryMs: Math.max(...times.slice(-textQueries)),
     searchedBackMs: await searchedBackTime(page),
-    scrolledEvents: await measureScrolling(page, '/dashboard/explore', 'Events'),
-    scrolledAgents: await measureScrolling(page, '/dashboard/fleet?view=agents', 'Agents'),
+    scrolledEvents: await measureScrolling(page, 'Events', () => page.goto('/dashboard/explore')),
+    scrolledAgents: await measureScrolling(page, 'Agents', () => page.goto('/dashboard/fleet?view=agents')),
   };
   report(`pages: ${JSON.stringify(speed)}`, 0);
   return speed;
@@ -180,7 +164,19 @@ async function measureSockets(setup: Setup, page: Page, n: number): Promise<numb
   return minus(together, alone);
 }
 
-async function measureRound(setup: Setup, n: number): Promise<Round> {
+/** After the rounds, because nothing else is measured beside thousands of approvals. */
+async function measureInbox(setup: Setup, count: number): Promise<Scrolled[]> {
+  await requestApprovals(setup.hub, setup.keys[0] ?? '');
+  const { page, context } = await openView(setup);
+  const scrolled: Scrolled[] = [];
+  for (let n = 0; n < count; n++) {
+    scrolled.push(await measureScrolling(page, 'Approvals', openInbox));
+  }
+  await context.close();
+  return scrolled;
+}
+
+async function measureRound(setup: Setup, n: number): Promise<Omit<Round, 'scrolledInbox'>> {
   const { hub } = setup;
   const { report } = setup.options;
   const home = await measureHome(setup);
@@ -215,130 +211,6 @@ async function measureRound(setup: Setup, n: number): Promise<Round> {
   }
 }
 
-interface Form {
-  readonly id: string;
-  readonly what: string;
-  readonly unit: string;
-  readonly atMost?: number;
-  readonly value: (round: Round) => number | null;
-}
-
-const forms: readonly Form[] = [
-  { id: 'home', what: 'Home usable, empty cache', unit: 'ms', atMost: 1000, value: ({ homeMs }) => homeMs },
-  { id: 'home_charts', what: 'charts of Home', unit: 'ms', value: ({ homeWholeMs }) => homeWholeMs },
-  { id: 'first_load', what: 'first load', unit: 'KB', atMost: 200, value: ({ firstLoadKb }) => firstLoadKb },
-  {
-    id: 'decision',
-    what: "another person's decision on the screen, median of a round",
-    unit: 'ms',
-    atMost: 150,
-    value: ({ decisionMs }) => decisionMs,
-  },
-  ...facets.map((facet, n) => ({
-    id: `filter_${facet.toLowerCase()}`,
-    what: `from a filter to its rows (${facet})`,
-    unit: 'ms',
-    atMost: 300,
-    value: ({ filterMs }: Round) => filterMs[n] ?? null,
-  })),
-  {
-    id: 'page_change',
-    what: 'from a link to the heading of its page, slowest of six',
-    unit: 'ms',
-    atMost: 150,
-    value: ({ pageChangeMs }) => pageChangeMs,
-  },
-  {
-    id: 'matrix',
-    what: 'from a link to the matrix',
-    unit: 'ms',
-    atMost: 300,
-    value: ({ matrixMs }) => matrixMs,
-  },
-  {
-    id: 'query',
-    what: 'from a query to its rows, slowest of seven',
-    unit: 'ms',
-    atMost: 300,
-    value: ({ queryMs }) => queryMs,
-  },
-  {
-    id: 'text_query',
-    what: 'from a verdict with a text to its rows, slowest of three',
-    unit: 'ms',
-    atMost: 300,
-    value: ({ textQueryMs }) => textQueryMs,
-  },
-  {
-    id: 'searched_back',
-    what: 'from a rare text to "Searched back to"',
-    unit: 'ms',
-    atMost: 300,
-    value: ({ searchedBackMs }) => searchedBackMs,
-  },
-  ...(['scrolledEvents', 'scrolledAgents'] as const).flatMap((list): Form[] => {
-    const noun = list === 'scrolledEvents' ? 'events' : 'agents';
-    return [
-      {
-        id: `scrolled_${noun}`,
-        what: `time between frames of scrolling ${noun} ÷ of the page at rest, p95`,
-        unit: 'x',
-        atMost: 1.1,
-        value: (round) => round[list].ratio,
-      },
-      {
-        id: `scrolled_${noun}_task`,
-        what: `longest task of scrolling ${noun}`,
-        unit: 'ms',
-        atMost: 50,
-        value: (round) => round[list].longest,
-      },
-    ];
-  }),
-  {
-    id: 'frame_gap',
-    what: `time between frames of the live tail at ${tailEventsPerSecond} events/s, p95`,
-    unit: 'ms',
-    atMost: 33,
-    value: ({ frameGapMs }) => frameGapMs,
-  },
-  {
-    id: 'longest_task',
-    what: 'longest task of the live tail',
-    unit: 'ms',
-    atMost: 100,
-    value: ({ longestTaskMs }) => longestTaskMs,
-  },
-  {
-    id: 'tail_objects',
-    what: 'objects in the heap of the live tail',
-    unit: 'MiB',
-    value: ({ tailObjectsMib }) => tailObjectsMib,
-  },
-  {
-    id: 'sockets',
-    what: `cores that ${otherDashboards} more dashboards cost the hub at ${socketEventsPerSecond} events/s`,
-    unit: 'cores',
-    atMost: 0.05,
-    value: ({ socketCores }) => socketCores,
-  },
-];
-
-/** The browser's processes count as other work, so a round beside real other work cannot be told: no bound on these. */
-function figuresOf(rounds: readonly Round[], isDisturbed: boolean): Figure[] {
-  return forms.map(({ id, what, unit, atMost, value }) =>
-    figureOf({
-      id: `console.${id}`,
-      what,
-      unit,
-      better: 'lower',
-      rounds: rounds.map(value),
-      ...(atMost === undefined ? {} : { target: { at_most: atMost, of: 'value' } satisfies Target }),
-      isDisturbed,
-    }),
-  );
-}
-
 /** Cores that work outside of the suite uses, while the browser rests. */
 async function readOtherCores(): Promise<number> {
   const [busy, own, began] = [machineBusyMs(), processorMsOf(process.pid), performance.now()];
@@ -353,7 +225,7 @@ export async function runConsole(options: RunOptions): Promise<Scenario> {
   const otherCores = await readOtherCores();
   const hub = await openHub(options);
   const [loader, dashboards] = [new Loader(), new StreamClient()];
-  const rounds: Round[] = [];
+  const rounds: Omit<Round, 'scrolledInbox'>[] = [];
   try {
     const { admin, keys } = await makeTenants(hub, 1);
     await deployBundles(admin);
@@ -380,6 +252,12 @@ export async function runConsole(options: RunOptions): Promise<Scenario> {
         (n + 1) / count,
       );
     }
+    report('5,000 approvals wait', 1);
+    const inboxes = await measureInbox(setup, count);
+    const wholeRounds = rounds.flatMap((round, n) => {
+      const scrolledInbox = inboxes[n];
+      return scrolledInbox ? { ...round, scrolledInbox } : [];
+    });
     const isDisturbed = otherCores > maxOtherCores;
     return {
       name: 'console',
@@ -392,7 +270,7 @@ export async function runConsole(options: RunOptions): Promise<Scenario> {
         other_cores: otherCores,
         hub_rss_bytes: residentBytesOf(hub.pid),
       },
-      figures: figuresOf(rounds, isDisturbed),
+      figures: figuresOf(wholeRounds, isDisturbed),
       rivals: [],
     };
   } finally {

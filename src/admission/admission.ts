@@ -46,7 +46,7 @@ const keyOf: { readonly [per: string]: (subject: AdmissionSubject) => string | n
 };
 
 /** The error of a refusal in the table. */
-export const errorOf = ({ code, message, retryAfter, reason }: Refusal): HubError =>
+export const toHubError = ({ code, message, retryAfter, reason }: Refusal): HubError =>
   new HubError(code, message, {
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(reason === undefined ? {} : { reason }),
@@ -55,7 +55,7 @@ export const errorOf = ({ code, message, retryAfter, reason }: Refusal): HubErro
 /** The error of a class. */
 export const refusalOf = (name: AdmissionName): HubError => {
   const { refusal }: AdmissionClass = admissionTable[name];
-  return errorOf(refusal ?? { code: 'overloaded', message: 'The hub is overloaded. Try again shortly.' });
+  return toHubError(refusal ?? { code: 'overloaded', message: 'The hub is overloaded. Try again shortly.' });
 };
 
 interface OpenBound {

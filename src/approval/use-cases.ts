@@ -122,7 +122,7 @@ export function createApprovals({
     actors
       .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
       .catch((err: unknown) =>
-        log.debug({ err, approval_id: id }, 'cannot announce an expired approval; the next sweep repeats it'),
+        log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
       );
     return expired;
   }
@@ -227,7 +227,7 @@ export function createApprovals({
     const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
     if (isRefused && argsBytes > maxInlineArgs) {
       await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-        log.warn({ err, approval_id: id }, 'cannot remove the stored arguments of a refused approval');
+        log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
       });
     }
     throw refusal;
@@ -255,7 +255,7 @@ export function createApprovals({
         })
         .catch((error: unknown) => forgetArgs(approval, error));
       await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
-        log.warn({ err, approval_id: id }, 'cannot register an agent that requested an approval');
+        log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
       });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);

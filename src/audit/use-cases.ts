@@ -206,10 +206,7 @@ export function createAuditLog({
         } catch (err) {
           // A tenant without a key must not keep the others from theirs.
           if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-          log.warn(
-            { tenant_id: tenantId },
-            'cannot sign the head of the audit chain: no signing key is active',
-          );
+          log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
         }
       }
       return signed;

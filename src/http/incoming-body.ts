@@ -1,10 +1,11 @@
 // The body of one request as it comes in from either server: copied chunk by chunk, with a bound on its bytes, and
 // counted among those of all requests.
+
+import { noRoom } from '../admission/byte-budgets.ts';
 import type { ByteBudget } from '../shared/concurrency/byte-budget.ts';
 import type { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import { tooLarge } from './body.ts';
-import { noRoom } from './budgets.ts';
 import { TransportGone } from './raw.ts';
 
 const empty = new Uint8Array(0);

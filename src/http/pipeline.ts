@@ -2,6 +2,7 @@
 // socket and none of the routes.
 
 import { Admission } from '../admission/admission.ts';
+import { type Budgets, checkAnswer, checkRoom, createBudgets } from '../admission/byte-budgets.ts';
 import { estimateJsonBytes } from '../admission/estimate-bytes.ts';
 import type { RateLimits } from '../admission/rate-limit.ts';
 import { countArrival, createRouteLimits, type LimitedRoute } from '../admission/route-limits.ts';
@@ -14,7 +15,6 @@ import type { Secrets } from '../shared/ports/secrets.ts';
 import type { RequestOrigin } from '../shared/principal.ts';
 import type { OpenSpan } from '../shared/tracing.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
-import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from './contract/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from './contract/route.ts';

@@ -36,7 +36,7 @@ export function startAuditRecovery({
       while ((await audit.recover(0, recordedAtOnce, (one) => one === node)) === recordedAtOnce);
     } catch (err) {
       log.warn(
-        { err, dead_node: node },
+        { err, deadNode: node },
         'cannot record audit entries from a dead node; the next minute retries',
       );
     }

@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
+import { createBudgets } from '../admission/byte-budgets.ts';
 import { limitSubjectOf, limits } from '../admission/limit.ts';
 import { createAgentStreams } from '../agent/use-cases/streams.ts';
-import { createBudgets } from '../http/budgets.ts';
 import { type Callers, createCallers } from '../http/caller.ts';
 import type { Hub } from '../http/contract/handler.ts';
 import { createDownloads } from '../http/downloads.ts';

@@ -87,7 +87,6 @@ export type OptionsIn<O extends FieldOptions, A extends ReplyApi> = O extends { 
   ? P
   : unknown;
 
-export const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 export const isNullable = (schema: z.ZodType): boolean => schema instanceof z.ZodNullable;
 export const inner = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodNullable ? (schema.unwrap() as z.ZodType) : schema;

@@ -1,4 +1,5 @@
 // Fields of a request, as a record declares them: their names and checks, and their values in the domain's names.
+
 import type { z } from 'zod';
 import {
   type ApiOptions,
@@ -13,8 +14,8 @@ import {
   type RecordFields,
   type ReplyApi,
   type Snake,
-  snake,
 } from './record-fields.ts';
+import { snake } from './snake-keys.ts';
 
 type InputIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly input: infer I }
   ? I extends { readonly [K in A]: infer P }

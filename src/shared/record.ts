@@ -1,6 +1,7 @@
 // A noun's fields, declared once: the domain's type, the forms in both stores, and both APIs' replies follow from the
 // declaration. No query, no relation, no change tracking: statements and conditions stay written out where they run.
 // Declarations are compiled when they load.
+
 import { z } from 'zod';
 import { renderMicros } from './instant.ts';
 import {
@@ -19,10 +20,10 @@ import {
   type ReplyApi,
   type ReplyForm,
   type Snake,
-  snake,
 } from './record-fields.ts';
 import { inputOf, type RecordInput } from './record-input.ts';
 import { isoInstant } from './schemas.ts';
+import { snake } from './snake-keys.ts';
 import { listed, type truncatedField } from './truncated.ts';
 
 export { computed, field, instant, json, type RecordOf } from './record-fields.ts';

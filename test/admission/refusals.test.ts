@@ -6,15 +6,17 @@ import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createPasswords } from '../../adapters/node/passwords.ts';
 import { gatherCalls } from '../../adapters/sqlite/threads/gather.ts';
 import { Admission, type AdmissionSubject, refusalOf } from '../../src/admission/admission.ts';
+import type { AdmissionClass } from '../../src/admission/admission-class.ts';
+import { checkAnswer, checkRoom, createBudgets } from '../../src/admission/byte-budgets.ts';
+import { ShortStreams } from '../../src/admission/short-streams.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { createAssistant } from '../../src/assistant/use-cases/conversation.ts';
 import { createExplanations } from '../../src/evaluation/use-cases/explanations.ts';
 import { createReplays } from '../../src/evaluation/use-cases/replays.ts';
 import { createEventExports } from '../../src/event/use-cases/exports.ts';
 import { createEventScans } from '../../src/event/use-cases/scans.ts';
 import { createExports } from '../../src/export/use-cases.ts';
-import { checkAnswer, checkRoom, createBudgets } from '../../src/http/budgets.ts';
 import { IncomingBody } from '../../src/http/incoming-body.ts';
-import { Reopenings } from '../../src/http/live/reopenings.ts';
 import { createSocketMessages } from '../../src/http/live/socket-messages.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { createEvidence } from '../../src/run/use-cases/evidence.ts';
@@ -163,11 +165,11 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return body.read();
   },
   'an 11th stream that ends at once': async () => {
-    const reopenings = new Reopenings();
-    for (let i = 0; i < 10; i++) reopenings.ended('a', i * 100, i * 100 + 1);
-    reopenings.check('a', 1_000);
-    reopenings.ended('a', 1_000, 1_001);
-    reopenings.check('a', 2_500);
+    const shortStreams = new ShortStreams();
+    for (let i = 0; i < 10; i++) shortStreams.ended('a', i * 100, i * 100 + 1);
+    shortStreams.check('a', 1_000);
+    shortStreams.ended('a', 1_000, 1_001);
+    shortStreams.check('a', 2_500);
   },
   'a WebSocket after 64 mistakes': async () => {
     const messages = createSocketMessages({
@@ -315,5 +317,15 @@ describe('a refusal', () => {
 
   it('is recorded for each class', () => {
     expect(Object.keys(refusals)).toEqual(Object.keys(recordedRefusals));
+    const messages = new Set(Object.values(recordedRefusals).map(([, , , message]) => message));
+    const others = Object.entries<AdmissionClass>(admissionTable)
+      .filter(([, { refusal }]) => refusal && !messages.has(refusal.message))
+      .map(([name, { refusal }]) => [name, refusal?.message]);
+    expect(others).toEqual([
+      // The stream ends; no client gets an answer.
+      ['missedEvents', 'Too many streams reconnect at once. Try again shortly.'],
+      // test/adapters/sqlite/durability.test.ts provokes this one.
+      ['tenantEvents', 'Too many events from this tenant wait to be stored. Try again shortly.'],
+    ]);
   });
 });

@@ -3,8 +3,8 @@
 // large body that leaves no turn for others.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createBudgets } from '../../src/admission/byte-budgets.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
-import { createBudgets } from '../../src/http/budgets.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
 import { defaultBody, type RouteDeclaration } from '../../src/http/contract/route.ts';
 import { createCors } from '../../src/http/headers.ts';

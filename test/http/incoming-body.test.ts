@@ -1,6 +1,6 @@
 // A request's body as it comes in, in chunks of any size.
 import { describe, expect, it } from 'vitest';
-import { createBudgets } from '../../src/http/budgets.ts';
+import { createBudgets } from '../../src/admission/byte-budgets.ts';
 import { IncomingBody } from '../../src/http/incoming-body.ts';
 import { random } from '../random.ts';
 

@@ -4,7 +4,7 @@
 import type { EvaluationRequest, Evaluator } from '../../../src/evaluation/port/evaluator.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
-import { createPool, type PoolOptions } from './pool.ts';
+import { createPool, placesOf } from './pool.ts';
 import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
 
 export interface EvaluatorOptions {
@@ -25,15 +25,14 @@ export interface EvaluatorOptions {
  */
 const readAtOnce = 4096;
 const reading = {
-  refused: () =>
-    new HubError('overloaded', 'The hub is reading too many bundles. Try again shortly.', { retryAfter: 2 }),
+  ...placesOf('bundleReadings'),
   timedOut: () => new HubError('unprocessable', 'Reading the YAML took too long. Split the document.'),
   overgrown: () =>
     new HubError('unprocessable', 'Reading the YAML needs too much memory. Split the document.'),
 };
 
 const running = {
-  refused: () => new HubError('too_busy', 'Too many concurrent evaluations. Try again shortly.'),
+  ...placesOf('dryRuns'),
   timedOut: () => new HubError('unprocessable', 'Evaluation timed out'),
   overgrown: () => new HubError('unprocessable', 'Evaluation needs too much memory'),
 };
@@ -44,6 +43,17 @@ export const evaluatorEntry = new URL(
   import.meta.url,
 );
 
+/** One tenant leaves threads of both pools to the others, whatever it asks for. */
+function poolsOf(clock: Clock, entry: URL, limitMs: number) {
+  const shared = { entry, clock, startMs: 15_000, memoryMb: 256 };
+  return {
+    runs: createPool({ ...shared, ...running, limitMs }),
+    readings: createPool({ ...shared, ...reading, limitMs: 5000 }),
+  };
+}
+
+const isSmall = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
+
 export function createEvaluator({
   clock,
   accepted,
@@ -51,30 +61,7 @@ export function createEvaluator({
   limitMs = 5000,
   entry = evaluatorEntry,
 }: EvaluatorOptions): Evaluator {
-  const shared: Pick<PoolOptions, 'entry' | 'clock' | 'startMs' | 'memoryMb'> = {
-    entry,
-    clock,
-    startMs: 15_000,
-    memoryMb: 256,
-  };
-  // One tenant leaves threads of both pools to the others, whatever it asks for.
-  const runs = createPool({
-    ...shared,
-    ...running,
-    size: 6,
-    shares: { running: 4, waiting: 16, allWaiting: 128 },
-    waitMs: 1000,
-    limitMs,
-  });
-  const readings = createPool({
-    ...shared,
-    ...reading,
-    size: 2,
-    shares: { running: 1, waiting: 32, allWaiting: 128 },
-    waitMs: 10_000,
-    limitMs: 5000,
-  });
-  const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
+  const { runs, readings } = poolsOf(clock, entry, limitMs);
   const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'contractsOf' | 'inspect' }>(
     tenantId: string,
     task: T,
@@ -94,17 +81,17 @@ export function createEvaluator({
       const task = { kind: 'explain', tenantId, request, accepted, keyPrefix } as const;
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
-    outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
-    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
+    outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, isSmall(yaml)),
+    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, isSmall(yaml)),
     // Patterns make a short text expensive.
     inspect: async (tenantId, yaml, words, form = 'any') =>
       read(
         tenantId,
         { kind: 'inspect', yaml, accepted, words, form },
-        small(yaml) && !yaml.includes('match'),
+        isSmall(yaml) && !yaml.includes('match'),
       ),
     contractsOf: async (tenantId, yaml) =>
-      read(tenantId, { kind: 'contractsOf', yaml, accepted }, small(yaml)),
+      read(tenantId, { kind: 'contractsOf', yaml, accepted }, isSmall(yaml)),
     async assemble(tenantId, request) {
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;

@@ -1,6 +1,8 @@
 // A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too
 // long. Owners of jobs take turns (promise P44). Knows nothing of what the jobs are.
 import { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
@@ -32,6 +34,22 @@ export interface PoolOptions {
   readonly overgrown: () => HubError;
 }
 
+/** The places of a class, for which owners take turns here: a place is free when its thread is. */
+export const placesOf = (
+  name: 'dryRuns' | 'bundleReadings' | 'replayParts',
+): Pick<PoolOptions, 'size' | 'shares' | 'waitMs' | 'refused'> => {
+  const {
+    bounds: [ofOwner, ofAll],
+    ms,
+  } = admissionTable[name];
+  return {
+    size: ofAll.atOnce,
+    shares: { running: ofOwner.atOnce, waiting: ofOwner.waiting, allWaiting: ofAll.waiting },
+    waitMs: ms,
+    refused: () => refusalOf(name),
+  };
+};
+
 export interface Pool {
   /** The worker's result. @throws HubError of the work, or of the pool's bounds */
   run(task: unknown, owner: string): Promise<unknown>;
@@ -56,73 +74,84 @@ const utf8 = new TextDecoder();
 
 const closing = () => new HubError('shutting_down', 'The server is shutting down.');
 
-export function createPool(options: PoolOptions): Pool {
-  const idle: Thread[] = [];
-  const alive = new Set<Thread>();
-  const queue = new FairQueue<Queued>(options.shares);
-  let closed = false;
+class ThreadPool implements Pool {
+  readonly #options: PoolOptions;
+  readonly #idle: Thread[] = [];
+  readonly #alive = new Set<Thread>();
+  readonly #queue: FairQueue<Queued>;
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#queue = new FairQueue<Queued>(options.shares);
+  }
+
+  runToJson(task: unknown, owner: string): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closing());
+      const job: Queued = { task, resolve, reject, timer: null, started: false };
+      this.#queue.add(owner, job);
+      this.#next();
+      if (job.started) return;
+      const refuse = (): void => {
+        if (this.#queue.remove(owner, job)) reject(this.#options.refused());
+      };
+      if (this.#queue.isOver(owner)) refuse();
+      else job.timer = this.#options.clock.after(this.#options.waitMs, refuse);
+    });
+  }
+
+  async run(task: unknown, owner: string): Promise<unknown> {
+    return JSON.parse(utf8.decode(await this.runToJson(task, owner)));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { timer, reject } of this.#queue.clear()) {
+      timer?.cancel();
+      reject(closing());
+    }
+    await Promise.all([...this.#alive].map((thread) => thread.end(closing())));
+    this.#idle.length = 0;
+  }
 
   /** Starts whatever may run. */
-  const next = (): void => {
-    while (!closed && (isAnyIdle() || alive.size < options.size)) {
-      const taken = queue.take();
+  #next(): void {
+    while (!this.#closed && (this.#isAnyIdle() || this.#alive.size < this.#options.size)) {
+      const taken = this.#queue.take();
       if (!taken) return;
       const { owner, item: job } = taken;
       job.started = true;
       job.timer?.cancel();
-      const thread = free();
+      const thread = this.#free();
       thread.work(job).then((reusable) => {
-        queue.done(owner);
-        if (reusable && !closed) idle.push(thread);
-        else alive.delete(thread);
-        next();
+        this.#queue.done(owner);
+        if (reusable && !this.#closed) this.#idle.push(thread);
+        else this.#alive.delete(thread);
+        this.#next();
       });
     }
-  };
+  }
+
   /** A thread may end while it is idle. */
-  const isAnyIdle = (): boolean => {
-    while (idle.at(-1)?.ended) idle.pop();
-    return idle.length > 0;
-  };
-  const free = (): Thread => {
-    const waiting = idle.pop();
+  #isAnyIdle(): boolean {
+    while (this.#idle.at(-1)?.ended) this.#idle.pop();
+    return this.#idle.length > 0;
+  }
+
+  #free(): Thread {
+    const waiting = this.#idle.pop();
     if (waiting) return waiting;
-    const started = new Thread(options, (gone) => {
-      alive.delete(gone);
-      next();
+    const started = new Thread(this.#options, (gone) => {
+      this.#alive.delete(gone);
+      this.#next();
     });
-    alive.add(started);
+    this.#alive.add(started);
     return started;
-  };
-
-  const runToJson = (task: unknown, owner: string): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      if (closed) return reject(closing());
-      const job: Queued = { task, resolve, reject, timer: null, started: false };
-      queue.add(owner, job);
-      next();
-      if (job.started) return;
-      const refuse = (): void => {
-        if (queue.remove(owner, job)) reject(options.refused());
-      };
-      if (queue.isOver(owner)) refuse();
-      else job.timer = options.clock.after(options.waitMs, refuse);
-    });
-
-  return {
-    runToJson,
-    run: async (task, owner) => JSON.parse(utf8.decode(await runToJson(task, owner))),
-    async close() {
-      closed = true;
-      for (const { timer, reject } of queue.clear()) {
-        timer?.cancel();
-        reject(closing());
-      }
-      await Promise.all([...alive].map((thread) => thread.end(closing())));
-      idle.length = 0;
-    },
-  };
+  }
 }
+
+export const createPool = (options: PoolOptions): Pool => new ThreadPool(options);
 
 /** One worker thread. */
 class Thread {

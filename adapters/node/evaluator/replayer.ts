@@ -1,11 +1,11 @@
 // The replayer port over a pool of worker threads of its own: a replay never delays the playground or an upload.
 // Decides nothing.
 
-import { type ReplayDocuments, type Replayer, replaysAtOnce } from '../../../src/evaluation/port/replayer.ts';
-import { HubError, refused } from '../../../src/shared/error.ts';
+import type { ReplayDocuments, Replayer } from '../../../src/evaluation/port/replayer.ts';
+import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { evaluatorEntry } from './evaluator.ts';
-import { createPool } from './pool.ts';
+import { createPool, placesOf } from './pool.ts';
 import type { Accepted, Task, TaskResult } from './tasks.ts';
 
 export interface ReplayerOptions {
@@ -32,12 +32,8 @@ export function createReplayer({
     clock,
     startMs: 15_000,
     memoryMb: 256,
-    size: replaysAtOnce.all,
-    shares: { running: replaysAtOnce.ofTenant, waiting: 4, allWaiting: 16 },
-    waitMs: 10_000,
     limitMs,
-    refused: () =>
-      refused('replay_busy', 'Too many replays are running. Try again shortly.', { retryAfter: 2 }),
+    ...placesOf('replayParts'),
     timedOut: () =>
       new HubError('unprocessable', 'The replay took too long. Choose fewer calls or simpler documents.'),
     overgrown: () => new HubError('unprocessable', 'The replay needs too much memory. Choose fewer calls.'),

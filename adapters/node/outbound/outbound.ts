@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/shared/ports/clock.ts';
 import type {
   Outbound,
   OutboundAddress,
+  OutboundAnswer,
   OutboundHead,
   OutboundRequest,
   OutboundStream,
@@ -138,29 +139,70 @@ const answerOf = (call: ClientRequest, body: string | Uint8Array | undefined): P
     call.end(body);
   });
 
-export function createOutbound(options: OutboundOptions): Outbound {
-  const { clock, ca, byName = askNameServers, bySystem = askSystem } = options;
-  const kindOf = addressKinds();
-  const addresses = (target: OutboundTarget): Promise<readonly OutboundAddress[]> =>
-    addressesOf(target, options, kindOf, { byName, bySystem });
+class GuardedOutbound implements Outbound {
+  readonly #options: OutboundOptions;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #ca: OutboundOptions['ca'];
+  readonly #byName: NonNullable<OutboundOptions['byName']>;
+  readonly #bySystem: NonNullable<OutboundOptions['bySystem']>;
+  readonly #kindOf: ReturnType<typeof addressKinds> = addressKinds();
+
+  constructor(options: OutboundOptions) {
+    this.#options = options;
+    const { clock, ca, byName = askNameServers, bySystem = askSystem } = options;
+    this.#clock = clock;
+    this.#ca = ca;
+    this.#byName = byName;
+    this.#bySystem = bySystem;
+  }
+
+  open(request: OutboundRequest): Promise<OutboundStream> {
+    return this.#begin(request, true);
+  }
+
+  async send(request: OutboundRequest): Promise<OutboundAnswer> {
+    const { status, headers, body } = await this.#begin(request, false);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of body) pieces.push(piece);
+    return { status, headers, body: new Uint8Array(Buffer.concat(pieces)) };
+  }
+
+  async check(text: string): Promise<void> {
+    await this.#within(this.#judge(urlTarget(text, this.#options)));
+  }
+
+  resolve(host: string, port: number): Promise<readonly OutboundAddress[]> {
+    return this.#within(this.#addresses(targetOf(host.replace(/^\[|\]$/g, ''), port, this.#options)));
+  }
+
+  #addresses(target: OutboundTarget): Promise<readonly OutboundAddress[]> {
+    return addressesOf(target, this.#options, this.#kindOf, {
+      byName: this.#byName,
+      bySystem: this.#bySystem,
+    });
+  }
 
   /** @throws OutboundError */
-  async function judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
-    const resolved = await addresses(target);
+  async #judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
+    const resolved = await this.#addresses(target);
     // What may be private was not refused by its port before.
-    if (resolved.some(({ address }) => kindOf(address) === 'public')) requirePort(target);
+    if (resolved.some(({ address }) => this.#kindOf(address) === 'public')) requirePort(target);
     const isPlain = target.url.protocol === 'http:';
-    if (isPlain && !target.isNamed && !resolved.every(({ address }) => kindOf(address) === 'loopback')) {
+    if (
+      isPlain &&
+      !target.isNamed &&
+      !resolved.every(({ address }) => this.#kindOf(address) === 'loopback')
+    ) {
       throw new OutboundError('refused', 'The URL must begin with https://, except on this machine.');
     }
     return resolved;
   }
 
-  async function begin(request: OutboundRequest, prolongs: boolean): Promise<OutboundStream> {
-    const target = urlTarget(request.url, options);
+  async #begin(request: OutboundRequest, prolongs: boolean): Promise<OutboundStream> {
+    const target = urlTarget(request.url, this.#options);
     const { body } = request;
-    const ending = new Ending(clock, request);
-    const judged = await ending.during(judge(target));
+    const ending = new Ending(this.#clock, request);
+    const judged = await ending.during(this.#judge(target));
     const call = (target.url.protocol === 'http:' ? httpRequest : httpsRequest)(target.url, {
       method: request.method ?? 'GET',
       headers: {
@@ -169,7 +211,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       },
       lookup: answering(judged),
       agent: false,
-      ...(ca === undefined ? {} : { ca }),
+      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
     });
     ending.own(call);
     const answer = await ending.during(answerOf(call, body));
@@ -182,29 +224,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   /** The same within the time of a look-up. */
-  const within = async <T>(work: Promise<T>): Promise<T> => {
-    const ending = new Ending(clock, { url: '', timeoutMs: resolveMs, maxBytes: 0 });
+  async #within<T>(work: Promise<T>): Promise<T> {
+    const ending = new Ending(this.#clock, { url: '', timeoutMs: resolveMs, maxBytes: 0 });
     try {
       return await ending.during(work);
     } finally {
       ending.end(new OutboundError('aborted'));
     }
-  };
-
-  return {
-    open: (request) => begin(request, true),
-
-    async send(request) {
-      const { status, headers, body } = await begin(request, false);
-      const pieces: Uint8Array[] = [];
-      for await (const piece of body) pieces.push(piece);
-      return { status, headers, body: new Uint8Array(Buffer.concat(pieces)) };
-    },
-
-    async check(text) {
-      await within(judge(urlTarget(text, options)));
-    },
-
-    resolve: (host, port) => within(addresses(targetOf(host.replace(/^\[|\]$/g, ''), port, options))),
-  };
+  }
 }
+
+export const createOutbound = (options: OutboundOptions): Outbound => new GuardedOutbound(options);

@@ -16,7 +16,7 @@ import { contracts } from '../contracts.ts';
 import { type Database, givenText } from '../database.ts';
 import { deployments } from '../deployments.ts';
 import { keySuccessions, signingKeys } from '../signing.ts';
-import { definitions, entryOf, serverOf, servers } from '../tools.ts';
+import { definitions, entryOf, serverOf, servers } from '../tool-table.ts';
 import { pages } from './pages.ts';
 import type { Readers } from './people.ts';
 

@@ -24,7 +24,7 @@ import { settings } from '../settings.ts';
 import { keySuccessions, signingKeys } from '../signing.ts';
 import type { Table } from '../table.ts';
 import { users } from '../tenants.ts';
-import { definitions, servers } from '../tools.ts';
+import { definitions, servers } from '../tool-table.ts';
 import { views } from '../views.ts';
 import { workspaces } from '../workspaces.ts';
 

@@ -1,5 +1,7 @@
 // Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread
 // is under way go in the next one together, and are committed together. Each still succeeds or fails by itself.
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import { createBatcher } from '../../../src/shared/concurrency/batcher.ts';
 import { createSharedReads } from '../../../src/shared/concurrency/shared-reads.ts';
 import { HubError } from '../../../src/shared/error.ts';
@@ -13,8 +15,7 @@ type Args = readonly unknown[];
 
 /** Calls that go in one message. */
 const maxTogether = 500;
-/** Calls of one method that may wait: one for every connection that a process can have open. */
-const maxWaiting = 100_000;
+const [{ waiting: maxWaiting }] = admissionTable.gatheredCalls.bounds;
 
 /**
  * Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once.
@@ -51,10 +52,7 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
       return (await send(store, method, all)).map(settled);
     }, maxTogether);
     return (args) => {
-      if (waiting >= maxWaiting) {
-        const why = 'The store is overloaded. Try again shortly.';
-        return Promise.reject(new HubError('overloaded', why, { retryAfter: 1 }));
-      }
+      if (waiting >= maxWaiting) return Promise.reject(refusalOf('gatheredCalls'));
       waiting++;
       return add(args);
     };

@@ -1,6 +1,8 @@
 // The event loop's end of one store thread: bounded queue, calls sent once per turn, restart after a crash. Knows no
 // noun.
+
 import type { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
@@ -62,7 +64,7 @@ export class StoreThread {
     const { maxCalls, maxBytes } = this.#options;
     const full = this.#waiting.size >= maxCalls || this.#bytes + bytes > maxBytes;
     if (full && this.#waiting.size > 0) {
-      throw new HubError('overloaded', 'The store is overloaded. Try again shortly.', { retryAfter: 1 });
+      throw refusalOf('storeWrites');
     }
   }
 

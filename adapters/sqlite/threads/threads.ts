@@ -2,6 +2,8 @@
 // copies the write-ahead log (log-copier.ts).
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import { refusalOf } from '../../../src/admission/admission.ts';
+import { admissionTable } from '../../../src/admission/table.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
@@ -26,6 +28,8 @@ import { readTenant } from './tenant-reader.ts';
 import { weigh, weighAll } from './weight.ts';
 import type { NotedWrite, ThreadRole, ThreadStart } from './wire.ts';
 
+const [storeWrites] = admissionTable.storeWrites.bounds;
+const [tenantEvents] = admissionTable.tenantEvents.bounds;
 const pingMs = 2000;
 /** Part of the pages at which SQLite itself would copy the write-ahead log. */
 const logPart = 0.8;
@@ -87,23 +91,19 @@ const readerLimits = { maxYoungGenerationSizeMb: 12 };
 export const startThread = (start: ThreadStart): Worker =>
   startWorker('thread', `store-${start.role}`, start, start.role === 'reader' ? readerLimits : {});
 
-/** By tenant, the bytes of events that wait for the writer: half of the queue at most is one tenant's. */
+/** By tenant, the bytes of events that wait for the writer: one tenant has a part of the queue at most. */
 class TenantShares {
   readonly #bytes = new Map<string, number>();
   readonly #max: number;
 
-  constructor(maxQueuedBytes: number) {
-    this.#max = maxQueuedBytes / 2;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** @throws HubError overloaded */
   check(tenantId: string): void {
     if ((this.#bytes.get(tenantId) ?? 0) < this.#max) return;
-    throw new HubError(
-      'overloaded',
-      'Too many events from this tenant wait to be stored. Try again shortly.',
-      { retryAfter: 1 },
-    );
+    throw refusalOf('tenantEvents');
   }
 
   take(tenantId: string, bytes: number): void {
@@ -152,7 +152,8 @@ class StoreThreads {
     this.#hubId = hubId;
     this.#reserveBytes = reserveBytes;
     const shortOfSpace = new SharedArrayBuffer(4);
-    const maxQueuedBytes = options.maxQueuedBytes ?? 64 << 20;
+    const maxQueuedBytes = options.maxQueuedBytes ?? storeWrites.bytes;
+    const maxTenantBytes = options.maxQueuedBytes === undefined ? tenantEvents.bytes : maxQueuedBytes / 2;
     this.#writer = this.#thread('writer', options, shortOfSpace, maxQueuedBytes);
     this.#reader = this.#thread('reader', options, shortOfSpace, maxQueuedBytes);
     this.#disk = new Disk({
@@ -170,7 +171,7 @@ class StoreThreads {
     });
     this.#logIndex = new LogIndex(path);
     this.#summaries = new SummaryFlush(() => ask(this.#writer, 'flush'), clock);
-    this.#shares = new TenantShares(maxQueuedBytes);
+    this.#shares = new TenantShares(maxTenantBytes);
     this.#gathered = gatherCalls({
       send: async (store, method, all) =>
         (await this.#threadOf(store, method).call(
@@ -257,7 +258,7 @@ class StoreThreads {
       clock,
       log: options.log ?? null,
       onTrouble: (trouble, cause) => this.#disk.failed(trouble, cause),
-      maxCalls: options.maxQueuedWrites ?? 4096,
+      maxCalls: options.maxQueuedWrites ?? storeWrites.waiting,
       maxBytes,
     });
   }

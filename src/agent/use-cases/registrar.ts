@@ -301,10 +301,7 @@ export class Registrar {
     const now = clock.now();
     if (!this.#warned.get(keyId, now)) {
       this.#warned.set(keyId, true, now + minuteMs);
-      log.warn(
-        { key_id: keyId, tenant_id: tenantId, env, reason },
-        'some agents are served but not registered',
-      );
+      log.warn({ keyId, tenantId, env, reason }, 'some agents are served but not registered');
     }
     this.#thisHour();
     const hash = hash32(`${tenantId}/${agentId}`);

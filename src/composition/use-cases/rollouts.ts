@@ -103,7 +103,7 @@ export function createRollouts(ports: Ports): Rollouts {
           if (composition) await rollOutOne(composition, envs);
         } catch (error) {
           log.warn(
-            { err: error, tenant_id: tenantId, composition: name, contract_id: contractId },
+            { err: error, tenantId, composition: name, contractId },
             'auto_deploy skipped a composition',
           );
           await releases.compositionChanged(tenantId, name);

@@ -4,9 +4,6 @@ import type { CustomWords } from '../rules/custom-words.ts';
 import type { ReplayCall } from '../rules/replay-call.ts';
 import type { CountedCall, Judged, LimitJudged } from '../rules/replay-judge.ts';
 
-/** Replays that run at once in a process, of all tenants and of one. */
-export const replaysAtOnce = { all: 4, ofTenant: 2 } as const;
-
 /** The two documents that are compared. */
 export interface ReplayDocuments {
   /** Null: nothing, which allows every call. */

@@ -192,7 +192,7 @@ class Reader {
       await this.#read();
     } catch (err) {
       log.warn(
-        { err, tenant_id: this.#tenantId },
+        { err, tenantId: this.#tenantId },
         'cannot read decision events for the streams that follow them',
       );
     }
@@ -238,7 +238,7 @@ class Reader {
   async #lose(): Promise<void> {
     await this.#skip();
     this.#ports.log.warn(
-      { tenant_id: this.#tenantId },
+      { tenantId: this.#tenantId },
       'decision events arrive faster than the streams that follow them can receive them',
     );
     for (const listener of this.listeners) listener.lost(this.head);

@@ -1,5 +1,5 @@
 // Unprocessed messages from one WebSocket.
-import type { Sender } from './senders.ts';
+import type { Sender } from '../../admission/socket-rates.ts';
 
 export interface Message {
   readonly bytes: Uint8Array;

@@ -1,7 +1,9 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
 // socket. Keeps promise P39.
 
+import { type Budgets, createBudgets } from '../../admission/byte-budgets.ts';
 import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
+import { ShortStreams } from '../../admission/short-streams.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
@@ -17,7 +19,6 @@ import {
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
-import { type Budgets, createBudgets } from '../budgets.ts';
 import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Endings, endReason } from './endings.ts';
@@ -26,7 +27,6 @@ import { createJoin, joinByHistory } from './join.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
 import { createReannouncer } from './reannouncer.ts';
 import { createRecheck } from './recheck.ts';
-import { Reopenings } from './reopenings.ts';
 import type { Session } from './session.ts';
 import { createSocketMessages } from './socket-messages.ts';
 import { type EndReason, type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
@@ -114,7 +114,7 @@ export function createLive(options: LiveOptions): Live {
   const messages = createSocketMessages({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
-  const reopenings = new Reopenings();
+  const shortStreams = new ShortStreams();
   const missed = createMissed(options);
   const endedBy: { [R in EndReason]?: number } = {};
   const endings = new Endings();
@@ -152,7 +152,7 @@ export function createLive(options: LiveOptions): Live {
       endLog.add({ tenantId: caller.tenantId, env, agentId: admitted.agentId, reason });
       open--;
       const name = nameOf(stream.caller);
-      if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
+      if (name !== null) shortStreams.ended(name, stream.openedAt, clock.monotonic());
       endedBy[reason] = (endedBy[reason] ?? 0) + 1;
       feeds.release(stream.feed);
       stream.prepared?.();
@@ -243,7 +243,7 @@ export function createLive(options: LiveOptions): Live {
     admit: messages.admit,
     checkReopening(caller) {
       const name = nameOf(caller);
-      if (name !== null) reopenings.check(name, clock.monotonic());
+      if (name !== null) shortStreams.check(name, clock.monotonic());
     },
     async open(opening) {
       const { admitted } = opening;

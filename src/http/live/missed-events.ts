@@ -1,8 +1,7 @@
 // The stored events that a stream of other frames missed: read from the store and written between its frames, which go
 // on meanwhile. Owns how far such a stream has come.
 
-import { createSemaphore } from '../../shared/concurrency/semaphore.ts';
-import { HubError } from '../../shared/error.ts';
+import { Admission } from '../../admission/admission.ts';
 import type { Frame } from '../../shared/frame.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
@@ -15,8 +14,6 @@ import type { PendingEvents, Stream } from './stream.ts';
 
 /** Events of the tenant that are looked through for one stream. */
 const maxMissed = 5_000;
-/** Reads of missed events at once on a node: what streams carry besides does not wait for them. */
-const readsAtOnce = 4;
 /** A feed may be so far behind what a stream was sent from the store, in milliseconds. */
 export const resumedMs = 60_000;
 /** Bytes that are written at once. */
@@ -40,14 +37,11 @@ export function createMissed({
 }: {
   readonly events?: EventSource;
   readonly api: Pick<StreamFrames, 'resync'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Log;
 }) {
-  const read = createSemaphore({
-    max: readsAtOnce,
-    maxWaiting: Number.POSITIVE_INFINITY,
-    refusal: () => new HubError('overloaded', 'Too many streams reconnect at once. Try again shortly.'),
-  });
+  const admission = new Admission(clock);
+  const read = <T>(task: () => Promise<T>): Promise<T> => admission.run({}, 'missedEvents', task);
   return {
     /** Before the stream is in its feed: from then on no event reaches it in another way. */
     begin(stream: Stream): void {

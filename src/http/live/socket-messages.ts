@@ -1,7 +1,10 @@
 // Messages from agents on WebSockets: counts them, reads a few in each turn of the event loop, passes them on, and
 // answers with their `ref`. Too many messages, or too many mistakes, end the socket.
 
+import { refusalOf } from '../../admission/admission.ts';
 import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
+import { type Sender, SocketRates } from '../../admission/socket-rates.ts';
+import { admissionTable } from '../../admission/table.ts';
 import type { ByteBudget } from '../../shared/concurrency/byte-budget.ts';
 import { bytesPerTurn, type EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../../shared/error.ts';
@@ -13,17 +16,13 @@ import type { AgentMessage, StreamHandlers } from '../contract/stream.ts';
 import { problemOf } from '../problem.ts';
 import { SocketPiece } from './encoded.ts';
 import type { IncomingMessages, Message } from './incoming.ts';
-import { type Sender, Senders } from './senders.ts';
 import type { LiveCaller, Stream } from './stream.ts';
 import { unpackLoosely } from './unpack.ts';
 
 /** Bytes of one message. */
 export const maxMessageBytes = 1024 * 1024;
-/** Messages of one socket that are handled at once; others wait their turn. */
-const maxInFlight = 32;
-/** Maximum of waiting messages on one socket, and of their bytes. */
-const maxWaiting = 1_000;
-const maxWaitingBytes = 4 * 1024 * 1024;
+const [{ atOnce: maxInFlight, waiting: maxWaiting, bytes: maxWaitingBytes }] =
+  admissionTable.socketQueue.bounds;
 /** Bytes that the smallest message counts in a turn of the event loop. */
 const minTurnBytes = 2 * 1024;
 const maxTraceLength = 512;
@@ -55,11 +54,11 @@ export function createSocketMessages({
   clock,
   log,
 }: SocketMessagesOptions): SocketMessages {
-  const senders = new Senders();
+  const rates = new SocketRates();
 
   function incomingOf(stream: Stream): IncomingMessages {
     stream.incoming ??= {
-      sender: senders.open(nameOf(stream.caller), clock.monotonic()),
+      sender: rates.open(nameOf(stream.caller), clock.monotonic()),
       waiting: [],
       waitingBytes: 0,
       inFlight: 0,
@@ -116,12 +115,8 @@ export function createSocketMessages({
 
   return {
     admit(caller) {
-      if (senders.mayOpen(nameOf(caller), clock.monotonic())) return;
-      throw new HubError(
-        'rate_limited',
-        'This caller sent too many invalid messages. Wait before you send more.',
-        { retryAfter: 10 },
-      );
+      if (rates.mayOpen(nameOf(caller), clock.monotonic())) return;
+      throw refusalOf('socketMistakes');
     },
 
     received(stream, bytes, binary) {

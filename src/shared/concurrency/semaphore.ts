@@ -145,20 +145,10 @@ export class Semaphores {
 /** Runs `task` when fewer than `max` run, first come, first served. @throws the refusal, or what the task throws */
 export type Semaphore = <T>(task: () => Promise<T>) => Promise<T>;
 
-export type RefusingOptions = SemaphoreOptions & { readonly refusal: () => Error };
-
-export function createSemaphore(options: RefusingOptions): Semaphore {
-  const enter = createSemaphores(options);
-  return (task) => enter('', task);
-}
-
-/** The same for each key. */
-export function createSemaphores(
-  options: RefusingOptions,
-): <T>(key: string, task: () => Promise<T>) => Promise<T> {
+export function createSemaphore(options: SemaphoreOptions & { readonly refusal: () => Error }): Semaphore {
   const acquire = acquireFrom(new Semaphores(options), options.refusal);
-  return async (key, task) => {
-    const permit = acquire(key);
+  return async (task) => {
+    const permit = acquire('');
     return holding(permit instanceof Promise ? await permit : permit, task);
   };
 }

@@ -3,7 +3,7 @@
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Writes one line a call, with its fields, where the level lets it. */
+/** Writes one line a call, with its fields, where the level lets it. The line has the names of fields in snake_case. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -176,7 +176,7 @@ export function createAccounts(ports: Ports): Accounts {
       const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
       if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
         log.info(
-          { tenant_id: id, issuer, workspace_id: workspaceId },
+          { tenantId: id, issuer, workspaceId },
           'created a tenant for an identity provider workspace',
         );
       }

@@ -29,7 +29,7 @@ export function createInstallation({
     async setLogLevel(level, minutes) {
       const until = clock.now() + minutes * minuteMs;
       await broadcast.control({ kind: 'log_level', level, until });
-      log.warn({ log_level: level, minutes }, 'the operator changed the log level of all nodes');
+      log.warn({ logLevel: level, minutes }, 'the operator changed the log level of all nodes');
       return until;
     },
 

@@ -66,7 +66,7 @@ export function createTenantExports(ports: Ports): TenantExports {
       }
       if (text !== '') yield await pack(text);
       yield await pack(`${JSON.stringify({ end: { parts: number, kinds: digests } })}\n`);
-      log.info({ tenant_id: head.tenant.id }, 'a tenant was exported');
+      log.info({ tenantId: head.tenant.id }, 'a tenant was exported');
     } finally {
       await reading.close();
     }

@@ -12,6 +12,6 @@ export async function releaseApprovals(
     if (released.length === 0) return;
     await announcer.announce(released.map((approval) => ({ kind: 'approvalAssigned', approval })));
   } catch (err) {
-    log.warn({ err, tenant_id: tenantId }, 'cannot give back the approvals of a person who signed out');
+    log.warn({ err, tenantId }, 'cannot give back the approvals of a person who signed out');
   }
 }

@@ -137,7 +137,7 @@ export function createLogins(ports: Ports): Logins {
         },
       );
       store.audit.append([note]).catch((err: unknown) => {
-        log.warn({ err, tenant_id: tenantId }, 'cannot record failed logins');
+        log.warn({ err, tenantId }, 'cannot record failed logins');
       });
     });
   }

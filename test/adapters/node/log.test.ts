@@ -9,7 +9,7 @@ it('writes one JSON line with level, time and fields', () => {
   log.warn({ tenantId: 't1' }, 'slow');
   log.debug({}, 'hidden');
   expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', tenantId: 't1', msg: 'slow' });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', tenant_id: 't1', msg: 'slow' });
 });
 
 it('hides secrets by name, also below the top', () => {
@@ -20,4 +20,6 @@ it('hides secrets by name, also below the top', () => {
   );
   expect(lines[0]).not.toMatch(/p[1-4]/);
   expect(lines[0]).toContain('[redacted]');
+  log.info({ apiKey: 'p5', passwordHash: 'p6', sealedSeed: 'p7' }, 'x');
+  expect(lines[1]).not.toMatch(/p[5-7]/);
 });

@@ -1,6 +1,6 @@
 // Hostile WebSocket clients on real sockets: floods, half messages, values by the million, frames that are none.
 import { describe, expect, it } from 'vitest';
-import { createBudgets } from '../../../src/http/budgets.ts';
+import { createBudgets } from '../../../src/admission/byte-budgets.ts';
 import { ByteBudget } from '../../../src/shared/concurrency/byte-budget.ts';
 import { ManualClock } from '../../clock.ts';
 import { asUser, keyText } from '../../http/fixtures.ts';

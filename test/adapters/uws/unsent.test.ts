@@ -1,6 +1,6 @@
 // What a node holds for clients that do not read, or are slow to send: counted, bounded, and freed in time.
 import { describe, expect, it } from 'vitest';
-import type { Budgets } from '../../../src/http/budgets.ts';
+import type { Budgets } from '../../../src/admission/byte-budgets.ts';
 import { ByteBudget } from '../../../src/shared/concurrency/byte-budget.ts';
 import { ManualClock } from '../../clock.ts';
 import { keyText } from '../../http/fixtures.ts';

@@ -2,7 +2,7 @@
 // that speak at once.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
-import { createBudgets } from '../../../src/http/budgets.ts';
+import { createBudgets } from '../../../src/admission/byte-budgets.ts';
 import { plain } from '../../../src/http/encode.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';

@@ -1,7 +1,7 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
-import { createBudgets } from '../../../src/http/budgets.ts';
+import { createBudgets } from '../../../src/admission/byte-budgets.ts';
 import type { AdmittedStream, EventSource } from '../../../src/http/contract/stream.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { oneApi } from '../../../src/http/live/announcer.ts';

@@ -1,7 +1,7 @@
 // Keyed mutex, semaphore and timeout: order, bounds and refusals.
 import { describe, expect, it } from 'vitest';
 import { createKeyedMutex } from '../../../src/shared/concurrency/keyed-mutex.ts';
-import { createSemaphore, createSemaphores } from '../../../src/shared/concurrency/semaphore.ts';
+import { createSemaphore } from '../../../src/shared/concurrency/semaphore.ts';
 import { withTimeout } from '../../../src/shared/concurrency/with-timeout.ts';
 import { ManualClock } from '../../clock.ts';
 
@@ -70,25 +70,6 @@ describe('a semaphore', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses each after a wait of its own, with one timer for all', async () => {
-    const clock = new ManualClock();
-    const enter = createSemaphores({ max: 1, maxWaiting: 9, maxWait: { ms: 10, clock }, refusal });
-    const first = gate();
-    const running = [enter('a', () => first.closed), enter('b', () => first.closed)];
-    const early = enter('a', async () => 'early');
-    clock.advance(4);
-    const late = enter('b', async () => 'late');
-    expect(clock.pending).toBe(1);
-    clock.advance(6);
-    await expect(early).rejects.toThrow('refused');
-    expect(clock.pending).toBe(1);
-    clock.advance(4);
-    await expect(late).rejects.toThrow('refused');
-    expect(clock.pending).toBe(0);
-    first.open();
-    await Promise.all(running);
-  });
-
   it('hands its place on when a task fails, in the order in which they came', async () => {
     const enter = createSemaphore({ max: 1, maxWaiting: 9, refusal });
     const order: number[] = [];
@@ -99,17 +80,6 @@ describe('a semaphore', () => {
     await expect(failed).rejects.toThrow('broken');
     await Promise.all(rest);
     expect(order).toEqual([1, 2, 3]);
-  });
-
-  it('of a key leaves others alone', async () => {
-    const enter = createSemaphores({ max: 1, maxWaiting: 0, refusal });
-    const first = gate();
-    const running = enter('a', () => first.closed);
-    await expect(enter('a', async () => 'never')).rejects.toThrow('refused');
-    await expect(enter('b', async () => 'b')).resolves.toBe('b');
-    first.open();
-    await running;
-    await expect(enter('a', async () => 'again')).resolves.toBe('again');
   });
 });
 

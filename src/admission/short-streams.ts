@@ -1,15 +1,17 @@
 // Clients that open a stream, lose it at once and open it again without a wait, as some released ones do after a clean
 // end. Counts only streams that ended soon after they began: any number of replicas may share an id and stay.
-import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import { HubError } from '../../shared/error.ts';
+import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
+import { toHubError } from './admission.ts';
+import { admissionTable } from './table.ts';
 
-/** Streams of one caller that may begin and end within the window. */
-const max = 10;
-const windowMs = 10_000;
+const {
+  bounds: [{ atOnce: max }],
+  ms: windowMs,
+} = admissionTable.shortStreams;
 /** Callers that are remembered. */
 const maxCallers = 20_000;
 
-export class Reopenings {
+export class ShortStreams {
   /** When those streams were opened, oldest first; at most one more than may be. */
   readonly #ended = new BoundedMap<readonly number[]>(maxCallers);
 
@@ -30,11 +32,10 @@ export class Reopenings {
     const recent = this.#recent(caller, now);
     if (recent.length <= max) return;
     const oldest = recent[0] ?? now;
-    throw new HubError(
-      'rate_limited',
-      'This agent repeatedly opens streams that end at once. Wait before you open another.',
-      { retryAfter: Math.max(1, Math.ceil((oldest + windowMs - now) / 1000)) },
-    );
+    throw toHubError({
+      ...admissionTable.shortStreams.refusal,
+      retryAfter: Math.max(1, Math.ceil((oldest + windowMs - now) / 1000)),
+    });
   }
 
   #recent(caller: string, now: number): readonly number[] {

@@ -1,6 +1,7 @@
 // Limits for WebSocket clients: messages, bytes and mistakes, counted per socket and per caller (an API key with its
 // agent id and network), because a client can open a new socket at once.
-import { type Rate, TokenBucket } from '../../shared/concurrency/token-bucket.ts';
+import { type Rate, TokenBucket } from '../shared/concurrency/token-bucket.ts';
+import { admissionTable } from './table.ts';
 
 interface Rates {
   /** Messages, and pings. */
@@ -10,19 +11,23 @@ interface Rates {
   readonly mistakes: Rate;
 }
 
-const mib = 1024 * 1024;
+const { socketMessages, socketBytes, socketMistakes } = admissionTable;
 
-const ofSocket: Rates = {
-  messages: { burst: 2_000, perSecond: 200 },
-  bytes: { burst: 16 * mib, perSecond: 4 * mib },
-  mistakes: { burst: 8, perSecond: 0.1 },
+/** @param bound its index in each class: 0 for a socket, 1 for all sockets of a caller */
+const ratesOf = (bound: 0 | 1): Rates => {
+  const [messages, bytes, mistakes] = [
+    socketMessages.bounds[bound],
+    socketBytes.bounds[bound],
+    socketMistakes.bounds[bound],
+  ] as const;
+  return {
+    messages: { burst: messages.atOnce, perSecond: messages.perSecond },
+    bytes: { burst: bytes.bytes, perSecond: bytes.perSecond },
+    mistakes: { burst: mistakes.atOnce, perSecond: mistakes.perSecond },
+  };
 };
-/** Replicas may share an agent id and a network. */
-const ofCaller: Rates = {
-  messages: { burst: 20_000, perSecond: 2_000 },
-  bytes: { burst: 64 * mib, perSecond: 16 * mib },
-  mistakes: { burst: 64, perSecond: 1 },
-};
+const ofSocket = ratesOf(0);
+const ofCaller = ratesOf(1);
 /** Callers are looked through when there are so many, and again when there are twice as many as were left. */
 const minLookThrough = 1_000;
 
@@ -75,7 +80,7 @@ export class Sender {
   }
 }
 
-export class Senders {
+export class SocketRates {
   readonly #callers = new Map<string, Counts>();
   #lookThroughAt = minLookThrough;
 
