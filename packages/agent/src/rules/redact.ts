@@ -90,10 +90,10 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
     const name = typeof before === 'string' && typeof item === 'string' ? before : '';
     if (!detect || !(isPair ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/).test(name))
       return walk(item, depth) ?? null;
-    const start = name[0] === '-' ? `${name} ` : `${name}: `;
-    const judged = text(`${start}${item}`);
+    const start = name[0] === '-' ? `${name} "` : `${name}: "`;
+    const judged = text(`${start}${item}"`);
     const isHidden = !judged.startsWith(start) || judged.startsWith(start + redacted);
-    return isHidden ? redacted : judged.slice(start.length);
+    return isHidden ? redacted : judged.slice(start.length).replace(/"$/, '');
   };
   /** True if one of the members is a name of the others. */
   const areNamed = (members: readonly (readonly [string, unknown])[]): boolean => {
