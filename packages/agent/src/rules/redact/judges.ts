@@ -1,5 +1,4 @@
-// Which names stand for a secret, which values are one, and which texts are tokens. Each test reads its value a bounded
-// number of times.
+// Judges of names, values and tokens. Each test reads its value a bounded number of times.
 import { lists, part, patterns, type Strength, stem, tokens, topic } from './tables.ts';
 
 const lower = (key: string): string => key.toLowerCase().replaceAll('-', '_');
@@ -32,10 +31,11 @@ export function createJudges(sensitive: string[], safe: string[], keyPrefixes: s
     tokens: new RegExp(`(?:${[...tokens, ...keys].join('|')})[\\w=-]*`, 'y'),
     /** Of a key of arguments. 1,024 characters are read; no field name is longer. */
     ofKey: (key: string): Strength => strengthOf(key.slice(0, 1024), true),
-    /** @param before running text up to the end of the name */
-    ofWord(name: string, before = name): Strength {
+    /** Of a name that ends at a place of a running text. */
+    ofWord(name: string, text = name, end = name.length): Strength {
       if (!stem.test(name) && sensitive.length === 0) return 'none';
       // An environment variable is named by whoever needs it: any sensitive word counts.
+      const before = text.slice(Math.max(0, end - 32), end);
       return topic.test(before) ? 'chosen' : strengthOf(name, /^[A-Z][A-Z0-9_]*$/.test(name));
     },
   };

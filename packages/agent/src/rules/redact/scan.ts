@@ -1,5 +1,4 @@
-// Hides secrets in a text by one pass over its words: by a token's prefix, behind a name, in an address, as a program
-// takes them. Where a value stands is data (tables.ts).
+// Hides secrets in a text by one pass over its words. Where a value stands is data (tables.ts).
 import { declaration, isSecretValue, type Judges, looksChosen, looksDrawn } from './judges.ts';
 import { between, formsByTrigger, namedForms, type Strength } from './tables.ts';
 
@@ -63,7 +62,7 @@ export class SecretScan {
     const forms = formsByTrigger.get(isFlag ? '-' : word.toLowerCase());
     if (this.#tryForms(forms, isFlag ? start : start + word.length, 'any')) return;
     const end = start + word.replace(/-+$/, '').length;
-    const strength = this.judges.ofWord(word, this.text.slice(Math.max(0, start - 16), end));
+    const strength = this.judges.ofWord(word, this.text, end);
     if (strength !== 'none') this.#nameEnd = end;
     if (strength === 'none') this.#readNear(start);
     else this.#tryForms(namedForms, end, strength);
@@ -75,7 +74,8 @@ export class SecretScan {
     if (word.length < 10 && /[\s,;)"']/.test(this.text[this.#place] ?? ' ') && word !== '----') return false;
     const token = this.#at(this.judges.tokens, start)?.[0];
     if (token !== undefined) return this.#hide(start, start + token.length);
-    const [run = '', groups = ''] = this.#at(base64, start) ?? [];
+    const [run, groups = ''] = this.#at(base64, start) ?? [];
+    if (run === undefined) return false;
     const json = atob(groups.replaceAll('-', '+').replaceAll('_', '/'));
     return new SecretScan(json, this.judges).run() !== json && this.#hide(start, start + run.length);
   }
