@@ -58,7 +58,8 @@ async function move({ name, url }: ReturnType<typeof place>, calls: () => void =
     new Proxy(part, {
       get(of, method) {
         calls();
-        return Reflect.get(of, method);
+        const value: unknown = Reflect.get(of, method);
+        return typeof value === 'function' ? value.bind(of) : value;
       },
     });
   let isChecked = false;
