@@ -17,7 +17,7 @@ const shared = {
  */
 const adapters = [
   'mongo-contract-*',
-  'mongo-{audit,commands,exports,earlier-events,library,outage}',
+  'mongo-{audit,commands,exports,library,outage,schema}',
   'redis',
   'redis-outage',
   'jobs',

@@ -2,7 +2,6 @@
 // live in the store.
 import type { AssignmentRule, Tags } from '../src/agent/record.ts';
 import { assignedExplicitly, type Resolution } from '../src/agent/rules/assignment.ts';
-import { omitUndefined } from '../src/shared/omit-undefined.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import type { ActorContext, Outcome } from './runtime/define.ts';
@@ -85,10 +84,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     async connect(state, stream, context) {
       const { ports } = context;
       const { tenantId, env, agentId } = readKey(state.key);
-      const registered = ports.registrar.seen(
-        { tenantId, env, keyId: stream.keyId, ...omitUndefined({ on: stream.on }) },
-        agentId,
-      );
+      const registered = ports.registrar.seen({ tenantId, env, keyId: stream.keyId, on: stream.on }, agentId);
       if (stream.requested !== null) {
         await registered;
         return connected(state, stream, byName(stream.requested), context);

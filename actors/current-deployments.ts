@@ -1,7 +1,7 @@
 // The current deployments of an environment, by bundle.
 import type { Deployment } from '../src/deployment/record.ts';
 import type { ActorPorts } from './ports.ts';
-import { attestOlder } from './signing.ts';
+import { attestAll } from './signing.ts';
 
 /** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
 export function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
@@ -24,14 +24,14 @@ export function missingDeployments(
 }
 
 /**
- * The same deployments, with those attested that an older version of the hub made, or that a restore gave new
- * sequences. Agents that saw an attestation before take no document without one.
+ * The same deployments, with those attested that a restore gave new sequences. Agents that saw an attestation before
+ * take no document without one.
  */
 export async function allAttested(deployments: readonly Deployment[], ports: ActorPorts) {
-  const older = deployments.filter(({ attestation }) => attestation === null);
-  if (older.length === 0) return deployments;
+  const unattested = deployments.filter(({ attestation }) => attestation === null);
+  if (unattested.length === 0) return deployments;
   const attested = new Map(
-    (await attestOlder(ports, older)).map((deployment) => [deployment.id, deployment]),
+    (await attestAll(ports, unattested)).map((deployment) => [deployment.id, deployment]),
   );
   return deployments.map((deployment) => attested.get(deployment.id) ?? deployment);
 }

@@ -179,17 +179,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy(
       state,
-      {
-        id,
-        bundleName,
-        version,
-        deployedBy,
-        forced = false,
-        reason = null,
-        documentKind = null,
-        actor,
-        ifMatch,
-      },
+      { id, bundleName, version, deployedBy, forced, reason, documentKind, actor, ifMatch },
       context,
     ) {
       requireRunning(state, bundleName, ifMatch, id);
@@ -261,7 +251,6 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     requestApproval({ pending, roster, current }, { approval, fingerprint, keyId }, context) {
       const { agentId } = approval;
       const follows = roster.stateOf({ agentId, bundleName: null }, current, context.ports.isGone).bundleName;
-      // A node of an earlier version names none, and says nothing of it.
       const namedApproval = { ...approval, rulesetName: approval.rulesetName ?? follows };
       return request(pending, namedApproval, context, fingerprint, keyId);
     },

@@ -5,6 +5,7 @@ import type { Env } from '../src/shared/ids.ts';
 import type { Meters } from '../src/shared/meters.ts';
 import type { Secrets } from '../src/shared/ports/secrets.ts';
 import type { Store } from '../src/shared/ports/store.ts';
+import type { SeenOn } from '../src/shared/vocabulary.ts';
 
 export interface ActorPorts {
   readonly store: Pick<
@@ -27,7 +28,12 @@ export interface ActorPorts {
    */
   readonly registrar: {
     seen(
-      source: { readonly tenantId: string; readonly env: Env; readonly keyId: string },
+      source: {
+        readonly tenantId: string;
+        readonly env: Env;
+        readonly keyId: string;
+        readonly on: SeenOn;
+      },
       agentId: string,
     ): Promise<Registration | null>;
   };

@@ -45,11 +45,10 @@ export interface StreamNotice {
   /** True when the stream asked for this bundle itself: an assignment then moves nothing. */
   readonly pinned: boolean;
   readonly connectedAt: number;
-  /** Of the API key that opened it; absent from a node of an earlier version. */
-  readonly keyId?: string;
-  /** Both absent from a node of an earlier version. */
-  readonly transport?: StreamTransport;
-  readonly api?: AgentApi;
+  /** Of the API key that opened it. */
+  readonly keyId: string;
+  readonly transport: StreamTransport;
+  readonly api: AgentApi;
   /** What its node remembers that the agent fetched with this key; absent: nothing. */
   readonly fetched?: FetchedRuleset;
 }
@@ -69,7 +68,7 @@ export interface StatusEntry {
   /** Epoch milliseconds. */
   readonly connectedAt: number;
   /** As in AgentState. */
-  readonly documentKind?: DocumentKind | null;
+  readonly documentKind: DocumentKind | null;
 }
 
 /** Where a stream stands in the order of the status list. */
@@ -108,11 +107,11 @@ export interface AgentState {
   readonly status: DriftStatus;
   /**
    * The vocabulary of the document that it is to load; null when it runs it, there is none, or both vocabularies load
-   * it. Of one that follows all: where all have the same. Absent from a node of an earlier version.
+   * it. Of one that follows all: where all have the same.
    */
-  readonly documentKind?: DocumentKind | null;
-  /** Since when it runs another version than it should; null: it does not. Absent as above. */
-  readonly driftSince?: number | null;
+  readonly documentKind: DocumentKind | null;
+  /** Since when it runs another version than it should; null: it does not. */
+  readonly driftSince: number | null;
 }
 
 export interface RolloutRequest {
@@ -156,12 +155,11 @@ export type EnvironmentMessages = {
       readonly bundleName: string;
       readonly version: number;
       readonly deployedBy: string;
-      /** Absent from a node of an earlier version. */
-      readonly forced?: boolean;
-      /** Why, in words; absent as above, and when nothing was said. */
-      readonly reason?: string | null;
-      /** The vocabulary of the document; absent as above, and null when both vocabularies load it. */
-      readonly documentKind?: DocumentKind | null;
+      readonly forced: boolean;
+      /** Why; null if the deployer gave no reason. */
+      readonly reason: string | null;
+      /** The vocabulary of the document; null when both vocabularies load it. */
+      readonly documentKind: DocumentKind | null;
       /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
       readonly actor?: AuditActor;
     };
@@ -224,8 +222,7 @@ export type EnvironmentMessages = {
       readonly agentId: string;
       readonly bundleName: string | null;
       readonly connected?: boolean;
-      /** Absent from a node of an earlier version. */
-      readonly resolvedAt?: ResolvedAt | undefined;
+      readonly resolvedAt: ResolvedAt;
     };
     reply: null;
   };
@@ -292,10 +289,9 @@ export type AgentMessages = {
       readonly policyVersion: string | null;
       readonly tags: Tags;
       readonly at: number;
-      /** Absent from a node of an earlier version. */
-      readonly on?: SeenOn;
+      readonly on: SeenOn;
     };
-    reply: Resolution & { readonly resolvedAt?: ResolvedAt | undefined };
+    reply: Resolution & { readonly resolvedAt: ResolvedAt };
   };
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /**
@@ -329,15 +325,15 @@ export type TenantMessages = {
   changeRule: { body: RuleChange; reply: AssignmentRule };
   /**
    * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. `envs`:
-   * where it holds. Nodes of earlier versions send neither it nor `note`. The reply: ids that were registered.
+   * where it holds. The reply: ids that were registered.
    */
   assign: {
     body: {
       readonly agentIds: readonly string[];
       readonly bundleName: string | null;
-      readonly envs?: readonly Env[];
+      readonly envs: readonly Env[];
       readonly bulk: boolean;
-      readonly note?: AuditNote;
+      readonly note: AuditNote;
     };
     reply: readonly string[];
   };
@@ -347,8 +343,8 @@ export type TenantMessages = {
    * (`followed` is false).
    */
   rotateSigningKey: {
-    /** `actor`: who rotates, for the audit chain; absent from a node of an earlier version. */
-    body: { readonly newKeyId: string; readonly compromised?: boolean; readonly actor?: AuditActor };
+    /** `actor`: who rotates, for the audit chain. */
+    body: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor };
     reply: {
       readonly publicKey: string;
       readonly rotatedAt: number;

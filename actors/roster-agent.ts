@@ -13,9 +13,9 @@ export interface RosterStream {
   readonly node: string;
   readonly pinned: boolean;
   readonly connectedAt: number;
-  readonly keyId: string | null;
-  readonly transport: StreamTransport | null;
-  readonly api: AgentApi | null;
+  readonly keyId: string;
+  readonly transport: StreamTransport;
+  readonly api: AgentApi;
 }
 
 export interface ReportedVersion {
@@ -49,7 +49,7 @@ export interface RosterAgent {
   assigned: {
     readonly bundleName: string | null;
     readonly at: number;
-    readonly resolvedAt: ResolvedAt | null;
+    readonly resolvedAt: ResolvedAt;
   } | null;
 }
 
@@ -160,9 +160,9 @@ export function kindToLoad(
 
 /** Texts of the program: a message that was read holds a copy of its own for each stream. */
 export const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
-  transport === 'sse' ? 'sse' : transport === 'websocket' ? 'websocket' : null;
+  transport === 'sse' ? 'sse' : 'websocket';
 export const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
-  api === 'console' ? 'console' : api === 'hosted' ? 'hosted' : null;
+  api === 'console' ? 'console' : 'hosted';
 
 export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
   compareTexts(one.agentId, other.agentId) ||
@@ -191,5 +191,5 @@ export interface Assignment {
   readonly bundleName: string | null;
   /** It may have a stream that this roster does not know yet. */
   readonly connected?: boolean;
-  readonly resolvedAt?: ResolvedAt | undefined;
+  readonly resolvedAt: ResolvedAt;
 }

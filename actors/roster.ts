@@ -88,7 +88,7 @@ export class Roster {
       this.#connected.set(notice.agentId, agent);
     }
     const { node, pinned, connectedAt } = notice;
-    const keyId = notice.keyId === undefined ? null : this.#keyIds.shared(notice.keyId);
+    const keyId = this.#keyIds.shared(notice.keyId);
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
     const id = notice.connectionId;
     const others = agent.streams.filter((stream) => stream.id !== id);
@@ -103,7 +103,7 @@ export class Roster {
       api: apiOf(notice),
     });
     const { fetched, agentId } = notice;
-    if (fetched && keyId !== null) this.fetched({ agentId, keyId, fetched }, now);
+    if (fetched) this.fetched({ agentId, keyId, fetched }, now);
     return moved.bundleName;
   }
 
@@ -164,8 +164,8 @@ export class Roster {
   retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);
     const before = agent.assigned;
-    if (resolvedAt && before?.resolvedAt && isBefore(resolvedAt, before.resolvedAt)) return false;
-    agent.assigned = { bundleName, at: now, resolvedAt: resolvedAt ?? before?.resolvedAt ?? null };
+    if (before && isBefore(resolvedAt, before.resolvedAt)) return false;
+    agent.assigned = { bundleName, at: now, resolvedAt };
     let changed = false;
     for (const stream of agent.streams) {
       if (stream.pinned || stream.bundleName === bundleName) continue;
@@ -238,7 +238,7 @@ export class Roster {
     agentId: string,
     limit: number,
     isGone: IsGone = () => false,
-  ): { readonly total: number; readonly streams: readonly OpenStream[] } {
+  ): { readonly total: number; readonly streams: readonly Omit<OpenStream, 'startedAt'>[] } {
     const agent = this.#connected.get(agentId);
     const open = agent?.streams.filter(({ node }) => !isGone(node)) ?? [];
     const newest = [...open].sort((a, b) => b.connectedAt - a.connectedAt || compareTexts(a.id, b.id));
@@ -339,7 +339,7 @@ export class Roster {
     const counts = new Map<string, number>();
     for (const { streams } of this.#connected.values()) {
       for (const { keyId, node } of streams) {
-        if (keyId !== null && !isGone(node)) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+        if (!isGone(node)) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
       }
     }
     return Object.fromEntries(counts);

@@ -78,11 +78,8 @@ export async function signAndDeploy(
   throw busy();
 }
 
-/**
- * The same deployments with the attestations that an older version of the hub did not make. Stored, unless the key
- * changed meanwhile.
- */
-export async function attestOlder(
+/** The same deployments with attestations. Stored, unless the key changed meanwhile. */
+export async function attestAll(
   { store, secrets }: ActorPorts,
   deployments: readonly Deployment[],
 ): Promise<readonly Deployment[]> {
@@ -110,7 +107,7 @@ const rotationNote = (
   { id, tenantId, publicKey, createdAt }: SigningKey,
   previousKey: string | null,
   compromised: boolean,
-  actor: AuditActor = { type: 'system', id: 'signing', display: 'system:signing' },
+  actor: AuditActor,
 ): AuditNote => ({
   id,
   tenantId,
@@ -136,7 +133,7 @@ export async function rotateKey(
     newKeyId,
     compromised,
     actor,
-  }: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor | undefined },
+  }: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor },
   now: number,
 ): Promise<{ readonly key: SigningKey; readonly current: readonly Deployment[] }> {
   const { store, secrets } = ports;

@@ -104,8 +104,8 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async assign({ tenantId }, { agentIds, bundleName, envs = environments, bulk, note }, { ports, epoch }) {
-      const { agents } = note === undefined ? ports.store : ports.store.noting({ note });
+    async assign({ tenantId }, { agentIds, bundleName, envs, bulk, note }, { ports, epoch }) {
+      const { agents } = ports.store.noting({ note });
       const assigned = await agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
       return {
@@ -118,7 +118,7 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async rotateSigningKey({ tenantId }, { newKeyId, compromised = false, actor }, { ports, now }) {
+    async rotateSigningKey({ tenantId }, { newKeyId, compromised, actor }, { ports, now }) {
       const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised, actor }, now());
       const envs = new Set(current.map(({ env }) => env));
       return {

@@ -70,7 +70,7 @@ class FileMeasures {
   }
 
   #visit(): void {
-    const { program } = parseSync(this.file, this.text);
+    const { program } = parseSync(this.file, this.text, { preserveParens: false });
     const measureFunction = (
       node: Span & { readonly body?: (Span & { readonly type: string }) | null },
     ): void => {

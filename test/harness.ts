@@ -17,7 +17,7 @@ import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { tenantFileFormat } from '../adapters/node/tenant-file.ts';
-import { openSqliteInline } from '../adapters/sqlite/index.ts';
+import { openSqliteInline, type SqliteStore } from '../adapters/sqlite/index.ts';
 import { createRouteLimits } from '../src/admission/route-limits.ts';
 import { RuleSets } from '../src/agent/rules/assignment.ts';
 import { Registrar } from '../src/agent/use-cases/registrar.ts';
@@ -171,6 +171,15 @@ export const makeReplayer = (): Replayer =>
     ...(evaluatorThread ? { entry: evaluatorThread } : {}),
   });
 
+/** Data that a hub finds at its start. */
+export interface HubData {
+  /** Closed with the hub. */
+  readonly store?: SqliteStore;
+  readonly masterSecret?: string;
+  /** Epoch milliseconds. */
+  readonly now?: number;
+}
+
 /**
  * @param changed settings other than the defaults
  * @param shared an evaluator that the hub uses and does not close
@@ -180,14 +189,15 @@ export async function makeHub(
   changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
   shared?: Evaluator,
   replays?: Replayer,
+  data: HubData = {},
 ): Promise<TestHub> {
-  const clock = new ManualClock();
+  const clock = new ManualClock(data.now);
   const loginLinks = new Map<string, LoginLink>();
   const frames: ReadFrame[] = [];
   const controls: Control[] = [];
-  const store = await openSqliteInline(':memory:');
+  const store = data.store ?? (await openSqliteInline(':memory:'));
   // Cheap password hashes: what they cost is tested elsewhere.
-  const secrets = createSecrets('a master secret of tests, 32 bytes', { cost: 16 });
+  const secrets = createSecrets(data.masterSecret ?? 'a master secret of tests, 32 bytes', { cost: 16 });
   const local = createLocalBroadcast({ clock, log: silentLog });
   const broadcast: Broadcast = {
     follow: (audience, deliver, lost) => local.follow(audience, deliver, lost),

@@ -1,22 +1,12 @@
 // Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
 import type { Registration, Reported } from '../../src/agent/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
-import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import type { Fenced, Row } from './form.ts';
 
-export type AgentRow = Omit<
-  Row<Registration>,
-  'tags' | 'manifest' | 'retiredAt' | 'lastApi' | 'loadsAny' | 'seenEnvs'
-> &
+export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
   Fenced & {
     readonly tags: string;
     readonly manifest: string | null;
-    /** Absent in what earlier versions stored. */
-    readonly retiredAt?: number | null;
-    /** The same. */
-    readonly lastApi?: AgentApi | null;
-    readonly loadsAny?: boolean;
-    readonly seenEnvs?: readonly Env[];
   };
 
 export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };

@@ -10,7 +10,7 @@ import type { Env } from '../../src/shared/ids.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';
-import { lastReports, lastSeen, seenEnvsOf } from './last-seen.ts';
+import { inOrder, lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
@@ -18,19 +18,14 @@ const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantI
 const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
     ...rest,
-    ...filled(rest),
+    seenEnvs: inOrder(rest.seenEnvs),
     tags: fromText<Tags>(tags) ?? {},
     manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
   });
 
 function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow): RegistrationSummary {
-  return fromRow<RegistrationSummary>({ ...rest, ...filled(rest), tags: fromText<Tags>(tags) ?? {} });
-}
-
-/** What rows of earlier versions lack. */
-function filled(row: Pick<AgentRow, 'retiredAt' | 'lastApi' | 'loadsAny' | 'lastEnv' | 'seenEnvs'>) {
-  const { retiredAt = null, lastApi = null, loadsAny = false } = row;
-  return { retiredAt, lastApi, loadsAny, seenEnvs: seenEnvsOf(row) };
+  const seenEnvs = inOrder(rest.seenEnvs);
+  return fromRow<RegistrationSummary>({ ...rest, seenEnvs, tags: fromText<Tags>(tags) ?? {} });
 }
 
 const one = (tenantId: string, agentId: string) => ({

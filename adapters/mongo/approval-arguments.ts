@@ -28,7 +28,7 @@ const holdingsOf = async (
       { $group: { _id: '$keyId', bytes: { $sum: '$bytes' } } },
     ])
     .toArray();
-  return rows.map(({ _id, bytes }) => ({ keyId: _id ?? null, bytes }));
+  return rows.map(({ _id, bytes }) => ({ keyId: _id, bytes }));
 };
 
 /** Large arguments of a key whose approvals have ended: timed out ones first, then oldest first. */
@@ -38,7 +38,6 @@ async function removableOf(
   { tenantId, env, createdAt: now }: KeptArgs,
   keyId: string | null,
 ): Promise<readonly RemovableArgs[]> {
-  // Null also matches rows of earlier versions, which have no key.
   const large = { tenantId, env, keyId, bytes: { $gt: largeArgs } } as const;
   const rows = await args
     .find(large, { projection: { bytes: 1 } })

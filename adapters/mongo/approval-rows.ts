@@ -8,8 +8,7 @@ import type { Env } from '../../src/shared/ids.ts';
 type ApprovalDocument = ReturnType<typeof approvalRecord.toDocument>;
 
 export type ApprovalRow = Omit<ApprovalDocument, keyof Context> & {
-  /** Absent in what earlier versions stored. */
-  readonly context?: Context;
+  readonly context: Context;
   readonly arrival: string;
   /** Since when it waits to be announced; absent once it was. */
   readonly unannouncedAt?: number;
@@ -29,18 +28,15 @@ export interface ArgsRow {
   readonly _id: string;
   readonly tenantId: string;
   readonly env: Env;
-  /** Absent in rows of earlier versions. */
-  readonly keyId?: string | null;
+  /** Null: no key is noted. */
+  readonly keyId: string | null;
   readonly bytes: number;
   readonly createdAt: number;
   readonly json: string;
 }
 
-export function approvalOf({ context, ...row }: ApprovalRow): Approval {
-  // Rows of before arguments were kept apart have no size.
-  const argsBytes = row.argsBytes ?? Buffer.byteLength(row.toolArgs ?? '');
-  return approvalRecord.fromDocument({ ...row, ...context, argsBytes });
-}
+export const approvalOf = ({ context, ...row }: ApprovalRow): Approval =>
+  approvalRecord.fromDocument({ ...row, ...context });
 
 export function rowOf(approval: Approval, arrival: string): ApprovalRow {
   const { contracts, principal, sessionId, callId, ...rest } = approvalRecord.toDocument(approval);

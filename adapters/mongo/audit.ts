@@ -50,7 +50,7 @@ export interface IntentRow {
   readonly _id: string;
   /** By the clock of the node that writes, epoch milliseconds. */
   readonly at: number;
-  /** The node that writes; absent where it has no name, and in what earlier versions stored. */
+  /** The node that writes; absent where it has no name. */
   readonly node?: string;
   /** The note as JSON. */
   readonly note: string;

@@ -14,11 +14,8 @@ import { pageOf } from './page.ts';
 import type { OrderedDeployment, SigningDocument } from './signing.ts';
 import { decide } from './versioned-document.ts';
 
-export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot' | 'mode' | 'description'> & {
+export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
   readonly snapshot: string | null;
-  /** Absent from versions that older hubs saved. */
-  readonly mode?: BundleVersion['mode'];
-  readonly description?: string | null;
   readonly yaml: Binary;
   /** Absent while it is there. */
   readonly deletedAt?: number;
@@ -37,13 +34,10 @@ const everOf = (tenantId: string, name: string) => ({ tenantId, name });
 const living = { deletedAt: { $exists: false } };
 const ofBundle = (tenantId: string, name: string) => ({ ...everOf(tenantId, name), ...living });
 
-function record(
-  { _id, snapshot, mode = null, description = null, ...rest }: WithoutYaml,
-  signature: string | null,
-): BundleVersion {
+function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | null): BundleVersion {
   const { yaml: _yaml, deletedAt: _deletedAt, ...fields } = { yaml: null, deletedAt: 0, ...rest };
   const assembled = fromText<readonly AssembledContract[]>(snapshot);
-  return { id: _id, ...fields, mode, description, snapshot: assembled, signature };
+  return { id: _id, ...fields, snapshot: assembled, signature };
 }
 
 export const bundleHasVersion =

@@ -27,16 +27,7 @@ export interface DeploymentCollections {
 export const bundleField = (bundleName: string): string => fieldOf(bundleName);
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-/** Rows of older versions of the hub have no attestation, reason, vocabulary and end, and were never forced. */
-export const bare = ({ order: _order, ...deployment }: OrderedDeployment): Deployment => ({
-  ...deployment,
-  attestation: deployment.attestation ?? null,
-  forced: deployment.forced ?? false,
-  reason: deployment.reason ?? null,
-  documentKind: deployment.documentKind ?? null,
-  undeployedAt: deployment.undeployedAt ?? null,
-  undeployedBy: deployment.undeployedBy ?? null,
-});
+export const bare = ({ order: _order, ...deployment }: OrderedDeployment): Deployment => deployment;
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): OrderedDeployment => ({
   id: _id,
@@ -67,9 +58,7 @@ export function overlay(
   return [...byId.values()].sort((a, b) => b.order - a.order);
 }
 
-/** The older of two notes of it is from before sequences were kept apart from what is deployed. */
-const lastSequence = (document: SigningDocument, field: string): number =>
-  Math.max(document.sequences?.[field] ?? 0, document.current?.[field]?.sequence ?? 0);
+const lastSequence = (document: SigningDocument, field: string): number => document.sequences?.[field] ?? 0;
 
 async function keep(
   c: DeploymentCollections,

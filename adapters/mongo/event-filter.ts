@@ -19,7 +19,7 @@ import { isRunDecision, type Reporter } from '../../src/run/rules/report.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { fieldTests } from './event-query.ts';
 import type { EventRow, OutcomeRow } from './event-row.ts';
-import { fromBsonText, fromText, inEnvs, jsonSearchPattern, textSearch, toBsonText, toText } from './form.ts';
+import { fromBsonText, fromText, inEnvs, textSearch, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
 export type { EventRow, OutcomeRow };
@@ -119,7 +119,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
     ...(filter.query === undefined ? [] : (fieldTests(filter.query) as Filter<EventRow>[])),
-    ...(search ? [{ $or: [...textSearch(search).flatMap(namesOrTexts), payloadWithoutTexts(search)] }] : []),
+    ...(search ? [{ $or: textSearch(search).flatMap(namesOrTexts) }] : []),
   ];
   return {
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index
@@ -161,12 +161,6 @@ const namesOrTexts = (text: object): Filter<EventRow>[] => [
   { decisionName: text },
   { texts: { $elemMatch: text } },
 ];
-
-/** Events of earlier versions have no texts: their whole payload is searched, the names of its fields too. */
-const payloadWithoutTexts = (search: string): Filter<EventRow> => ({
-  texts: { $exists: false },
-  payload: { $regex: jsonSearchPattern(search) },
-});
 
 /** Of this call id, whatever the event is told apart by. */
 const callWanted = (callId: string): Filter<EventRow> => ({

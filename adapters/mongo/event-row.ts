@@ -4,8 +4,9 @@ import type { Reporter } from '../../src/run/rules/report.ts';
 
 /** An outcome, with what its run needs to be counted anew. */
 export interface OutcomeRow extends EventOutcome {
-  /** The batch that added it; absent, as the rest, in what earlier versions stored. */
+  /** The batch that added it; absent: no export contains it. */
   readonly by?: string;
+  /** Absent: as the event's. */
   readonly receivedAt?: number;
   /** The repeat's agent and session, and what it said there, as JSON; absent when it names no session. */
   readonly agent?: string;
@@ -32,11 +33,11 @@ export interface EventRow {
   readonly payload: string | null;
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
-  /** Texts for searches (event/rules/texts); absent without a payload, and in what earlier versions stored. */
+  /** Texts for searches (event/rules/texts); absent without a payload. */
   readonly texts?: readonly string[];
-  /** payload.run_id, when it is a text; absent in what earlier versions stored. */
+  /** payload.run_id, when it is a text. */
   readonly runId?: string;
-  /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
+  /** payload.policy_version, when it is a text that could be one. */
   readonly policyVersion?: string;
   readonly outcomes: readonly OutcomeRow[];
   /** The call id is made of the content. */
@@ -54,6 +55,6 @@ export interface EventRow {
   /** Of what the audit chain records alone. */
   readonly reporter?: Reporter;
   readonly receivedAt: number;
-  /** The batch that brought it; absent in the sample run, and in what earlier versions stored. */
+  /** The batch that brought it; absent: no export contains it. */
   readonly batch?: string;
 }

@@ -128,8 +128,13 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     await client.connect();
     // Before anything is written: a database that does not fit stays as it is.
     await refuseUnfinishedMove(db);
-    await claimFormat(db.collection('formats'), async () => (await founding.users.findOne()) === null);
-    await makeIndexes(url, db.databaseName, log);
+    const patiently = (task: (db: Db) => Promise<void>) => withoutTimeout(url, db.databaseName, task);
+    await claimFormat(
+      db.collection('formats'),
+      async () => (await founding.users.findOne()) === null,
+      patiently,
+    );
+    await patiently((own) => createIndexes(own, log));
     await finishFounding(founding);
   } catch (error) {
     await client.close();
@@ -253,11 +258,11 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   };
 }
 
-/** Over connections of its own, which no time bounds while the server builds an index. */
-async function makeIndexes(url: string, database: string, log: Log): Promise<void> {
+/** Runs a task over connections of its own, which no time bounds: for indexes and steps of the schema. */
+async function withoutTimeout(url: string, database: string, task: (db: Db) => Promise<void>): Promise<void> {
   const client = connect(url, 0);
   try {
-    await createIndexes(client.db(database), log);
+    await task(client.db(database));
   } finally {
     await client.close();
   }

@@ -37,12 +37,9 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-/** In their usual order; rows of earlier versions say the last one alone. */
-export const seenEnvsOf = ({
-  lastEnv,
-  seenEnvs = [],
-}: Pick<AgentRow, 'lastEnv' | 'seenEnvs'>): readonly Env[] =>
-  environments.filter((env) => env === lastEnv || seenEnvs.includes(env));
+/** Environments in their usual order. */
+export const inOrder = (envs: readonly Env[]): readonly Env[] =>
+  environments.filter((env) => envs.includes(env));
 
 /** What is known of it is set, the rest stays. */
 const spoken = (on: SeenOn | null) =>
@@ -66,11 +63,9 @@ const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow
   ...spoken(on),
 });
 
-/** Environments of these that the row does not have, and its last one where an earlier version stored it alone. */
+/** Environments of these that the row does not have. */
 const addedEnvs = (row: AgentRow, items: readonly Seen[]): Env[] =>
-  environments.filter(
-    (env) => !row.seenEnvs?.includes(env) && (row.lastEnv === env || items.some((item) => item.env === env)),
-  );
+  environments.filter((env) => !row.seenEnvs.includes(env) && items.some((item) => item.env === env));
 
 interface SeenRow {
   /** Retired, or null, when the agent is not registered. */
@@ -162,7 +157,7 @@ class SeenBatch {
       this.#items.filter((item) => keyOf(item) === key),
     );
     const envs = added.length === 0 ? {} : { $addToSet: { seenEnvs: { $each: added } } };
-    const seenEnvs = [...seenEnvsOf(row), ...added];
+    const seenEnvs = [...row.seenEnvs, ...added];
     if (!isRetired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
       if (added.length === 0) return null;
       this.#rows.set(key, { ...row, seenEnvs });

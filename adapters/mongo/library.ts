@@ -26,12 +26,7 @@ export interface PinnedItem extends CompositionItem {
   readonly row: string;
 }
 
-export type CompositionEntry = Omit<
-  Composition,
-  'items' | 'documentKind' | 'toolsConfig' | 'observability' | 'tenantId'
-> & {
-  /** Absent in entries of before it was known. */
-  readonly documentKind?: Composition['documentKind'];
+export type CompositionEntry = Omit<Composition, 'items' | 'toolsConfig' | 'observability' | 'tenantId'> & {
   readonly items: readonly PinnedItem[];
   readonly toolsConfig: string | null;
   readonly observability: string | null;
@@ -163,10 +158,9 @@ export function toEntry(
 }
 
 export function toComposition(tenantId: string, entry: CompositionEntry): Composition {
-  const { order: _order, documentKind = null, toolsConfig, observability, items, ...rest } = entry;
+  const { order: _order, toolsConfig, observability, items, ...rest } = entry;
   return {
     ...rest,
-    documentKind,
     tenantId,
     items: items.map(({ row: _row, ...item }) => item),
     toolsConfig: fromText(toolsConfig),

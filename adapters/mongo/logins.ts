@@ -5,21 +5,9 @@ import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts'
 import type { Login } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
 
-/** Documents of earlier logins have no more than the first four. */
-export type LoginRow = Pick<Login, 'userId' | 'tenantId' | 'createdAt' | 'expiresAt'> &
-  Partial<Pick<Login, 'lastSeenAt' | 'network' | 'browser' | 'method' | 'providerSession'>> & {
-    readonly _id: string;
-  };
+export type LoginRow = Omit<Login, 'tokenHash'> & { readonly _id: string };
 
-const loginOf = ({ _id, ...row }: LoginRow): Login => ({
-  tokenHash: _id,
-  lastSeenAt: row.createdAt,
-  network: null,
-  browser: null,
-  method: null,
-  providerSession: null,
-  ...row,
-});
+const loginOf = ({ _id, ...row }: LoginRow): Login => ({ tokenHash: _id, ...row });
 
 export interface SignInRow {
   /** User and network. */

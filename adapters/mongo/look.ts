@@ -1,10 +1,9 @@
 // Looks at a MongoDB server and its database without changing them: for `reeve doctor`.
 
 import type { Channel } from '../../src/notification/record.ts';
-import { currentFormat, formatConflict, formatOf } from '../../src/shared/cluster-format.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { type ChannelRow, channelOf } from './channels.ts';
-import type { FormatRow } from './cluster-format.ts';
+import { databaseConflict, type FormatRow } from './cluster-format.ts';
 import { connect, databaseOf, notOpened } from './index.ts';
 import { unindexedCollections } from './indexes.ts';
 import type { KeyCheckRow } from './key-check.ts';
@@ -46,7 +45,7 @@ export async function mongoFacts(url: string, now: () => number, log: Log): Prom
       takesWrites: hello.isWritablePrimary === true,
       clockErrorMs: Math.round(new Date(hello.localTime).getTime() - middle),
       unindexed: await unindexedCollections(db),
-      conflict: format ? formatConflict(currentFormat, formatOf(format), 'the database') : null,
+      conflict: format ? databaseConflict(format) : null,
       hasUnfinishedMove: marker !== null && marker.endedAt === null,
       sealed: seal?.value ?? null,
       channels: rows.map(channelOf),

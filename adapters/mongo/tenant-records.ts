@@ -4,7 +4,7 @@ import type { TenantFigures, TenantRecord, TenantRecordStore } from '../../src/t
 import { fromRow } from './form.ts';
 import type { TenantCollections, TenantRow } from './tenants.ts';
 
-/** A tenant's document; those of before there were states have none. */
+/** A tenant's document. Absent: never suspended, not removed. */
 type Stored = TenantRow & Partial<Pick<TenantRecord, 'suspendedAt' | 'removedAt'>>;
 
 const maxClosed = 100_000;

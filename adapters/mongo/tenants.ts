@@ -4,7 +4,7 @@
 // process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
-import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
+import type { EnvRole } from '../../src/shared/env-roles.ts';
 import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/identity.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
@@ -13,7 +13,7 @@ import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 import { newSigningDocument, type SigningDocument } from './signing.ts';
-import { type Changed, changeUser, type Numbered, rolesOf, type StoredUser } from './user-changes.ts';
+import { type Changed, changeUser, type Numbered, type StoredUser } from './user-changes.ts';
 
 export type TenantRow = Row<Tenant> & Numbered;
 
@@ -51,22 +51,14 @@ const insertTenant = async (
   key: SigningKey,
   first: boolean,
 ): Promise<boolean> => {
-  const row: UserRow = { ...rowOf(admin), founding: { tenant: toRow(tenant), key } };
+  const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
   if (!(await insertUser(c, first ? { ...row, first } : row))) return false;
   await finishFounding(c, tenant.id);
   return true;
 };
 
-const userIn = ({
-  first: _first,
-  founding: _founding,
-  changed: _changed,
-  isAdmin: isMarked,
-  roles,
-  ...row
-}: UserRow): User => fromRow<User>({ ...row, roles: rolesOf({ isAdmin: isMarked, roles }) });
-
-const rowOf = (of: User): StoredUser => ({ ...toRow(of), isAdmin: isAdmin(of.roles) });
+const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
+  fromRow<User>(row);
 
 const userOrNull = (row: UserRow | null): User | null => row && userIn(row);
 
@@ -105,7 +97,7 @@ async function addUser(c: TenantCollections, added: User): Promise<'created' | '
     await finishFounding(c, added.tenantId);
     if (!(await isStored())) return 'no_tenant';
   }
-  return (await insertUser(c, rowOf(added))) ? 'created' : 'email_taken';
+  return (await insertUser(c, toRow(added))) ? 'created' : 'email_taken';
 }
 
 async function tenantIds(c: TenantCollections): Promise<readonly string[]> {

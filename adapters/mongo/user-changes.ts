@@ -4,7 +4,7 @@
 // carries it out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes
 // nothing, because the user's document knows the number of its last change.
 import type { Collection } from 'mongodb';
-import { adminRoles, type EnvRole, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
+import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
 import type { User } from '../../src/user/record.ts';
 import { unavailable } from './failure.ts';
@@ -14,20 +14,8 @@ interface Change {
   readonly number: number;
   readonly userId: string;
   /** Null: the user is removed. */
-  readonly isAdmin: boolean | null;
-  /** Absent from a node that knows no roles. */
-  readonly roles?: readonly EnvRole[] | null;
+  readonly roles: readonly EnvRole[] | null;
 }
-
-/** Roles of a user, and for nodes that know no roles whether one is an admin's. */
-export interface StoredRoles {
-  readonly isAdmin: boolean;
-  readonly roles?: readonly EnvRole[] | undefined;
-}
-
-/** The user's roles: where a node that knows none changed `isAdmin` last, that decides. */
-export const rolesOf = ({ isAdmin: isMarked, roles }: StoredRoles): readonly EnvRole[] =>
-  roles && isAdmin(roles) === isMarked ? roles : isMarked ? adminRoles : memberRoles;
 
 /** What a tenant's document knows of changes besides. */
 export interface Numbered {
@@ -48,7 +36,7 @@ export interface UserChanges<U extends StoredUser & Changed> {
 }
 
 /** A user as MongoDB keeps it. */
-export type StoredUser = Omit<Row<User>, 'roles'> & StoredRoles;
+export type StoredUser = Row<User>;
 
 /** Each time another change came first. */
 const maxAttempts = 200;
@@ -56,7 +44,7 @@ const maxAttempts = 200;
 async function carryOut<U extends StoredUser & Changed>(
   { tenants, users }: UserChanges<U>,
   tenantId: string,
-  { number, userId, isAdmin, roles }: Change,
+  { number, userId, roles }: Change,
 ): Promise<void> {
   // The driver's types do not follow a document type that is a parameter.
   const plain = users as unknown as Collection<StoredUser & Changed>;
@@ -65,8 +53,8 @@ async function carryOut<U extends StoredUser & Changed>(
     tenantId,
     $or: [{ changed: { $exists: false } }, { changed: { $lt: number } }],
   };
-  if (isAdmin === null) await plain.deleteOne(open);
-  else await plain.updateOne(open, { $set: { isAdmin, ...(roles ? { roles } : {}), changed: number } });
+  if (roles === null) await plain.deleteOne(open);
+  else await plain.updateOne(open, { $set: { roles, changed: number } });
   await tenants.updateOne({ _id: tenantId, 'change.number': number }, { $unset: { change: '' } });
 }
 
@@ -94,15 +82,15 @@ export async function changeUser<U extends StoredUser & Changed>(
     if (!user) return null;
     const staysAdmin = roles !== null && isAdmin(roles);
     if (
-      user.isAdmin &&
+      isAdmin(user.roles) &&
       !staysAdmin &&
       !evenLastAdmin &&
-      !(await plain.findOne({ tenantId, isAdmin: true, _id: { $ne: userId } }))
+      !(await plain.findOne({ tenantId, 'roles.role': 'admin', _id: { $ne: userId } }))
     ) {
       return 'last_admin';
     }
     const number = (tenant.changes ?? 0) + 1;
-    const change: Change = { number, userId, isAdmin: roles && isAdmin(roles), roles };
+    const change: Change = { number, userId, roles };
     const unchanged = {
       _id: tenantId,
       change: { $exists: false },

@@ -2,8 +2,7 @@
 // and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
 // tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which
 // it was accepted, the trace, and the part of a dashboard's stream. The JSON goes in and comes out as bytes that nobody
-// reads here. Earlier versions wrote and read the first four: nodes of both may run side by side, as long as nothing
-// but the end of the array changes.
+// reads here. Nodes of neighbouring protocols run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import { type Audience, type Control, type Frame, frameParts } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
@@ -34,7 +33,7 @@ type Written = Pick<
   | 'part'
 >;
 
-/** No agent has this id: versions that do not know changes of tool pins, or parts, hand their frames to nobody. */
+/** No agent has this id: a change of tool pins, or a part, is not handed out by agent. */
 const nobody = '';
 
 /** The items behind the bundle, without those at the end that are not set. */
@@ -87,7 +86,7 @@ export function readFrame(audience: Audience, entry: Buffer): Frame | null {
       json,
       ...(typeof agent === 'string' ? { agent } : {}),
       ...(typeof bundle === 'string' ? { bundle } : {}),
-      ...(rest.length > 2 ? assignedIn(assigned) : assignedBefore(type, json, agent)),
+      ...assignedIn(rest.length > 2 ? assigned : false),
       ...(isEnv(fleet) ? { fleet } : {}),
       ...inEnvs,
       ...(typeof acceptedAt === 'number' ? { acceptedAt } : {}),
@@ -112,12 +111,6 @@ const textOrNull = (value: unknown): string | null => (typeof value === 'string'
 
 const assignedIn = (value: unknown): Pick<Frame, 'assigned'> =>
   value === false ? {} : { assigned: textOrNull(value) };
-
-/** What a frame of an earlier version assigns is said in its data alone. */
-function assignedBefore(type: string, json: Buffer, agent: unknown): Pick<Frame, 'assigned'> {
-  if (type !== 'assignment_changed' || typeof agent !== 'string') return {};
-  return { assigned: textOrNull(JSON.parse(json.toString()).bundle_name) };
-}
 
 /** @throws RangeError or Error for bytes that are no such array */
 function split(entry: Buffer): { readonly type: string; readonly json: Buffer; readonly rest: unknown[] } {

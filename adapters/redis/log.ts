@@ -44,8 +44,8 @@ end
  * a log holds is known without counting.
  *
  * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log,
- * `<position> <t>` of the floor and of every entry. A node of an earlier version does not keep it. It is begun anew
- * then, and what it lacks is looked up in the entries.
+ * `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and the
+ * script looks up in the entries what it lacks.
  */
 const appendScript = script(`${begin}
 local keep, max, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]

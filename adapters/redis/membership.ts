@@ -1,7 +1,6 @@
 // The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
 // said, and one sorted set of nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
-import { formatOf } from '../../src/shared/cluster-format.ts';
 import {
   type Member,
   type Membership,
@@ -61,8 +60,7 @@ return {0, unpack(gone)}
 function noteIn(bytes: Buffer): NodeNote | null {
   try {
     const note = decode(bytes) as Partial<NodeNote> | null;
-    // A node from before the numbers sends none.
-    return Array.isArray(note?.shards) ? ({ ...note, ...formatOf(note) } as NodeNote) : null;
+    return Array.isArray(note?.shards) ? (note as NodeNote) : null;
   } catch {
     return null;
   }

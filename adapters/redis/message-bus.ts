@@ -47,7 +47,6 @@ type Wire = readonly [string, string, 0 | 1, string, string, string, unknown, st
 const encoder = new Encoder({ ignoreUndefined: true });
 const bytesOf = (value: unknown): Buffer => Buffer.from(encoder.encodeSharedRef(value));
 
-/** Earlier versions wrote and read the first seven items. */
 const pack = ({ id, from, asks, kind, key, type, body, trace }: Envelope): Buffer => {
   const items = [id, from, asks ? 1 : 0, kind, key, type, body] as const;
   return bytesOf((trace === undefined ? items : [...items, trace]) satisfies Wire);

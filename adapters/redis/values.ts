@@ -16,8 +16,8 @@ export const graceMs = hourMs;
 
 /**
  * For the scripts that write. ARGV: now, new expiry, Redis's expiry in ms, environment, what the names of sums begin
- * with, bytes of the key. `stored()` is what is under KEYS[1] without its value, or nil. Values of before there were
- * environments count in none.
+ * with, bytes of the key. `stored()` is what is under KEYS[1] without its value, or nil. Values without an
+ * environment count in none.
  */
 const accounts = `
 local now, expiry, lifetime, env, sums, keyBytes =

@@ -63,8 +63,7 @@ export function inspect(path: string, thorough: boolean): Facts {
       throw new HubError('not_found', `${path} is empty, because no hub has used it. Set DATA_DIR.`);
     const [verdict] = thorough ? (db.get('PRAGMA integrity_check(1)') ?? []) : ['ok'];
     if (verdict !== 'ok') throw new Error(String(verdict).slice(0, 200));
-    const hasSeals = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'seals'`) !== undefined;
-    const row = hasSeals ? db.get(`SELECT value FROM seals WHERE name = 'master'`) : undefined;
+    const row = db.get(`SELECT value FROM seals WHERE name = 'master'`);
     const { id, isSetUp } = identityOf(db);
     return {
       hubId: id,

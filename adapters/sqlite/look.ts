@@ -20,14 +20,11 @@ export function inspectDatabase(path: string): Facts {
   }
 }
 
-/** Channels of all tenants that are on. A database of before there were channels has none. */
-export function enabledChannels(path: string): readonly Channel[] {
-  return reading(path, (db) => {
-    const hasChannels = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'channels'`) !== undefined;
-    if (!hasChannels) return [];
-    return db.all(`SELECT ${channels.columns} FROM channels WHERE enabled = 1`).map(channels.read);
-  });
-}
+/** Channels of all tenants that are on. */
+export const enabledChannels = (path: string): readonly Channel[] =>
+  reading(path, (db) =>
+    db.all(`SELECT ${channels.columns} FROM channels WHERE enabled = 1`).map(channels.read),
+  );
 
 function reading<T>(path: string, task: (db: Database) => T): T {
   const db = new Database(path);

@@ -5,13 +5,11 @@ import { Database } from './database.ts';
  * Gives every current deployment, and the tool pins of every environment, a sequence that no agent can have seen, so
  * that agents take both although they ran newer ones. The hub attests deployments anew when it starts.
  * @param now epoch milliseconds; no sequence is above the time of its deployment by more than a few
- * @returns how many there are; 0 for tables of versions that knew no attestations
+ * @returns how many there are
  */
 export function renumberDeployments(path: string, now: number): number {
   const db = new Database(path);
   try {
-    const column = db.get(`SELECT count(*) FROM pragma_table_info('deployments') WHERE name = 'attestation'`);
-    if (column?.[0] !== 1) return 0;
     return db.atomically(() => {
       const count = db.run(
         `UPDATE deployments SET sequence = max(sequence + 1, ?), attestation = NULL WHERE is_current = 1`,
@@ -24,8 +22,7 @@ export function renumberDeployments(path: string, now: number): number {
          WHERE EXISTS (SELECT 1 FROM deployments AS d WHERE d.tenant_id = deployment_sequences.tenant_id
            AND d.env = deployment_sequences.env AND d.bundle_name = deployment_sequences.bundle_name)`,
       );
-      const hasTools = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'tool_environments'`) !== undefined;
-      if (hasTools) db.run('UPDATE tool_environments SET sequence = max(sequence + 1, ?)', [now]);
+      db.run('UPDATE tool_environments SET sequence = max(sequence + 1, ?)', [now]);
       return count;
     });
   } finally {

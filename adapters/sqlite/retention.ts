@@ -13,11 +13,7 @@ import { type Database, givenText, type SqlValue } from './database.ts';
 import { segmentEventsOf, tenantNumber } from './events/segment.ts';
 import type { Steps, Sync } from './sync.ts';
 
-export const retentionTables = `
-ALTER TABLE runs ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX runs_received ON runs (tenant_id, received_at);
-DROP INDEX deliveries_ended;
-CREATE INDEX deliveries_ended ON deliveries (tenant_id, updated_at) WHERE status <> 'waiting';
+export const retentionTable = `
 CREATE TABLE retention_counts (
   tenant_id TEXT NOT NULL, kind TEXT NOT NULL, removed INTEGER NOT NULL, PRIMARY KEY (tenant_id, kind)) WITHOUT ROWID;
 `;

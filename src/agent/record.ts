@@ -57,7 +57,7 @@ export interface PastStream {
   readonly endedAt: number | null;
   /** False: its node died, and `endedAt` is when the hub noticed. */
   readonly isEndNoticed: boolean;
-  /** Null: its node did not say. */
+  /** Null: not recorded. */
   readonly transport: StreamTransport | null;
   readonly node: string;
 }
@@ -67,17 +67,16 @@ export interface OpenStream {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
-  /** When the first stream opened that this one continues; absent from a node of an earlier version. */
-  readonly startedAt?: number;
-  /** Null: its node did not say. */
-  readonly transport: StreamTransport | null;
-  readonly api: AgentApi | null;
+  /** When the first stream opened that this one continues. */
+  readonly startedAt: number;
+  readonly transport: StreamTransport;
+  readonly api: AgentApi;
   /** What it is taken to run; null: all of the environment. */
   readonly bundleName: string | null;
   /** It asked for this bundle itself. */
   readonly pinned: boolean;
-  /** Of the API key that opened it; null: its node did not say. */
-  readonly keyId: string | null;
+  /** Of the API key that opened it. */
+  readonly keyId: string;
   readonly node: string;
 }
 
@@ -85,8 +84,8 @@ export interface OpenStreams {
   /** Open streams; `streams` contains the newest. */
   readonly total: number;
   readonly streams: readonly OpenStream[];
-  /** Ended within the last seconds: the store may not have them. Absent from a node of an earlier version. */
-  readonly ended?: readonly PastStream[];
+  /** Ended within the last seconds: the store may not have them. */
+  readonly ended: readonly PastStream[];
 }
 
 /** Streams of an agent in an environment that are remembered. */

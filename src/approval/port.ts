@@ -50,7 +50,7 @@ export interface ApprovalStore {
    * Keeps the arguments of an approval that will be inserted. When the large ones of the environment (over `largeArgs`)
    * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
    * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
-   * nothing is kept, and nothing removed. Arguments without a key, from earlier versions, count as one key's. Where
+   * nothing is kept, and nothing removed. Arguments without a key count as one key's. Where
    * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */

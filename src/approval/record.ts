@@ -142,7 +142,7 @@ export const approvalFields = {
   }),
   /** Display name of the decider. */
   decidedBy: field(z.string().nullable()),
-  /** Distinguishes people with the same name; null for decisions from before the hub stored it. */
+  /** Distinguishes people with the same name; null: only the name is stored. */
   decidedBySubject: field(z.string().nullable(), { console: false }),
   decidedAt: field(instant.nullable()),
   decisionReason: field(z.string().nullable(), { shorten: 'list' }),
@@ -265,7 +265,7 @@ export interface Decision {
   readonly id: string;
   readonly approved: boolean;
   readonly decidedBy: string;
-  /** Absent from a node of an earlier version. */
+  /** Distinguishes people with the same name. Absent: the id of the actor who decides. */
   readonly decidedBySubject?: string | null;
   readonly reason: string | null;
   readonly decidedVia: string;

@@ -97,212 +97,216 @@ type Ports = { readonly lastSeen: LastSeen } & Pick<
   'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'
 >;
 
-export function createApprovals({
-  store,
-  actors,
-  lastSeen,
-  clock,
-  secrets,
-  log,
-  settings,
-}: Ports): Approvals {
-  const { approvals } = store;
-
-  /**
-   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
-   * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
-   */
-  async function timeOutIfDue(approval: Approval, now: number): Promise<Approval> {
-    if (!isDue(approval, now)) return approval;
-    const { tenantId, env, id } = approval;
-    const note = timeoutNote(approval, secrets.uuid());
-    const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
-    if (!expired) return asSeen((await approvals.get(tenantId, id)) ?? approval, now);
-    // The sweep would have it announced as well, 2 s later.
-    actors
-      .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
-      .catch((err: unknown) =>
-        log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
-      );
-    return expired;
-  }
-
-  /**
-   * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
-   * with one query.
-   */
-  async function timeOutDue(
-    tenantId: string,
-    list: readonly Approval[],
-    now: number,
-  ): Promise<readonly Approval[]> {
-    const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
-    if (!list.some(isFresh)) return list;
-    const due = new Set((await approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
-    return Promise.all(
-      list.map((approval) =>
-        due.has(approval.id) ? timeOutIfDue({ ...approval, status: 'pending' }, now) : approval,
-      ),
-    );
-  }
-
-  /** A caller that reads an approval by its id has received the answer to its request. */
-  async function noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
-    if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
-    await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
-  }
-
-  /** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
-  async function decideBy(
-    principal: Principal,
-    approval: Approval,
-    decision: Omit<Decision, 'id'>,
-  ): Promise<Approval> {
-    // An ended approval never changes, so the actor need not be asked.
-    if (approval.status !== 'pending') throw alreadyEnded();
-    const key = environmentKey(principal.tenantId, approval.env);
-    const message = {
-      id: approval.id,
-      decision: { id: secrets.uuid(), ...decision },
-      actor: auditActor(principal),
-    };
-    const ask = () => actors.ask('environment', key, 'decideApproval', message);
-    const begun = clock.monotonic();
-    const decided = await ask().catch((error: unknown) => {
-      // Its owner may have changed while it was written. Told by its id, the decision is made once.
-      const isAway = error instanceof HubError && error.code === 'unavailable';
-      if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
-      return ask();
+export const createApprovals = (ports: Ports): Approvals => ({
+  async request(principal, request, { id: sentId = null, idempotencyKey = null }) {
+    const { store, clock, secrets, actors, lastSeen, log } = ports;
+    const { tenantId, env, keyId } = principal;
+    const { agentId, namedAgentId = null } = request;
+    requireAgent(principal, agentId);
+    if (namedAgentId !== null) requireAgent(principal, namedAgentId);
+    await requireAgentId(store.agents, tenantId, agentId);
+    const now = clock.now();
+    const fingerprint = fingerprintOf(ports, principal, request, idempotencyKey);
+    // The same idempotency key with another body is another request.
+    const isKnown = sentId !== null || idempotencyKey !== null;
+    const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
+    const argsBytes = await keepArgs(ports, principal, request, id, now);
+    const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
+    const stored = await actors
+      .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
+        approval,
+        keyId,
+        ...(isKnown ? {} : { fingerprint }),
+      })
+      .catch((error: unknown) => forgetArgs(ports, approval, error));
+    await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
+      log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
     });
-    return { ...decided, toolArgs: approval.toolArgs };
-  }
+    // Answered with an earlier approval, which has its own.
+    if (stored.id !== id && argsBytes > maxInlineArgs) await store.approvals.dropArgs(tenantId, id);
+    return { ...stored, toolArgs: request.toolArgs };
+  },
 
-  /** The fields that identify a request. */
-  function fingerprintOf(
-    { keyId, env }: KeyPrincipal,
-    request: ApprovalRequest,
-    idempotencyKey: string | null,
-  ): string {
-    const fields = fingerprintFields.map((field) => request[field]);
-    return secrets.sha256(JSON.stringify([keyId, env, request.agentId, idempotencyKey, ...fields]));
-  }
+  async get(principal, id) {
+    const approval = await ports.store.approvals.getWhole(principal.tenantId, id);
+    if (!approval || !isSeen(principal, approval)) throw unknown();
+    if (principal.actor.kind === 'key') await noteRead(ports, approval);
+    return { ...(await timeOutIfDue(ports, approval, ports.clock.now())), toolArgs: approval.toolArgs };
+  },
 
-  /**
-   * Keeps arguments that do not go with their approval; returns the bytes of any.
-   * @throws HubError payload_too_large, quota_exceeded, disk_full
-   */
-  async function keepArgs(
-    { tenantId, env, keyId }: KeyPrincipal,
-    { toolArgs }: ApprovalRequest,
-    id: string,
-    createdAt: number,
-  ): Promise<number> {
-    if (toolArgs === null) return 0;
-    const json = JSON.stringify(toolArgs);
-    const bytes = Buffer.byteLength(json);
-    // A number may take more room than it was sent with.
-    if (bytes > maxArgs) {
-      throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
-    }
-    if (bytes <= maxInlineArgs) return bytes;
-    const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
-    const kept = await approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
-    if (kept === 'kept') return bytes;
-    const age =
-      days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
-    throw new HubError(
-      'quota_exceeded',
-      `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
-        `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
-        'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
+  async decide(principal, id, decision) {
+    const { tenantId, actor } = principal;
+    requireRole(principal, 'approver');
+    const approval = await ports.store.approvals.getWhole(tenantId, id);
+    if (!approval || !seesEnv(principal, approval.env)) throw unknown();
+    requireRole(principal, 'approver', approval.env);
+    return decideBy(ports, principal, approval, { decidedBy: actorName(actor), ...decision });
+  },
+
+  async withdraw(principal, id) {
+    const { tenantId, agentId } = principal;
+    const approval = await ports.store.approvals.getWhole(tenantId, id);
+    if (!approval || !isSeen(principal, approval) || approval.agentId !== agentId) throw unknown();
+    return decideBy(ports, principal, approval, {
+      ...{ approved: false, reason: null },
+      decidedBy: agentId,
+      decidedVia: withdrawnVia,
+    });
+  },
+
+  async list(principal, filter, page) {
+    const now = ports.clock.now();
+    const { tenantId } = principal;
+    const { items, more } = await ports.store.approvals.list(tenantId, within(principal, filter), page, now);
+    const current = await timeOutDue(ports, tenantId, items, now);
+    const { status } = filter;
+    const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+    return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
+  },
+
+  async count(principal, filter) {
+    return ports.store.approvals.count(principal.tenantId, within(principal, filter), ports.clock.now());
+  },
+});
+
+/**
+ * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
+ * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
+ */
+async function timeOutIfDue(
+  { secrets, store, actors, log }: Ports,
+  approval: Approval,
+  now: number,
+): Promise<Approval> {
+  if (!isDue(approval, now)) return approval;
+  const { tenantId, env, id } = approval;
+  const note = timeoutNote(approval, secrets.uuid());
+  const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
+  if (!expired) return asSeen((await store.approvals.get(tenantId, id)) ?? approval, now);
+  // The sweep would have it announced as well, 2 s later.
+  actors
+    .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+    .catch((err: unknown) =>
+      log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
     );
-  }
+  return expired;
+}
 
-  /**
-   * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
-   * was.
-   * @throws the refusal
-   */
-  async function forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
-    const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
-    if (isRefused && argsBytes > maxInlineArgs) {
-      await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-        log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
-      });
-    }
-    throw refusal;
-  }
+/**
+ * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
+ * with one query.
+ */
+async function timeOutDue(
+  ports: Ports,
+  tenantId: string,
+  list: readonly Approval[],
+  now: number,
+): Promise<readonly Approval[]> {
+  const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+  if (!list.some(isFresh)) return list;
+  const due = new Set((await ports.store.approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
+  return Promise.all(
+    list.map((approval) =>
+      due.has(approval.id) ? timeOutIfDue(ports, { ...approval, status: 'pending' }, now) : approval,
+    ),
+  );
+}
 
-  return {
-    async request(principal, request, { id: sentId = null, idempotencyKey = null }) {
-      const { tenantId, env, keyId } = principal;
-      const { agentId, namedAgentId = null } = request;
-      requireAgent(principal, agentId);
-      if (namedAgentId !== null) requireAgent(principal, namedAgentId);
-      await requireAgentId(store.agents, tenantId, agentId);
-      const now = clock.now();
-      const fingerprint = fingerprintOf(principal, request, idempotencyKey);
-      // The same idempotency key with another body is another request.
-      const isKnown = sentId !== null || idempotencyKey !== null;
-      const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
-      const argsBytes = await keepArgs(principal, request, id, now);
-      const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
-      const stored = await actors
-        .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
-          approval,
-          keyId,
-          ...(isKnown ? {} : { fingerprint }),
-        })
-        .catch((error: unknown) => forgetArgs(approval, error));
-      await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
-        log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
-      });
-      // Answered with an earlier approval, which has its own.
-      if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
-      return { ...stored, toolArgs: request.toolArgs };
-    },
+/** A caller that reads an approval by its id has received the answer to its request. */
+async function noteRead(
+  { clock, actors }: Ports,
+  { tenantId, env, id, status, createdAt }: Approval,
+): Promise<void> {
+  if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
+  await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+}
 
-    async get(principal, id) {
-      const approval = await approvals.getWhole(principal.tenantId, id);
-      if (!approval || !isSeen(principal, approval)) throw unknown();
-      if (principal.actor.kind === 'key') await noteRead(approval);
-      return { ...(await timeOutIfDue(approval, clock.now())), toolArgs: approval.toolArgs };
-    },
-
-    async decide(principal, id, decision) {
-      const { tenantId, actor } = principal;
-      requireRole(principal, 'approver');
-      const approval = await approvals.getWhole(tenantId, id);
-      if (!approval || !seesEnv(principal, approval.env)) throw unknown();
-      requireRole(principal, 'approver', approval.env);
-      return decideBy(principal, approval, { decidedBy: actorName(actor), ...decision });
-    },
-
-    async withdraw(principal, id) {
-      const { tenantId, agentId } = principal;
-      const approval = await approvals.getWhole(tenantId, id);
-      if (!approval || !isSeen(principal, approval) || approval.agentId !== agentId) throw unknown();
-      return decideBy(principal, approval, {
-        ...{ approved: false, reason: null },
-        decidedBy: agentId,
-        decidedVia: withdrawnVia,
-      });
-    },
-
-    async list(principal, filter, page) {
-      const now = clock.now();
-      const { tenantId } = principal;
-      const { items, more } = await approvals.list(tenantId, within(principal, filter), page, now);
-      const current = await timeOutDue(tenantId, items, now);
-      const { status } = filter;
-      const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
-      return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
-    },
-
-    async count(principal, filter) {
-      return approvals.count(principal.tenantId, within(principal, filter), clock.now());
-    },
+/** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
+async function decideBy(
+  { secrets, actors, clock }: Ports,
+  principal: Principal,
+  approval: Approval,
+  decision: Omit<Decision, 'id'>,
+): Promise<Approval> {
+  // An ended approval never changes, so the actor need not be asked.
+  if (approval.status !== 'pending') throw alreadyEnded();
+  const key = environmentKey(principal.tenantId, approval.env);
+  const message = {
+    id: approval.id,
+    decision: { id: secrets.uuid(), ...decision },
+    actor: auditActor(principal),
   };
+  const ask = () => actors.ask('environment', key, 'decideApproval', message);
+  const begun = clock.monotonic();
+  const decided = await ask().catch((error: unknown) => {
+    // Its owner may have changed while it was written. Told by its id, the decision is made once.
+    const isAway = error instanceof HubError && error.code === 'unavailable';
+    if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
+    return ask();
+  });
+  return { ...decided, toolArgs: approval.toolArgs };
+}
+
+/** The fields that identify a request. */
+function fingerprintOf(
+  { secrets }: Ports,
+  { keyId, env }: KeyPrincipal,
+  request: ApprovalRequest,
+  idempotencyKey: string | null,
+): string {
+  const fields = fingerprintFields.map((field) => request[field]);
+  return secrets.sha256(JSON.stringify([keyId, env, request.agentId, idempotencyKey, ...fields]));
+}
+
+/**
+ * Keeps arguments that do not go with their approval; returns the bytes of any.
+ * @throws HubError payload_too_large, quota_exceeded, disk_full
+ */
+async function keepArgs(
+  { settings, store }: Ports,
+  { tenantId, env, keyId }: KeyPrincipal,
+  { toolArgs }: ApprovalRequest,
+  id: string,
+  createdAt: number,
+): Promise<number> {
+  if (toolArgs === null) return 0;
+  const json = JSON.stringify(toolArgs);
+  const bytes = Buffer.byteLength(json);
+  // A number may take more room than it was sent with.
+  if (bytes > maxArgs) {
+    throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+  }
+  if (bytes <= maxInlineArgs) return bytes;
+  const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
+  const kept = await store.approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
+  if (kept === 'kept') return bytes;
+  const age =
+    days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
+  throw new HubError(
+    'quota_exceeded',
+    `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
+      `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
+      'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
+  );
+}
+
+/**
+ * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
+ * was.
+ * @throws the refusal
+ */
+async function forgetArgs(
+  { store, log }: Ports,
+  { tenantId, id, argsBytes }: Approval,
+  refusal: unknown,
+): Promise<never> {
+  const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
+  if (isRefused && argsBytes > maxInlineArgs) {
+    await store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+      log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
+    });
+  }
+  throw refusal;
 }
 
 /** A key sees the approvals of its environment and its agents, a person those of the environments of its roles. */

@@ -74,31 +74,32 @@ export const noted = (
   });
 
 /**
- * The same for plain changes of one kind of subject: `recorder(ports, 'contract')(principal, 'created',
- * 'mail-limits')`.
+ * The same for plain changes of one kind of subject:
+ * `recorded(ports, 'contract', principal, 'created', 'mail-limits')`.
  */
-export const recorder =
-  (ports: Parameters<typeof noted>[0], subject: AuditSubject) =>
-  (
-    principal: Principal,
-    became: string,
-    id: string,
-    { name = id, details = {} }: { readonly name?: string; readonly details?: JsonObject } = {},
-  ): NotingStores => {
-    const words = subject.replace('_', ' ');
-    return noted(ports, principal, {
-      action: `${subject}.${became}`,
-      subject: { id, name },
-      summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
-      details,
-    });
-  };
+export function recorded(
+  ports: Parameters<typeof noted>[0],
+  subject: AuditSubject,
+  principal: Principal,
+  became: string,
+  id: string,
+  { name = id, details = {} }: { readonly name?: string; readonly details?: JsonObject } = {},
+): NotingStores {
+  const words = subject.replace('_', ' ');
+  return noted(ports, principal, {
+    action: `${subject}.${became}`,
+    subject: { id, name },
+    summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
+    details,
+  });
+}
 
 /** `changeOf` with the digests of these ports. */
-export const changeBy =
-  ({ secrets }: Pick<Ports, 'secrets'>) =>
-  (before: Parameters<typeof changeOf>[0], after: Parameters<typeof changeOf>[1]): JsonObject =>
-    changeOf(before, after, (text) => secrets.sha256(text));
+export const changeBy = (
+  { secrets }: Pick<Ports, 'secrets'>,
+  before: Parameters<typeof changeOf>[0],
+  after: Parameters<typeof changeOf>[1],
+): JsonObject => changeOf(before, after, (text) => secrets.sha256(text));
 
 /** An upload of a document, as a bundle of the console or as a ruleset. */
 export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({

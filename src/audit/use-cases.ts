@@ -107,120 +107,118 @@ async function entriesOf(
   }
 }
 
-export function createAuditLog({
-  store,
-  secrets,
-  clock,
-  log,
-  settings,
-}: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'> & {
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'> & {
   readonly settings: Pick<AppPorts['settings'], 'auditRetentionDays'>;
-}): AuditLog {
-  async function sign(
-    tenantId: string,
-    { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
-  ): Promise<SignedHead> {
-    const key = await store.signing.active(tenantId);
-    if (!key) {
-      throw refused(
-        'signing_unavailable',
-        'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
-      );
-    }
-    const { publicKey } = key;
-    const keyId = secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
-    const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId };
-    const bytes = envelopeBytes(headType, utf8.encode(headText(unsigned)));
-    const hex = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), bytes);
-    const head = { ...unsigned, publicKey, signature: Buffer.from(hex, 'hex').toString('base64') };
-    await store.audit.keepHead(head);
-    return head;
-  }
+};
 
-  /** Signs the newest link. @returns false when there is none, or it is signed */
-  async function signHead(tenantId: string): Promise<boolean> {
+export const createAuditLog = (ports: Ports): AuditLog => ({
+  async feed(principal, question, before, limit) {
+    const { clock, store } = ports;
+    requireRole(principal, 'viewer');
+    const { actions, subjects, everything, actorTypes } = question;
+    const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
+    const listed = subjects ?? usual;
+    const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
+    const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
+    const isSeen = ({ entry }: PlacedAuditEntry): boolean => {
+      const { env, envs = [env] } = (entry.details ?? {}) as {
+        readonly env?: unknown;
+        readonly envs?: unknown;
+      };
+      return !Array.isArray(envs) || envs.every((one) => !isEnv(one) || seesEnv(principal, one));
+    };
+    const seesAll = visibleEnvs(principal) === null;
+    if (actorTypes === null && seesAll) return store.audit.feed(principal.tenantId, filter, before, limit);
+    // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
+    const isOfRuns = actorTypes === null || actorTypes.some((type) => type === 'agent' || type === 'key');
+    const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
+    const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
+    const read = (place: AuditPlace | null) =>
+      store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
+    return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
+  },
+
+  async export(principal, from, to) {
+    const { store } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
     const head = await store.audit.head(tenantId);
-    if (!head || (await store.audit.signedHead(tenantId))?.seq === head.seq) return false;
-    await sign(tenantId, head);
-    return true;
+    const last = Math.min(to ?? Number.POSITIVE_INFINITY, head?.seq ?? 0);
+    const start = await store.audit.start(tenantId);
+    const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
+    const end = links.at(-1);
+    if (!end) throw notFound('This part of the chain has no entries. Choose another range.');
+    return {
+      links,
+      start: start && links[0]?.seq === start.seq + 1 ? start : null,
+      head: await sign(ports, tenantId, end),
+      next: end.seq < last ? end.seq + 1 : null,
+    };
+  },
+
+  async head(principal) {
+    requireRole(principal, 'viewer');
+    const signed = await ports.store.audit.signedHead(principal.tenantId);
+    if (!signed)
+      throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
+    return signed;
+  },
+
+  signHead: (tenantId) => signHead(ports, tenantId),
+
+  async signHeads() {
+    let signed = 0;
+    for (const tenantId of await ports.store.tenants.tenantIds()) {
+      try {
+        if (await signHead(ports, tenantId)) signed++;
+      } catch (err) {
+        // A tenant without a key must not keep the others from theirs.
+        if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
+        ports.log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
+      }
+    }
+    return signed;
+  },
+
+  async retain() {
+    const { settings, clock, store } = ports;
+    const { auditRetentionDays } = settings;
+    if (auditRetentionDays === 0) return 0;
+    const before = clock.now() - auditRetentionDays * dayMs;
+    let removed = 0;
+    for (const tenantId of await store.tenants.tenantIds()) {
+      removed += await store.audit.retain(tenantId, before, retainedAtOnce);
+    }
+    return removed;
+  },
+});
+
+async function sign(
+  { store, secrets, clock }: Ports,
+  tenantId: string,
+  { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
+): Promise<SignedHead> {
+  const key = await store.signing.active(tenantId);
+  if (!key) {
+    throw refused(
+      'signing_unavailable',
+      'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
+    );
   }
+  const { publicKey } = key;
+  const keyId = secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
+  const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId };
+  const bytes = envelopeBytes(headType, utf8.encode(headText(unsigned)));
+  const hex = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), bytes);
+  const head = { ...unsigned, publicKey, signature: Buffer.from(hex, 'hex').toString('base64') };
+  await store.audit.keepHead(head);
+  return head;
+}
 
-  return {
-    async feed(principal, question, before, limit) {
-      requireRole(principal, 'viewer');
-      const { actions, subjects, everything, actorTypes } = question;
-      const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
-      const listed = subjects ?? usual;
-      const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
-      const filter = { from, to: question.to, actor: question.actor, actions, subjects: listed };
-      const isSeen = ({ entry }: PlacedAuditEntry): boolean => {
-        const { env, envs = [env] } = (entry.details ?? {}) as {
-          readonly env?: unknown;
-          readonly envs?: unknown;
-        };
-        return !Array.isArray(envs) || envs.every((one) => !isEnv(one) || seesEnv(principal, one));
-      };
-      const seesAll = visibleEnvs(principal) === null;
-      if (actorTypes === null && seesAll) return store.audit.feed(principal.tenantId, filter, before, limit);
-      // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
-      const isOfRuns = actorTypes === null || actorTypes.some((type) => type === 'agent' || type === 'key');
-      const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
-      const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
-      const read = (place: AuditPlace | null) =>
-        store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
-      return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
-    },
-
-    async export(principal, from, to) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const head = await store.audit.head(tenantId);
-      const last = Math.min(to ?? Number.POSITIVE_INFINITY, head?.seq ?? 0);
-      const start = await store.audit.start(tenantId);
-      const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
-      const end = links.at(-1);
-      if (!end) throw notFound('This part of the chain has no entries. Choose another range.');
-      return {
-        links,
-        start: start && links[0]?.seq === start.seq + 1 ? start : null,
-        head: await sign(tenantId, end),
-        next: end.seq < last ? end.seq + 1 : null,
-      };
-    },
-
-    async head(principal) {
-      requireRole(principal, 'viewer');
-      const signed = await store.audit.signedHead(principal.tenantId);
-      if (!signed)
-        throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
-      return signed;
-    },
-
-    signHead,
-
-    async signHeads() {
-      let signed = 0;
-      for (const tenantId of await store.tenants.tenantIds()) {
-        try {
-          if (await signHead(tenantId)) signed++;
-        } catch (err) {
-          // A tenant without a key must not keep the others from theirs.
-          if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-          log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
-        }
-      }
-      return signed;
-    },
-
-    async retain() {
-      const { auditRetentionDays } = settings;
-      if (auditRetentionDays === 0) return 0;
-      const before = clock.now() - auditRetentionDays * dayMs;
-      let removed = 0;
-      for (const tenantId of await store.tenants.tenantIds()) {
-        removed += await store.audit.retain(tenantId, before, retainedAtOnce);
-      }
-      return removed;
-    },
-  };
+/** Signs the newest link. @returns false when there is none, or it is signed */
+async function signHead(ports: Ports, tenantId: string): Promise<boolean> {
+  const head = await ports.store.audit.head(tenantId);
+  if (!head || (await ports.store.audit.signedHead(tenantId))?.seq === head.seq) return false;
+  await sign(ports, tenantId, head);
+  return true;
 }

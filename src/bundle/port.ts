@@ -72,7 +72,7 @@ export interface DeploymentStore {
     fence?: number,
   ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;
   /**
-   * Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was
+   * Gives a current deployment without an attestation its own. Changes nothing when it has one or was
    * signed by another key since.
    */
   attest(deployment: Deployment): Promise<void>;

@@ -1,7 +1,7 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
-import { changeBy, recorder } from '../audit/note.ts';
+import { changeBy, recorded } from '../audit/note.ts';
 import type { Composition } from '../composition/record.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
 import type { BundleParts } from '../evaluation/port/evaluator.ts';
@@ -93,132 +93,129 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'sec
 const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
 const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
 
-export function createContracts(ports: Ports): Contracts {
-  const { evaluator, announcer, clock, secrets, rollouts } = ports;
-  const { contracts } = ports.store;
-  const recorded = recorder(ports, 'contract');
-  const change = changeBy(ports);
+export const createContracts = (ports: Ports): Contracts => ({
+  list: ({ tenantId }, filter, page) => ports.store.contracts.list(tenantId, filter, page),
 
-  async function viewOf(contract: ContractVersion): Promise<ContractView> {
-    const { tenantId, contractId } = contract;
-    const [history, usageCount] = await Promise.all([
-      contracts.history(tenantId, contractId),
-      contracts.usageCount(tenantId, contractId),
-    ]);
-    // A parallel update may have added a later one.
-    const isLatest = (history[0]?.version ?? contract.version) === contract.version;
-    return { contract, usageCount, isLatest, history };
-  }
+  async create(principal, newContract) {
+    const { secrets, clock, announcer } = ports;
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const contract: ContractVersion = {
+      ...newContract,
+      id: secrets.uuid(),
+      tenantId,
+      version: 1,
+      createdBy: actorName(principal.actor),
+      createdAt: clock.now(),
+    };
+    const { contractId } = contract;
+    const details = changeBy(ports, null, newContract);
+    const created = await recorded(ports, 'contract', principal, 'created', contractId, {
+      details,
+    }).contracts.create(contract);
+    if (created === 'exists') return 'exists';
+    await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
+    return { contract, usageCount: 0, isLatest: true, history: [] };
+  },
 
-  return {
-    list: ({ tenantId }, filter, page) => contracts.list(tenantId, filter, page),
-
-    async create(principal, newContract) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const contract: ContractVersion = {
-        ...newContract,
-        id: secrets.uuid(),
-        tenantId,
-        version: 1,
-        createdBy: actorName(principal.actor),
-        createdAt: clock.now(),
-      };
-      const { contractId } = contract;
-      const details = change(null, newContract);
-      const created = await recorded(principal, 'created', contractId, { details }).contracts.create(
-        contract,
-      );
-      if (created === 'exists') return 'exists';
-      await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
-      return { contract, usageCount: 0, isLatest: true, history: [] };
-    },
-
-    async importBundle(principal, yaml) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const parts = await evaluator.takeApart(tenantId, yaml);
-      const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
-      const details = { contracts: parts.contracts.length };
-      const { contracts: noting } = recorded(principal, 'imported', parts.name, { details });
-      const imported = await noting.importAll(tenantId, records.contracts, records.composition);
-      if ('typeChanged' in imported) {
-        throw new HubError(
-          'unprocessable',
-          `Contract '${imported.typeChanged}' exists with another type, and a contract cannot change its type. Import it under another id.`,
-        );
-      }
-      await announcer.announce(announcementsOf(tenantId, imported));
-      return imported;
-    },
-
-    async get({ tenantId }, contractId) {
-      const contract = await contracts.latest(tenantId, contractId);
-      if (!contract) throw absent(contractId);
-      return viewOf(contract);
-    },
-
-    async version({ tenantId }, contractId, version) {
-      const [contract, latest, usageCount] = await Promise.all([
-        contracts.version(tenantId, contractId, version),
-        contracts.latest(tenantId, contractId),
-        contracts.usageCount(tenantId, contractId),
-      ]);
-      if (!contract) throw notFound(`Contract '${contractId}' v${version} not found`);
-      return { contract, usageCount, isLatest: latest?.version === version, history: [] };
-    },
-
-    async update(principal, contractId, patch, { ifMatch, holdsUpdates } = usual) {
-      requireRole(principal, 'operator');
-      if (Object.keys(patch).length === 0) {
-        throw new HubError(
-          'unprocessable',
-          'The request changes no field. Send name, description, definition or tags.',
-        );
-      }
-      const { tenantId } = principal;
-      const before = await contracts.latest(tenantId, contractId);
-      requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
-      if (!before) throw absent(contractId);
-      const ifId = ifMatch === null ? undefined : before.id;
-      const noting = recorded(principal, 'updated', contractId, { details: change(before, patch) });
-      const meta = { id: secrets.uuid(), createdBy: actorName(principal.actor), createdAt: clock.now() };
-      const contract = await noting.contracts.addVersion(tenantId, contractId, patch, meta, ifId);
-      if (contract === 'changed') throw changed(subjectOf(contractId));
-      if (!contract) throw absent(contractId);
-      await announcer.announce([
-        { kind: 'contractUpdated', tenantId, contractId, version: contract.version },
-      ]);
-      const isHeld = holdsUpdates
-        ? await rollouts.isFollowed(tenantId, contractId)
-        : await rollouts.rollOut(principal, contractId);
-      return { ...(await viewOf(contract)), isHeld };
-    },
-
-    async remove(principal, contractId, ifMatch = null) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const before = await contracts.latest(tenantId, contractId);
-      requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
-      if (!before) throw absent(contractId);
-      const { name, type, version, definition } = before;
-      const details = change({ name, type, version, definition }, null);
-      const noting = recorded(principal, 'deleted', contractId, { details });
-      const ifId = ifMatch === null ? undefined : before.id;
-      const outcome = await noting.contracts.remove(tenantId, contractId, ifId);
-      if (outcome === 'changed') throw changed(subjectOf(contractId));
-      if (outcome === 'absent') throw absent(contractId);
-      if (outcome === 'removed') return;
-      const names = outcome.usedBy.map((name) => `'${name}'`);
-      const rest = outcome.count - names.length;
+  async importBundle(principal, yaml) {
+    const { evaluator, clock, secrets, announcer } = ports;
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const parts = await evaluator.takeApart(tenantId, yaml);
+    const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
+    const details = { contracts: parts.contracts.length };
+    const { contracts: noting } = recorded(ports, 'contract', principal, 'imported', parts.name, { details });
+    const imported = await noting.importAll(tenantId, records.contracts, records.composition);
+    if ('typeChanged' in imported) {
       throw new HubError(
-        'conflict',
-        `Contract '${contractId}' is used by compositions: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
+        'unprocessable',
+        `Contract '${imported.typeChanged}' exists with another type, and a contract cannot change its type. Import it under another id.`,
       );
-    },
+    }
+    await announcer.announce(announcementsOf(tenantId, imported));
+    return imported;
+  },
 
-    usage: ({ tenantId }, contractId, page) => contracts.usage(tenantId, contractId, page),
-  };
+  async get({ tenantId }, contractId) {
+    const contract = await ports.store.contracts.latest(tenantId, contractId);
+    if (!contract) throw absent(contractId);
+    return viewOf(ports, contract);
+  },
+
+  async version({ tenantId }, contractId, version) {
+    const { store } = ports;
+    const [contract, latest, usageCount] = await Promise.all([
+      store.contracts.version(tenantId, contractId, version),
+      store.contracts.latest(tenantId, contractId),
+      store.contracts.usageCount(tenantId, contractId),
+    ]);
+    if (!contract) throw notFound(`Contract '${contractId}' v${version} not found`);
+    return { contract, usageCount, isLatest: latest?.version === version, history: [] };
+  },
+
+  async update(principal, contractId, patch, { ifMatch, holdsUpdates } = usual) {
+    const { store, secrets, clock, announcer, rollouts } = ports;
+    requireRole(principal, 'operator');
+    if (Object.keys(patch).length === 0) {
+      throw new HubError(
+        'unprocessable',
+        'The request changes no field. Send name, description, definition or tags.',
+      );
+    }
+    const { tenantId } = principal;
+    const before = await store.contracts.latest(tenantId, contractId);
+    requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
+    if (!before) throw absent(contractId);
+    const ifId = ifMatch === null ? undefined : before.id;
+    const noting = recorded(ports, 'contract', principal, 'updated', contractId, {
+      details: changeBy(ports, before, patch),
+    });
+    const meta = { id: secrets.uuid(), createdBy: actorName(principal.actor), createdAt: clock.now() };
+    const contract = await noting.contracts.addVersion(tenantId, contractId, patch, meta, ifId);
+    if (contract === 'changed') throw changed(subjectOf(contractId));
+    if (!contract) throw absent(contractId);
+    await announcer.announce([{ kind: 'contractUpdated', tenantId, contractId, version: contract.version }]);
+    const isHeld = holdsUpdates
+      ? await rollouts.isFollowed(tenantId, contractId)
+      : await rollouts.rollOut(principal, contractId);
+    return { ...(await viewOf(ports, contract)), isHeld };
+  },
+
+  async remove(principal, contractId, ifMatch = null) {
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const before = await ports.store.contracts.latest(tenantId, contractId);
+    requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
+    if (!before) throw absent(contractId);
+    const { name, type, version, definition } = before;
+    const details = changeBy(ports, { name, type, version, definition }, null);
+    const noting = recorded(ports, 'contract', principal, 'deleted', contractId, { details });
+    const ifId = ifMatch === null ? undefined : before.id;
+    const outcome = await noting.contracts.remove(tenantId, contractId, ifId);
+    if (outcome === 'changed') throw changed(subjectOf(contractId));
+    if (outcome === 'absent') throw absent(contractId);
+    if (outcome === 'removed') return;
+    const names = outcome.usedBy.map((name) => `'${name}'`);
+    const rest = outcome.count - names.length;
+    throw new HubError(
+      'conflict',
+      `Contract '${contractId}' is used by compositions: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
+    );
+  },
+
+  usage: ({ tenantId }, contractId, page) => ports.store.contracts.usage(tenantId, contractId, page),
+});
+
+async function viewOf({ store }: Ports, contract: ContractVersion): Promise<ContractView> {
+  const { tenantId, contractId } = contract;
+  const [history, usageCount] = await Promise.all([
+    store.contracts.history(tenantId, contractId),
+    store.contracts.usageCount(tenantId, contractId),
+  ]);
+  // A parallel update may have added a later one.
+  const isLatest = (history[0]?.version ?? contract.version) === contract.version;
+  return { contract, usageCount, isLatest, history };
 }
 
 function announcementsOf(tenantId: string, { created, updated, composition }: Imported): Announcement[] {

@@ -23,8 +23,8 @@ export interface Deployment {
   readonly publicKey: string;
   readonly signingKeyId: string;
   /**
-   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null only from
-   * older versions of the hub.
+   * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null until the hub
+   * attests it: after a restore, and of a deployment that was replaced before.
    */
   readonly attestation: string | null;
   readonly deployedBy: string;
@@ -33,9 +33,9 @@ export interface Deployment {
   readonly forced: boolean;
   /** Why, as who deployed it said; null when nothing was said. */
   readonly reason: string | null;
-  /** The vocabulary of its document; null when agents of both load it, and from older versions of the hub. */
+  /** The vocabulary of its document; null when agents of both load it, or it is not recorded. */
   readonly documentKind: DocumentKind | null;
-  /** When it was undeployed, epoch milliseconds; null: never, or by an older version of the hub. */
+  /** When it was undeployed, epoch milliseconds; null: never, or not recorded. */
   readonly undeployedAt: number | null;
   readonly undeployedBy: string | null;
 }

@@ -34,9 +34,9 @@ export interface EventOutcome {
   readonly decision_source: string | null;
   readonly decision_name: string | null;
   readonly reason: string | null;
-  /** The agent id of the request that brought it; absent in what earlier versions stored. */
+  /** The agent id of the request that brought it; absent: as the event's. */
   readonly sent_by?: string;
-  /** The rest is absent where the repeat does not say it, and in what earlier versions stored. */
+  /** The rest is absent where the repeat does not contain it. */
   readonly tool_success?: boolean;
   readonly postconditions_passed?: boolean;
   /** How long the tool ran, in milliseconds. */

@@ -56,21 +56,52 @@ const auditBytes = 1024 * 1024;
 
 type Page = Omit<ExportPage, 'end'> & { readonly end: string | null };
 
-export function createExports({
-  store,
-  clock,
-  secrets,
-  health,
-}: Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'health'>): Exports {
-  const admission = new Admission(clock);
-  const sent = new Map<string, number>(exportKinds.map((kind) => [`${kind} native`, 0]));
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'health'>;
+
+class StreamedExports implements Exports {
+  readonly #ports: Ports;
+  readonly #admission: Admission;
+  readonly sent = new Map<string, number>(exportKinds.map((kind) => [`${kind} native`, 0]));
   /** By tenant and kind, where the last search through lines of others began and ended. */
-  const passed = new Map<string, { readonly from: string | null; readonly to: string | null }>();
+  readonly #passed = new Map<string, { readonly from: string | null; readonly to: string | null }>();
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
+  }
+
+  async read(principal: Principal, request: ExportRequest): Promise<ExportAnswer> {
+    const { clock, secrets, store } = this.#ports;
+    requireRole(principal, request.kind === 'audit' ? 'admin' : 'viewer');
+    const { tenantId, actor } = principal;
+    const { kind, format } = request;
+    const permit = this.#admission.take({ tenantId }, 'exports');
+    try {
+      const answer = await this.#readOn(principal, request);
+      if (answer.isExpired || answer.lines.length === 0) return answer;
+      // An export is recorded where it begins, before its first line is sent.
+      if (request.after === null) {
+        const by = auditActor(principal);
+        const note = noteOf({ clock, secrets }, tenantId, by, {
+          action: 'user.exported_events',
+          subject: { id: by.id, name: actorName(actor) },
+          summary: `${actorName(actor)} began an export.`,
+          details: { kind, format },
+        });
+        await store.audit.append([note]);
+      }
+      const series = `${kind} ${format}`;
+      this.sent.set(series, (this.sent.get(series) ?? 0) + answer.lines.length);
+      return answer;
+    } finally {
+      permit.release();
+    }
+  }
 
   /** The audit chain has numbers of its own. A place is the entry that comes next. */
-  async function auditPage(tenantId: string, after: string | null, limit: number): Promise<Page> {
+  async #auditPage(tenantId: string, after: string | null, limit: number): Promise<Page> {
     const [seq = 1, index = 0] = (after ?? '1.0').split('.').map(Number);
-    const links = await store.audit.links(tenantId, seq, Number.MAX_SAFE_INTEGER, auditBytes);
+    const links = await this.#ports.store.audit.links(tenantId, seq, Number.MAX_SAFE_INTEGER, auditBytes);
     const lines: ExportLine[] = [];
     let end = after;
     for (const link of links) {
@@ -81,18 +112,19 @@ export function createExports({
         if (entry) lines.push({ type: 'audit_entry', entry, place: end });
       }
     }
-    const start = await store.audit.start(tenantId);
+    const start = await this.#ports.store.audit.start(tenantId);
     const removed = start?.seq ?? 0;
     return { lines, end, hasMore: links.length > 0, removed, isTrimmed: after !== null && seq <= removed };
   }
 
-  const pageOf = (tenantId: string, kind: ExportKind, after: string | null, limit: number): Promise<Page> =>
-    kind === 'audit' ? auditPage(tenantId, after, limit) : store.exports.lines(tenantId, kind, after, limit);
+  #pageOf(tenantId: string, kind: ExportKind, after: string | null, limit: number): Promise<Page> {
+    return kind === 'audit'
+      ? this.#auditPage(tenantId, after, limit)
+      : this.#ports.store.exports.lines(tenantId, kind, after, limit);
+  }
 
-  async function readOn(
-    principal: Principal,
-    { kind, after, limit, waitMs }: ExportRequest,
-  ): Promise<ExportAnswer> {
+  async #readOn(principal: Principal, { kind, after, limit, waitMs }: ExportRequest): Promise<ExportAnswer> {
+    const { clock, health } = this.#ports;
     const { tenantId } = principal;
     const envs = visibleEnvs(principal);
     const isSeen = (line: ExportLine): boolean => {
@@ -100,13 +132,13 @@ export function createExports({
       return env === null || envs === null || envs.some((one) => one === env);
     };
     const name = `${tenantId} ${kind} ${envs?.join() ?? '*'}`;
-    const memory = passed.get(name);
+    const memory = this.#passed.get(name);
     const from = after?.place ?? null;
     let place = memory && memory.from === from ? memory.to : from;
     let removed = after?.removed ?? 0;
     const begun = clock.monotonic();
     for (;;) {
-      const page = await pageOf(tenantId, kind, place, limit);
+      const page = await this.#pageOf(tenantId, kind, place, limit);
       if (after && page.isTrimmed && page.removed > after.removed) {
         const count = kind === 'audit' ? null : page.removed - after.removed;
         return { isExpired: true, oldest: { place: after.place, removed: page.removed }, removed: count };
@@ -117,7 +149,7 @@ export function createExports({
       const elapsed = clock.monotonic() - begun;
       const mayLook = page.hasMore ? elapsed < Math.max(waitMs, maxScanMs) : elapsed < waitMs;
       if (lines.length > 0 || !mayLook || health.draining()) {
-        if (lines.length === 0) passed.set(name, { from, to: place });
+        if (lines.length === 0) this.#passed.set(name, { from, to: place });
         const next = place === null ? null : { place, removed };
         return {
           isExpired: false,
@@ -128,37 +160,8 @@ export function createExports({
       if (!page.hasMore) await pause(clock, Math.min(lookEveryMs, Math.max(1, waitMs - elapsed)));
     }
   }
-
-  return {
-    sent,
-
-    async read(principal, request) {
-      requireRole(principal, request.kind === 'audit' ? 'admin' : 'viewer');
-      const { tenantId, actor } = principal;
-      const { kind, format } = request;
-      const permit = admission.take({ tenantId }, 'exports');
-      try {
-        const answer = await readOn(principal, request);
-        if (answer.isExpired || answer.lines.length === 0) return answer;
-        // An export is recorded where it begins, before its first line is sent.
-        if (request.after === null) {
-          const by = auditActor(principal);
-          const note = noteOf({ clock, secrets }, tenantId, by, {
-            action: 'user.exported_events',
-            subject: { id: by.id, name: actorName(actor) },
-            summary: `${actorName(actor)} began an export.`,
-            details: { kind, format },
-          });
-          await store.audit.append([note]);
-        }
-        const series = `${kind} ${format}`;
-        sent.set(series, (sent.get(series) ?? 0) + answer.lines.length);
-        return answer;
-      } finally {
-        permit.release();
-      }
-    },
-  };
 }
+
+export const createExports = (ports: Ports): Exports => new StreamedExports(ports);
 
 const cursorOf = ({ place }: ExportLine, removed: number): ExportCursor => ({ place, removed });

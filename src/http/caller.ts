@@ -12,7 +12,7 @@ import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.
 import type { TenantRecordStore } from '../tenant/port/records.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
-import { createClosedTenants } from './closed-tenants.ts';
+import { type ClosedTenants, createClosedTenants } from './closed-tenants.ts';
 import type { Caller } from './contract/call.ts';
 import { cookieOf } from './contract/cookie.ts';
 import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
@@ -27,9 +27,9 @@ import {
   type WireNames,
 } from './credentials.ts';
 import { createHostedSchemes } from './hosted-callers.ts';
-import { createKeyRing } from './key-ring.ts';
-import { createLoginSessions } from './login-sessions.ts';
-import { createServiceTokens } from './service-tokens.ts';
+import { createKeyRing, type KeyRing } from './key-ring.ts';
+import { createLoginSessions, type LoginSessions } from './login-sessions.ts';
+import { createServiceTokens, type ServiceTokens } from './service-tokens.ts';
 
 export interface CallersOptions {
   readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
@@ -99,73 +99,182 @@ const isHosted = (name: AuthScheme): boolean => name === 'hostedKey' || name ===
 
 const unauthenticated = (message: string): HubError => new HubError('unauthenticated', message);
 
-export function createCallers(options: CallersOptions): Callers {
-  const { wire, secrets, operatorToken } = options;
-  const ring = createKeyRing(options);
-  const operatorHash = operatorToken === null ? null : secrets.sha256(operatorToken);
-  const hasCookie = (headers: Headers): boolean =>
-    cookieOf(headers.get('cookie'), wire.sessionCookie) !== null;
-  /** An API key that says something: it may still be unknown or revoked. */
-  function hasKey(headers: Headers): boolean {
-    const token = bearer(headers.get('authorization') ?? '');
-    return token?.startsWith(wire.keyPrefix) === true && token.length > wire.keyPrefix.length;
+class RequestCallers implements Callers {
+  readonly #options: CallersOptions;
+  readonly #ring: KeyRing;
+  readonly #operatorHash: string | null;
+  readonly #logins: LoginSessions;
+  readonly #closed: ClosedTenants;
+  readonly #services: ServiceTokens;
+  readonly #schemes: { readonly [S in AuthScheme]: Scheme };
+
+  constructor(options: CallersOptions) {
+    this.#options = options;
+    this.#ring = createKeyRing(options);
+    this.#operatorHash =
+      options.operatorToken === null ? null : options.secrets.sha256(options.operatorToken);
+    this.#logins = createLoginSessions({
+      ...options,
+      cookieName: options.wire.sessionCookie,
+      secure: options.baseUrl.startsWith('https://'),
+    });
+    this.#closed = createClosedTenants(options);
+    this.#services = createServiceTokens({
+      store: options.serviceAccounts,
+      secrets: options.secrets,
+      clock: options.clock,
+      log: options.log,
+      prefix: options.wire.tokenPrefix,
+    });
+    this.#schemes = this.#makeSchemes();
   }
 
-  const logins = createLoginSessions({
-    ...options,
-    cookieName: wire.sessionCookie,
-    secure: options.baseUrl.startsWith('https://'),
-  });
+  async find(
+    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
+    headers: Headers,
+    network: string,
+  ): Promise<Identified> {
+    const { auth, role } = route;
+    if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
+    const identity = await this.#chosen(auth, headers).identify(headers, network);
+    await this.#closed.ready;
+    this.#checkTenant(identity.caller);
+    requirePerson(identity.caller, route);
+    requireRole(identity.caller, role);
+    return identity;
+  }
+
+  remembered(
+    { auth, role }: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
+    headers: Headers,
+    network: string,
+  ): Identified | null {
+    if (auth.length === 0) return null;
+    const identity = this.#chosen(auth, headers).remembered?.(headers, network) ?? null;
+    if (identity) {
+      this.#checkTenant(identity.caller);
+      requireRole(identity.caller, role);
+    }
+    return identity;
+  }
+
+  checkCsrf(
+    {
+      auth,
+      method,
+      csrf = method === 'GET' ? 'none' : 'header',
+      csrfMessage,
+    }: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
+    headers: Headers,
+  ): void {
+    if (csrf === 'none' || headers.get('x-requested-with')) return;
+    // Routes that take no cookie have nothing that a page could make a browser send.
+    if (auth.length > 0 && auth.every(isHosted)) return;
+    // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
+    const byToken =
+      this.#hasKey(headers) ||
+      this.#services.presented(headers) ||
+      (auth.includes('operatorJwt') && this.#schemes.operatorJwt.presented(headers)) ||
+      (auth.includes('operatorToken') && this.#schemes.operatorToken.presented(headers));
+    if (byToken && !this.hasCookie(headers)) return;
+    throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
+  }
+
+  async isStillValid(caller: StreamCaller): Promise<boolean> {
+    if (this.#closed.isClosed(caller.tenantId)) return false;
+    if (caller.kind !== 'key') {
+      if (caller.kind === 'hostedOperator' && caller.tokenId) {
+        return !(await this.#options.operatorTokens.isRevoked(caller.tokenId));
+      }
+      const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
+      if (hash === null) return true;
+      if (caller.service) {
+        const served = await this.#services.byHash(hash);
+        return served !== null && rolesText(served.account.roles) === rolesText(caller.roles);
+      }
+      const login = await this.#options.logins.get(hash, this.#options.clock.now());
+      const user = login && (await this.#options.users.userById(login.userId));
+      // A stream that was opened with other roles is opened again.
+      return user !== null && rolesText(user.roles) === rolesText(caller.roles);
+    }
+    const key = await this.#options.keys.byHash(caller.keyHash);
+    return key !== null && key.revokedAt === null && !isExpired(key, this.#options.clock.now());
+  }
+
+  control(message: Control): void {
+    this.#closed.control(message);
+    if (message.kind === 'missed') {
+      this.#ring.forget();
+      this.#logins.forget();
+    }
+    if (message.kind === 'key_revoked') this.#ring.revoked(message.keyHash);
+    else if (message.kind === 'login_ended') this.#logins.ended(message.tokenHash);
+    else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed')
+      this.#logins.userEnded(message.userId);
+  }
+
+  flush(): Promise<void> {
+    return this.#ring.flush();
+  }
+
+  close(): Promise<void> {
+    this.#closed.close();
+    return this.#ring.close();
+  }
+
+  hasCookie(headers: Headers): boolean {
+    return cookieOf(headers.get('cookie'), this.#options.wire.sessionCookie) !== null;
+  }
+
+  /** An API key that says something: it may still be unknown or revoked. */
+  #hasKey(headers: Headers): boolean {
+    const token = bearer(headers.get('authorization') ?? '');
+    return (
+      token?.startsWith(this.#options.wire.keyPrefix) === true &&
+      token.length > this.#options.wire.keyPrefix.length
+    );
+  }
 
   /** Null for what cannot be a key. @throws HubError unauthenticated */
-  function keyTextOf(headers: Headers): string | null {
+  #keyTextOf(headers: Headers): string | null {
     const header = headers.get('authorization');
     if (!header) throw unauthenticated('Authorization header is required.');
     const token = bearer(header);
     if (token === null) throw unauthenticated('Authorization header must be: Bearer <API key>.');
-    return token.startsWith(wire.keyPrefix) && token.length <= maxCredential ? token : null;
+    return token.startsWith(this.#options.wire.keyPrefix) && token.length <= maxCredential ? token : null;
   }
 
-  async function byKey(headers: Headers, network: string): Promise<Caller> {
-    const text = keyTextOf(headers);
-    const key = text === null ? null : await ring.find(text);
+  async #byKey(headers: Headers, network: string): Promise<Caller> {
+    const text = this.#keyTextOf(headers);
+    const key = text === null ? null : await this.#ring.find(text);
     if (!key) throw unauthenticated('Invalid or revoked API key.');
-    return callerOf(key, headers, network);
+    return this.#callerOf(key, headers, network);
   }
 
-  function byRememberedKey(headers: Headers, network: string): Caller | null {
-    const text = keyTextOf(headers);
-    const key = text === null ? null : ring.remembered(text);
-    return key && callerOf(key, headers, network);
+  #byRememberedKey(headers: Headers, network: string): Caller | null {
+    const text = this.#keyTextOf(headers);
+    const key = text === null ? null : this.#ring.remembered(text);
+    return key && this.#callerOf(key, headers, network);
   }
 
   /** @throws HubError unauthenticated, forbidden, bad_request */
-  function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
-    if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
+  #callerOf(key: ApiKey, headers: Headers, network: string): Caller {
+    if (isExpired(key, this.#options.clock.now())) throw unauthenticated('This API key has expired.');
     if (key.env === null) {
       throw unauthenticated(
         'This API key has no environment, so it works only for the API under /v1. Use a key for one environment.',
       );
     }
-    return { kind: 'key', ...keyFields(key, headers, wire, network), env: key.env };
+    return { kind: 'key', ...keyFields(key, headers, this.#options.wire, network), env: key.env };
   }
 
-  const closed = createClosedTenants(options);
   /** @throws HubError tenant_suspended */
-  const checkTenant = (caller: Caller): void => {
-    if ('tenantId' in caller) closed.check(caller.tenantId);
-  };
+  #checkTenant(caller: Caller): void {
+    if ('tenantId' in caller) this.#closed.check(caller.tenantId);
+  }
 
-  const services = createServiceTokens({
-    store: options.serviceAccounts,
-    secrets,
-    clock: options.clock,
-    log: options.log,
-    prefix: wire.tokenPrefix,
-  });
-
-  async function byServiceToken(headers: Headers): Promise<Identified> {
-    const { account, token } = await services.find(headers);
+  async #byServiceToken(headers: Headers): Promise<Identified> {
+    const { account, token } = await this.#services.find(headers);
     const { id: userId, tenantId, name: email, roles } = account;
     const service = { tokenId: token.id, expiresAt: token.expiresAt };
     return {
@@ -174,22 +283,25 @@ export function createCallers(options: CallersOptions): Callers {
     };
   }
 
-  async function byCookie(headers: Headers): Promise<Identified> {
-    if (services.presented(headers)) return byServiceToken(headers);
-    const token = cookieOf(headers.get('cookie'), wire.sessionCookie);
+  async #byCookie(headers: Headers): Promise<Identified> {
+    if (this.#services.presented(headers)) return this.#byServiceToken(headers);
+    const token = cookieOf(headers.get('cookie'), this.#options.wire.sessionCookie);
     if (!token) throw unauthenticated('Not authenticated.');
     if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
-    const { user, tokenHash, renewed } = await logins.find(token);
+    const { user, tokenHash, renewed } = await this.#logins.find(token);
     const { id: userId, tenantId, email, roles } = user;
     return { caller: { kind: 'user', userId, tenantId, email, roles, tokenHash }, cookie: renewed };
   }
 
-  function byOperatorToken(headers: Headers): Caller {
-    if (operatorHash === null) throw new HubError('not_found', 'Not Found');
+  #byOperatorToken(headers: Headers): Caller {
+    if (this.#operatorHash === null) throw new HubError('not_found', 'Not Found');
     const token = bearer(headers.get('authorization') ?? '');
     // Hashed first, so that the comparison does not depend on the length either.
-    if (token === null || !secrets.equal(secrets.sha256(token), operatorHash)) {
-      if (token !== null) options.wrongOperatorToken?.();
+    if (
+      token === null ||
+      !this.#options.secrets.equal(this.#options.secrets.sha256(token), this.#operatorHash)
+    ) {
+      if (token !== null) this.#options.wrongOperatorToken?.();
       throw unauthenticated(
         'The operator token is absent or wrong. Send the OPERATOR_TOKEN as a bearer token.',
       );
@@ -197,41 +309,43 @@ export function createCallers(options: CallersOptions): Callers {
     return { kind: 'operator' };
   }
 
-  const schemes: { readonly [S in AuthScheme]: Scheme } = {
-    ...createHostedSchemes({ ...options, ring, services }),
-    key: {
-      presented: hasKey,
-      attempted: (headers) => headers.has('authorization'),
-      identify: async (headers, network) => ({ caller: await byKey(headers, network), cookie: null }),
-      remembered(headers, network) {
-        const caller = byRememberedKey(headers, network);
-        return caller && { caller, cookie: null };
+  #makeSchemes(): { readonly [S in AuthScheme]: Scheme } {
+    return {
+      ...createHostedSchemes({ ...this.#options, ring: this.#ring, services: this.#services }),
+      key: {
+        presented: (headers) => this.#hasKey(headers),
+        attempted: (headers) => headers.has('authorization'),
+        identify: async (headers, network) => ({ caller: await this.#byKey(headers, network), cookie: null }),
+        remembered: (headers, network) => {
+          const caller = this.#byRememberedKey(headers, network);
+          return caller && { caller, cookie: null };
+        },
       },
-    },
-    cookie: {
-      presented: (headers) => hasCookie(headers) || services.presented(headers),
-      attempted: () => false,
-      identify: byCookie,
-    },
-    operatorToken: {
-      presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
-      attempted: () => false,
-      async identify(headers, network) {
-        // A token can be guessed at: guesses are counted before it is compared.
-        await options.operatorGuess(network);
-        const caller = byOperatorToken(headers);
-        await options.rightOperatorToken?.(network);
-        return { caller, cookie: null };
+      cookie: {
+        presented: (headers) => this.hasCookie(headers) || this.#services.presented(headers),
+        attempted: () => false,
+        identify: (headers) => this.#byCookie(headers),
       },
-    },
-  };
+      operatorToken: {
+        presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
+        attempted: () => false,
+        identify: async (headers, network) => {
+          // A token can be guessed at: guesses are counted before it is compared.
+          await this.#options.operatorGuess(network);
+          const caller = this.#byOperatorToken(headers);
+          await this.#options.rightOperatorToken?.(network);
+          return { caller, cookie: null };
+        },
+      },
+    };
+  }
 
   /** The scheme whose credential the request carries; of several that it carries the one named first. */
-  function chosen(auth: readonly AuthScheme[], headers: Headers): Scheme {
+  #chosen(auth: readonly AuthScheme[], headers: Headers): Scheme {
     // Where there is no operator's token nobody is asked for it.
     const offered =
-      operatorHash === null && auth.length > 1 ? auth.filter((name) => name !== 'operatorToken') : auth;
-    const schemesOffered = offered.map((name) => schemes[name]);
+      this.#operatorHash === null && auth.length > 1 ? auth.filter((name) => name !== 'operatorToken') : auth;
+    const schemesOffered = offered.map((name) => this.#schemes[name]);
     const [only] = schemesOffered;
     const scheme =
       schemesOffered.length === 1
@@ -243,85 +357,9 @@ export function createCallers(options: CallersOptions): Callers {
     if (!scheme) throw unauthenticated('Authentication required.');
     return scheme;
   }
-
-  return {
-    async find(route, headers, network) {
-      const { auth, role } = route;
-      if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
-      const identity = await chosen(auth, headers).identify(headers, network);
-      await closed.ready;
-      checkTenant(identity.caller);
-      requirePerson(identity.caller, route);
-      requireRole(identity.caller, role);
-      return identity;
-    },
-
-    remembered({ auth, role }, headers, network) {
-      if (auth.length === 0) return null;
-      const identity = chosen(auth, headers).remembered?.(headers, network) ?? null;
-      if (identity) {
-        checkTenant(identity.caller);
-        requireRole(identity.caller, role);
-      }
-      return identity;
-    },
-
-    checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {
-      if (csrf === 'none' || headers.get('x-requested-with')) return;
-      // Routes that take no cookie have nothing that a page could make a browser send.
-      if (auth.length > 0 && auth.every(isHosted)) return;
-      // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
-      const byToken =
-        hasKey(headers) ||
-        services.presented(headers) ||
-        (auth.includes('operatorJwt') && schemes.operatorJwt.presented(headers)) ||
-        (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
-      if (byToken && !hasCookie(headers)) return;
-      throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
-    },
-
-    hasCookie,
-
-    async isStillValid(caller) {
-      if (closed.isClosed(caller.tenantId)) return false;
-      if (caller.kind !== 'key') {
-        if (caller.kind === 'hostedOperator' && caller.tokenId) {
-          return !(await options.operatorTokens.isRevoked(caller.tokenId));
-        }
-        const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
-        if (hash === null) return true;
-        if (caller.service) {
-          const served = await services.byHash(hash);
-          return served !== null && rolesText(served.account.roles) === rolesText(caller.roles);
-        }
-        const login = await options.logins.get(hash, options.clock.now());
-        const user = login && (await options.users.userById(login.userId));
-        // A stream that was opened with other roles is opened again.
-        return user !== null && rolesText(user.roles) === rolesText(caller.roles);
-      }
-      const key = await options.keys.byHash(caller.keyHash);
-      return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());
-    },
-
-    control(message) {
-      closed.control(message);
-      if (message.kind === 'missed') {
-        ring.forget();
-        logins.forget();
-      }
-      if (message.kind === 'key_revoked') ring.revoked(message.keyHash);
-      else if (message.kind === 'login_ended') logins.ended(message.tokenHash);
-      else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed')
-        logins.userEnded(message.userId);
-    },
-
-    flush: () => ring.flush(),
-    close() {
-      closed.close();
-      return ring.close();
-    },
-  };
 }
+
+export const createCallers = (options: CallersOptions): Callers => new RequestCallers(options);
 
 /** @throws HubError person_required where a service account asks for what people alone may do */
 function requirePerson(

@@ -10,68 +10,81 @@ import type { Session, Sink } from './live/session.ts';
 /** A client that takes nothing for so long is cut off. Milliseconds. */
 const stalledMs = 30_000;
 
-export function createDownload(
-  streamed: Pick<Streamed, 'pieces' | 'ended'>,
-  { clock, log }: { readonly clock: Pick<Clock, 'after'>; readonly log: Log },
-): Session {
-  let sink: Sink | null = null;
-  let over = false;
-  let asking = false;
-  let stalled: Timer | null = null;
+interface DownloadPorts {
+  readonly clock: Pick<Clock, 'after'>;
+  readonly log: Log;
+}
 
-  function finish(): void {
-    if (over) return;
-    over = true;
-    stalled?.cancel();
-    streamed.ended();
+class Download implements Session {
+  readonly protocol = null;
+  readonly sender = null;
+  readonly #streamed: Pick<Streamed, 'pieces' | 'ended'>;
+  readonly #ports: DownloadPorts;
+  #sink: Sink | null = null;
+  #isOver = false;
+  #isSending = false;
+  #stalled: Timer | null = null;
+
+  constructor(streamed: Pick<Streamed, 'pieces' | 'ended'>, ports: DownloadPorts) {
+    this.#streamed = streamed;
+    this.#ports = ports;
+  }
+
+  attach(to: Sink): void {
+    this.#sink = to;
+    void this.#send();
+  }
+
+  writable(): boolean {
+    this.#stalled?.cancel();
+    this.#stalled = null;
+    void this.#send();
+    return true;
+  }
+
+  received(): void {}
+
+  pinged(): void {}
+
+  gone(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stalled?.cancel();
+    this.#streamed.ended();
     // The source may hold something open; nobody waits for what it says.
-    void streamed.pieces.return?.().catch(() => {});
+    void this.#streamed.pieces.return?.().catch(() => {});
   }
 
   /** Sends pieces until the connection is full, or all is sent. */
-  async function send(): Promise<void> {
-    if (asking || over || !sink) return;
-    asking = true;
+  async #send(): Promise<void> {
+    const sink = this.#sink;
+    if (this.#isSending || this.#isOver || !sink) return;
+    this.#isSending = true;
     try {
-      while (!over) {
-        const next = await streamed.pieces.next();
-        if (over) return;
+      while (!this.#isOver) {
+        const next = await this.#streamed.pieces.next();
+        if (this.#isOver) return;
         if (next.done) {
-          finish();
+          this.gone();
           sink.end();
         } else if (!sink.write(next.value)) {
-          stalled = clock.after(stalledMs, () => {
-            finish();
-            sink?.cut();
+          this.#stalled = this.#ports.clock.after(stalledMs, () => {
+            this.gone();
+            sink.cut();
           });
           return;
         }
       }
     } catch (err) {
       // The status is out: an answer that ends without its last chunk is how a client learns that it is not whole.
-      if (!(err instanceof HubError)) log.error({ err }, 'a download failed');
-      finish();
+      if (!(err instanceof HubError)) this.#ports.log.error({ err }, 'a download failed');
+      this.gone();
       sink.cut();
     } finally {
-      asking = false;
+      this.#isSending = false;
     }
   }
-
-  return {
-    protocol: null,
-    sender: null,
-    attach(to) {
-      sink = to;
-      void send();
-    },
-    writable() {
-      stalled?.cancel();
-      stalled = null;
-      void send();
-      return true;
-    },
-    received() {},
-    pinged() {},
-    gone: finish,
-  };
 }
+
+export const createDownload = (streamed: Pick<Streamed, 'pieces' | 'ended'>, ports: DownloadPorts): Session =>
+  new Download(streamed, ports);

@@ -35,120 +35,120 @@ const maxToken = 16_384;
 const noKey =
   'The credentials are absent or not valid. Send an API key or an operator token as a bearer token.';
 
-export function createHostedSchemes({
-  ring,
-  services,
-  operatorTokens,
-  clock,
-  wire,
-  failedSignIn,
-}: HostedCallersOptions): { readonly [S in Extract<AuthScheme, 'hostedKey' | 'operatorJwt'>]: Scheme } {
-  const tokenOf = (headers: Headers): string | null => bearer(headers.get('authorization') ?? '');
-  const isKey = (token: string): boolean => token.startsWith(wire.keyPrefix);
+export const createHostedSchemes = (
+  ports: HostedCallersOptions,
+): { readonly [S in Extract<AuthScheme, 'hostedKey' | 'operatorJwt'>]: Scheme } => ({
+  hostedKey: {
+    presented: (headers) => isKey(ports, tokenOf(headers) ?? ''),
+    attempted,
+    identify: async (headers, network) => ({
+      caller: await counted(ports, headers, network, () => byKey(ports, headers, network)),
+      cookie: null,
+    }),
+    remembered(headers, network) {
+      const token = tokenOf(headers);
+      const usable = token !== null && isKey(ports, token) && token.length <= maxCredential;
+      const key = usable ? ports.ring.remembered(token) : null;
+      // One that has expired counts as a wrong credential, and that is written down.
+      if (!key || isExpired(key, ports.clock.now())) return null;
+      return { caller: callerOf(ports, key, headers, network), cookie: null };
+    },
+  },
+  operatorJwt: {
+    presented(headers) {
+      const token = tokenOf(headers);
+      return token !== null && !isKey(ports, token);
+    },
+    attempted,
+    identify: async (headers, network) => ({
+      caller: await counted(ports, headers, network, () => byToken(ports, headers)),
+      cookie: null,
+    }),
+  },
+});
 
-  /** Counts what `identify` refuses as a wrong credential; none at all is no guess. */
-  async function counted<T>(headers: Headers, network: string, identify: () => Promise<T>): Promise<T> {
-    try {
-      return await identify();
-    } catch (error) {
-      const isGuess = tokenOf(headers) !== null;
-      if (isGuess && error instanceof HubError && error.code === 'unauthenticated')
-        await failedSignIn(network);
-      throw error;
-    }
+const tokenOf = (headers: Headers): string | null => bearer(headers.get('authorization') ?? '');
+
+const isKey = ({ wire }: HostedCallersOptions, token: string): boolean => token.startsWith(wire.keyPrefix);
+
+/** Counts what `identify` refuses as a wrong credential; none at all is no guess. */
+async function counted<T>(
+  { failedSignIn }: HostedCallersOptions,
+  headers: Headers,
+  network: string,
+  identify: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await identify();
+  } catch (error) {
+    const isGuess = tokenOf(headers) !== null;
+    if (isGuess && error instanceof HubError && error.code === 'unauthenticated') await failedSignIn(network);
+    throw error;
   }
+}
 
-  async function keyOf(token: string | null): Promise<ApiKey> {
-    const key =
-      token !== null && isKey(token) && token.length <= maxCredential ? await ring.find(token) : null;
-    if (!key) {
-      if (token !== null && ring.wasRevoked(token)) throw refused('key_revoked', noKey);
-      throw new HubError('unauthenticated', noKey);
-    }
-    if (isExpired(key, clock.now())) throw new HubError('unauthenticated', 'This API key has expired.');
-    return key;
+async function keyOf(ports: HostedCallersOptions, token: string | null): Promise<ApiKey> {
+  const { ring, clock } = ports;
+  const key =
+    token !== null && isKey(ports, token) && token.length <= maxCredential ? await ring.find(token) : null;
+  if (!key) {
+    if (token !== null && ring.wasRevoked(token)) throw refused('key_revoked', noKey);
+    throw new HubError('unauthenticated', noKey);
   }
+  if (isExpired(key, clock.now())) throw new HubError('unauthenticated', 'This API key has expired.');
+  return key;
+}
 
-  async function byKey(headers: Headers, network: string): Promise<Caller> {
-    const token = tokenOf(headers);
-    if (token !== null && !isKey(token)) {
-      await operatorOf(token, headers);
-      throw refused('role_required', 'This endpoint is for agents. Send an API key.');
-    }
-    return callerOf(await keyOf(token), headers, network);
+async function byKey(ports: HostedCallersOptions, headers: Headers, network: string): Promise<Caller> {
+  const token = tokenOf(headers);
+  if (token !== null && !isKey(ports, token)) {
+    await operatorOf(ports, token, headers);
+    throw refused('role_required', 'This endpoint is for agents. Send an API key.');
   }
+  return callerOf(ports, await keyOf(ports, token), headers, network);
+}
 
-  /** @throws HubError forbidden, bad_request */
-  function callerOf(key: ApiKey, headers: Headers, network: string): Caller {
-    return { kind: 'hostedKey', ...keyFields(key, headers, wire, network), env: key.env };
-  }
+/** @throws HubError forbidden, bad_request */
+function callerOf({ wire }: HostedCallersOptions, key: ApiKey, headers: Headers, network: string): Caller {
+  return { kind: 'hostedKey', ...keyFields(key, headers, wire, network), env: key.env };
+}
 
-  /** A service account, as an operator of the hub's own making. */
-  async function serviceOf(headers: Headers): Promise<Caller> {
-    const { account, token } = await services.find(headers);
-    const { tokenId, expiresAt } = { tokenId: token.id, expiresAt: token.expiresAt };
-    return {
-      kind: 'hostedOperator',
-      tenantId: account.tenantId,
-      issuer: 'service',
-      subject: account.id,
-      display: account.name,
-      roles: account.roles,
-      loginHash: token.hash,
-      service: { tokenId, expiresAt },
-      expiresAt,
-    };
-  }
-
-  async function operatorOf(token: string, headers: Headers): Promise<Caller> {
-    if (services.presented(headers)) return serviceOf(headers);
-    if (token.length > maxToken)
-      throw new HubError(
-        'unauthenticated',
-        'The bearer token is too long. Send an API key or an operator token.',
-      );
-    return { kind: 'hostedOperator', ...(await operatorTokens.identify(token)) };
-  }
-
-  async function byToken(headers: Headers): Promise<Caller> {
-    const token = tokenOf(headers);
-    if (token === null) throw new HubError('unauthenticated', noKey);
-    if (!isKey(token)) return operatorOf(token, headers);
-    await keyOf(token);
-    throw refused(
-      'operator_required',
-      'This endpoint is for people. Send an operator token instead of an API key.',
-    );
-  }
-
-  const attempted = (headers: Headers): boolean => headers.has('authorization');
+/** A service account, as an operator of the hub's own making. */
+async function serviceOf({ services }: HostedCallersOptions, headers: Headers): Promise<Caller> {
+  const { account, token } = await services.find(headers);
+  const { tokenId, expiresAt } = { tokenId: token.id, expiresAt: token.expiresAt };
   return {
-    hostedKey: {
-      presented: (headers) => isKey(tokenOf(headers) ?? ''),
-      attempted,
-      identify: async (headers, network) => ({
-        caller: await counted(headers, network, () => byKey(headers, network)),
-        cookie: null,
-      }),
-      remembered(headers, network) {
-        const token = tokenOf(headers);
-        const usable = token !== null && isKey(token) && token.length <= maxCredential;
-        const key = usable ? ring.remembered(token) : null;
-        // One that has expired counts as a wrong credential, and that is written down.
-        if (!key || isExpired(key, clock.now())) return null;
-        return { caller: callerOf(key, headers, network), cookie: null };
-      },
-    },
-    operatorJwt: {
-      presented(headers) {
-        const token = tokenOf(headers);
-        return token !== null && !isKey(token);
-      },
-      attempted,
-      identify: async (headers, network) => ({
-        caller: await counted(headers, network, () => byToken(headers)),
-        cookie: null,
-      }),
-    },
+    kind: 'hostedOperator',
+    tenantId: account.tenantId,
+    issuer: 'service',
+    subject: account.id,
+    display: account.name,
+    roles: account.roles,
+    loginHash: token.hash,
+    service: { tokenId, expiresAt },
+    expiresAt,
   };
 }
+
+async function operatorOf(ports: HostedCallersOptions, token: string, headers: Headers): Promise<Caller> {
+  if (ports.services.presented(headers)) return serviceOf(ports, headers);
+  if (token.length > maxToken)
+    throw new HubError(
+      'unauthenticated',
+      'The bearer token is too long. Send an API key or an operator token.',
+    );
+  return { kind: 'hostedOperator', ...(await ports.operatorTokens.identify(token)) };
+}
+
+async function byToken(ports: HostedCallersOptions, headers: Headers): Promise<Caller> {
+  const token = tokenOf(headers);
+  if (token === null) throw new HubError('unauthenticated', noKey);
+  if (!isKey(ports, token)) return operatorOf(ports, token, headers);
+  await keyOf(ports, token);
+  throw refused(
+    'operator_required',
+    'This endpoint is for people. Send an operator token instead of an API key.',
+  );
+}
+
+const attempted = (headers: Headers): boolean => headers.has('authorization');

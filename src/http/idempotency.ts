@@ -52,86 +52,90 @@ export interface Idempotency {
   answered(sent: RoutedCall, key: string | null, input: unknown): Promise<unknown>;
 }
 
-export function createIdempotency({ store, secrets, clock, log }: IdempotencyOptions): Idempotency {
-  function requestOf({ operation, caller }: RoutedCall, key: string, input: unknown): KeyedRequest {
-    const who = 'keyId' in caller ? caller.keyId : callerNames.requestsOf(caller);
-    // Agents that share an API key are told apart by their header.
-    const agentId = 'agentId' in caller ? caller.agentId : null;
-    return {
-      tenantId: 'tenantId' in caller ? caller.tenantId : '',
-      id: secrets.sha256(JSON.stringify([who, operation, key])),
-      bodyHash: secrets.sha256(JSON.stringify([agentId, input])),
-    };
-  }
+export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
+  keyOf({ declaration, headers }) {
+    const key = declaration.idempotent === undefined ? undefined : headers.get('idempotency-key');
+    if (key === undefined) return null;
+    if (printable.test(key)) return key;
+    throw validationFailed([
+      { loc: ['header', 'idempotency-key'], msg: 'must be 1 to 128 printable ASCII characters' },
+    ]);
+  },
 
-  /** Ignores a failed write of the answer: a repeat finds the created record by its id. */
-  const keep = (write: Promise<void>): Promise<void> =>
-    write.catch((err: unknown) =>
-      log.warn({ err }, 'cannot store the answer to a request with an Idempotency-Key'),
-    );
+  async run(sent, key, input, handle) {
+    const { clock, store, secrets } = ports;
+    if (key === null) return handle(null);
+    const { declaration } = sent;
+    const request = requestOf(ports, sent, key, input);
+    const now = clock.now();
+    const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
+    const claim = await store.claim(request, secrets.uuid(), times);
+    if (claim.kind === 'reused') {
+      throw refused(
+        'idempotency_key_reused',
+        'This Idempotency-Key was already sent with another body. Use a new key.',
+      );
+    }
+    if (claim.kind === 'running') {
+      throw refused(
+        'idempotency_in_progress',
+        'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
+        { retryAfter: 1 },
+      );
+    }
+    if (claim.kind === 'answered') {
+      if (declaration.idempotent === 'once') {
+        throw refused(
+          'idempotency_replay_refused',
+          'A request with this Idempotency-Key has already succeeded, and the hub does not repeat its answer. Use a new key for a new request.',
+        );
+      }
+      const { answer, newId } = claim;
+      return answer.json === null ? again(await handle(newId), declaration) : replyOf(answer, answer.json);
+    }
+    const { newId } = claim;
+    let result: unknown;
+    try {
+      result = await handle(newId);
+    } catch (error) {
+      await keep(ports, store.release(request, newId, clock.now()));
+      throw error;
+    }
+    const { body, headers, status } = asReply(result, declaration);
+    const json = JSON.stringify(body);
+    const isKept = declaration.idempotent === 'answer' && Buffer.byteLength(json) <= maxKept;
+    await keep(ports, store.answered(request, newId, { status, headers, json: isKept ? json : null }));
+    return result;
+  },
 
+  async answered(sent, key, input) {
+    if (key === null || sent.declaration.idempotent === 'once') return null;
+    const answer = await ports.store.find(requestOf(ports, sent, key, input), ports.clock.now());
+    return answer && answer.json !== null ? replyOf(answer, answer.json) : null;
+  },
+});
+
+function requestOf(
+  { secrets }: IdempotencyOptions,
+  { operation, caller }: RoutedCall,
+  key: string,
+  input: unknown,
+): KeyedRequest {
+  const who = 'keyId' in caller ? caller.keyId : callerNames.requestsOf(caller);
+  // Agents that share an API key are told apart by their header.
+  const agentId = 'agentId' in caller ? caller.agentId : null;
   return {
-    keyOf({ declaration, headers }) {
-      const key = declaration.idempotent === undefined ? undefined : headers.get('idempotency-key');
-      if (key === undefined) return null;
-      if (printable.test(key)) return key;
-      throw validationFailed([
-        { loc: ['header', 'idempotency-key'], msg: 'must be 1 to 128 printable ASCII characters' },
-      ]);
-    },
-
-    async run(sent, key, input, handle) {
-      if (key === null) return handle(null);
-      const { declaration } = sent;
-      const request = requestOf(sent, key, input);
-      const now = clock.now();
-      const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
-      const claim = await store.claim(request, secrets.uuid(), times);
-      if (claim.kind === 'reused') {
-        throw refused(
-          'idempotency_key_reused',
-          'This Idempotency-Key was already sent with another body. Use a new key.',
-        );
-      }
-      if (claim.kind === 'running') {
-        throw refused(
-          'idempotency_in_progress',
-          'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
-          { retryAfter: 1 },
-        );
-      }
-      if (claim.kind === 'answered') {
-        if (declaration.idempotent === 'once') {
-          throw refused(
-            'idempotency_replay_refused',
-            'A request with this Idempotency-Key has already succeeded, and the hub does not repeat its answer. Use a new key for a new request.',
-          );
-        }
-        const { answer, newId } = claim;
-        return answer.json === null ? again(await handle(newId), declaration) : replyOf(answer, answer.json);
-      }
-      const { newId } = claim;
-      let result: unknown;
-      try {
-        result = await handle(newId);
-      } catch (error) {
-        await keep(store.release(request, newId, clock.now()));
-        throw error;
-      }
-      const { body, headers, status } = asReply(result, declaration);
-      const json = JSON.stringify(body);
-      const isKept = declaration.idempotent === 'answer' && Buffer.byteLength(json) <= maxKept;
-      await keep(store.answered(request, newId, { status, headers, json: isKept ? json : null }));
-      return result;
-    },
-
-    async answered(sent, key, input) {
-      if (key === null || sent.declaration.idempotent === 'once') return null;
-      const answer = await store.find(requestOf(sent, key, input), clock.now());
-      return answer && answer.json !== null ? replyOf(answer, answer.json) : null;
-    },
+    tenantId: 'tenantId' in caller ? caller.tenantId : '',
+    id: secrets.sha256(JSON.stringify([who, operation, key])),
+    bodyHash: secrets.sha256(JSON.stringify([agentId, input])),
   };
 }
+
+/** Ignores a failed write of the answer: a repeat finds the created record by its id. */
+const keep = ({ log }: IdempotencyOptions, write: Promise<void>): Promise<void> =>
+  write.catch((err: unknown) =>
+    log.warn({ err }, 'cannot store the answer to a request with an Idempotency-Key'),
+  );
 
 const replyOf = ({ status, headers }: StoredAnswer, json: string): Reply<unknown> =>
   new Reply(JSON.parse(json), { status, headers: { ...headers, ...replayed } });

@@ -2,7 +2,7 @@
 
 import { type ApiKey, isExpired } from '../key/record.ts';
 import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
-import type { Clock } from '../shared/ports/clock.ts';
+import type { Clock, Timer } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import type { KeyStore } from '../tenant/port/identity.ts';
@@ -29,96 +29,109 @@ export interface KeyRing {
   close(): Promise<void>;
 }
 
-/** Keys by hash: cached for a minute (5 s when unknown), at most 20,000; uses are written every 5 s. */
-export function createKeyRing(ports: {
+type Ports = {
   readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly log: Log;
-}): KeyRing {
-  const { keys, secrets, clock, log } = ports;
-  const cache = new BoundedMap<ApiKey>(cacheSize);
+};
+
+class CachedKeyRing implements KeyRing {
+  readonly #ports: Ports;
+  readonly #cache = new BoundedMap<ApiKey>(cacheSize);
   /** With whether they were revoked. */
-  const unknown = new BoundedMap<boolean>(cacheSize);
+  readonly #unknown = new BoundedMap<boolean>(cacheSize);
   /** Requests side by side share one reading: a whole fleet may come back with one key at once. */
-  const reading = new Map<string, Promise<ApiKey | null>>();
-  let uses = new Map<string, number>();
-  let revocations = 0;
+  readonly #reading = new Map<string, Promise<ApiKey | null>>();
+  #uses = new Map<string, number>();
+  #revocations = 0;
+  readonly #timer: Timer;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#timer = ports.clock.every(flushMs, () => void this.flush());
+  }
+
+  async find(text: string): Promise<ApiKey | null> {
+    const hash = this.#ports.secrets.sha256(text);
+    const now = this.#ports.clock.now();
+    const key = this.#cache.get(hash, now);
+    if (key) return this.#used(key, now);
+    if (this.#unknown.get(hash, now) !== undefined) return null;
+    let promise = this.#reading.get(hash);
+    if (!promise) {
+      promise = this.#read(hash).finally(() => this.#reading.delete(hash));
+      this.#reading.set(hash, promise);
+    }
+    const stored = await promise;
+    return stored && this.#used(stored, now);
+  }
+
+  remembered(text: string): ApiKey | null {
+    const now = this.#ports.clock.now();
+    const key = this.#cache.get(this.#ports.secrets.sha256(text), now);
+    return key ? this.#used(key, now) : null;
+  }
+
+  wasRevoked(text: string): boolean {
+    return this.#unknown.get(this.#ports.secrets.sha256(text), this.#ports.clock.now()) === true;
+  }
+
+  revoked(keyHash: string): void {
+    this.#revocations++;
+    this.#cache.delete(keyHash);
+  }
+
+  forget(): void {
+    this.#revocations++;
+    this.#cache.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#timer.cancel();
+    await this.flush();
+  }
 
   /** Reads again when a revocation came in meanwhile: the answer may be older than it. */
-  async function read(hash: string): Promise<ApiKey | null> {
+  async #read(hash: string): Promise<ApiKey | null> {
+    const { keys, secrets, clock } = this.#ports;
     for (;;) {
-      const before = revocations;
+      const before = this.#revocations;
       const key = await keys.byHash(hash);
-      if (before !== revocations) continue;
+      if (before !== this.#revocations) continue;
       if (key && key.revokedAt === null && secrets.equal(key.hash, hash)) {
-        cache.set(hash, key, clock.now() + knownMs);
+        this.#cache.set(hash, key, clock.now() + knownMs);
         return key;
       }
-      unknown.set(hash, key !== null && key.revokedAt !== null, clock.now() + unknownMs);
+      this.#unknown.set(hash, key !== null && key.revokedAt !== null, clock.now() + unknownMs);
       return null;
     }
   }
 
-  async function flush(): Promise<void> {
-    if (uses.size === 0) return;
-    const batch = uses;
-    uses = new Map();
+  async flush(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const batch = this.#uses;
+    this.#uses = new Map();
     try {
-      await keys.used([...batch].map(([id, at]) => ({ id, at })));
+      await this.#ports.keys.used([...batch].map(([id, at]) => ({ id, at })));
     } catch (error) {
-      for (const [id, at] of batch) use(id, Math.max(at, uses.get(id) ?? 0));
-      log.warn(
+      for (const [id, at] of batch) this.#use(id, Math.max(at, this.#uses.get(id) ?? 0));
+      this.#ports.log.warn(
         { err: error, keys: batch.size },
         'cannot store the last use of API keys; the next attempt includes them',
       );
     }
   }
 
-  function use(id: string, at: number): void {
-    if (uses.size < maxUses || uses.has(id)) uses.set(id, at);
+  #use(id: string, at: number): void {
+    if (this.#uses.size < maxUses || this.#uses.has(id)) this.#uses.set(id, at);
   }
 
-  const timer = clock.every(flushMs, () => void flush());
-
-  function used(key: ApiKey, now: number): ApiKey {
-    if (!isExpired(key, now)) use(key.id, now);
+  #used(key: ApiKey, now: number): ApiKey {
+    if (!isExpired(key, now)) this.#use(key.id, now);
     return key;
   }
-
-  return {
-    async find(text) {
-      const hash = secrets.sha256(text);
-      const now = clock.now();
-      const key = cache.get(hash, now);
-      if (key) return used(key, now);
-      if (unknown.get(hash, now) !== undefined) return null;
-      let promise = reading.get(hash);
-      if (!promise) {
-        promise = read(hash).finally(() => reading.delete(hash));
-        reading.set(hash, promise);
-      }
-      const stored = await promise;
-      return stored && used(stored, now);
-    },
-    remembered(text) {
-      const now = clock.now();
-      const key = cache.get(secrets.sha256(text), now);
-      return key ? used(key, now) : null;
-    },
-    wasRevoked: (text) => unknown.get(secrets.sha256(text), clock.now()) === true,
-    revoked(keyHash) {
-      revocations++;
-      cache.delete(keyHash);
-    },
-    forget() {
-      revocations++;
-      cache.clear();
-    },
-    flush,
-    async close() {
-      timer.cancel();
-      await flush();
-    },
-  };
 }
+
+/** Keys by hash: cached for a minute (5 s when unknown), at most 20,000; uses are written every 5 s. */
+export const createKeyRing = (ports: Ports): KeyRing => new CachedKeyRing(ports);

@@ -31,7 +31,7 @@ export interface LoginSessions {
   forget(): void;
 }
 
-export function createLoginSessions(ports: {
+type Ports = {
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
   readonly users: Pick<TenantStore, 'userById'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
@@ -41,81 +41,94 @@ export function createLoginSessions(ports: {
   readonly oidcSessionMs: number;
   readonly cookieName: string;
   readonly secure: boolean;
-}): LoginSessions {
-  const { logins, users, secrets, clock, sessionTtlMs } = ports;
-  const cache = new BoundedMap<SignedIn>(cacheSize);
-  /** Requests side by side share one reading. */
-  const reading = new Map<string, Promise<SignedIn>>();
-  let endings = 0;
+};
 
-  async function known(tokenHash: string): Promise<SignedIn> {
-    const cached = cache.get(tokenHash, clock.now());
+class CachedLoginSessions implements LoginSessions {
+  readonly #ports: Ports;
+  readonly #cache = new BoundedMap<SignedIn>(cacheSize);
+  /** Requests side by side share one reading. */
+  readonly #reading = new Map<string, Promise<SignedIn>>();
+  #endings = 0;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  async find(
+    token: string,
+  ): Promise<SignedIn & { readonly tokenHash: string; readonly renewed: string | null }> {
+    const { secrets, clock, sessionTtlMs, logins } = this.#ports;
+    const tokenHash = secrets.sha256(token);
+    const session = await this.#current(tokenHash);
+    const now = clock.now();
+    // A request beside this one may have extended it just now.
+    const { login, user } = this.#cache.get(tokenHash, now) ?? session;
+    const longest = login.method === 'oidc' ? Math.min(this.#ports.oidcSessionMs, maxLoginMs) : maxLoginMs;
+    const last = login.createdAt + longest;
+    if (now >= login.expiresAt || now >= last) {
+      this.#cache.delete(tokenHash);
+      throw new HubError('unauthenticated', 'Session expired. Please log in again.');
+    }
+    const expiresAt = Math.min(now + sessionTtlMs, last);
+    const isFresh = expiresAt - login.expiresAt < extendEveryMs && now - login.lastSeenAt < extendEveryMs;
+    if (isFresh) return { login, user, tokenHash, renewed: null };
+    const moved = { login: { ...login, expiresAt, lastSeenAt: now }, user };
+    // Set before the write, so that requests side by side extend once.
+    this.#cache.set(tokenHash, moved, now + cacheMs);
+    try {
+      await logins.extend(tokenHash, expiresAt, now);
+    } catch {
+      // The login is valid until it expires: a store that takes no writes must not end it.
+      this.#cache.delete(tokenHash);
+      return { login, user, tokenHash, renewed: null };
+    }
+    const maxAge = Math.floor((expiresAt - now) / 1000);
+    const renewed = `${this.#ports.cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${this.#ports.secure ? '; Secure' : ''}`;
+    return { ...moved, tokenHash, renewed };
+  }
+
+  ended(tokenHash: string): void {
+    this.#endings++;
+    this.#cache.delete(tokenHash);
+  }
+
+  userEnded(userId: string): void {
+    this.#endings++;
+    this.#cache.deleteWhere(({ user }) => user.id === userId);
+  }
+
+  forget(): void {
+    this.#endings++;
+    this.#cache.clear();
+  }
+
+  async #current(tokenHash: string): Promise<SignedIn> {
+    const cached = this.#cache.get(tokenHash, this.#ports.clock.now());
     if (cached) return cached;
-    let promise = reading.get(tokenHash);
+    let promise = this.#reading.get(tokenHash);
     if (!promise) {
-      promise = read(tokenHash).finally(() => reading.delete(tokenHash));
-      reading.set(tokenHash, promise);
+      promise = this.#read(tokenHash).finally(() => this.#reading.delete(tokenHash));
+      this.#reading.set(tokenHash, promise);
     }
     return promise;
   }
 
-  async function read(tokenHash: string): Promise<SignedIn> {
+  async #read(tokenHash: string): Promise<SignedIn> {
+    const { logins, clock, users, secrets } = this.#ports;
     for (;;) {
-      const before = endings;
+      const before = this.#endings;
       const login = await logins.get(tokenHash, clock.now());
       const user = login ? await users.userById(login.userId) : null;
       // Somebody signed out while we read: what was read may be older than that.
-      if (before !== endings) continue;
+      if (before !== this.#endings) continue;
       if (!login || !user || !secrets.equal(login.tokenHash, tokenHash)) {
         throw new HubError('unauthenticated', 'Session expired or invalid.');
       }
       const session = { login, user };
-      cache.set(tokenHash, session, clock.now() + cacheMs);
+      this.#cache.set(tokenHash, session, clock.now() + cacheMs);
       return session;
     }
   }
-
-  return {
-    async find(token) {
-      const tokenHash = secrets.sha256(token);
-      const session = await known(tokenHash);
-      const now = clock.now();
-      // A request beside this one may have extended it just now.
-      const { login, user } = cache.get(tokenHash, now) ?? session;
-      const longest = login.method === 'oidc' ? Math.min(ports.oidcSessionMs, maxLoginMs) : maxLoginMs;
-      const last = login.createdAt + longest;
-      if (now >= login.expiresAt || now >= last) {
-        cache.delete(tokenHash);
-        throw new HubError('unauthenticated', 'Session expired. Please log in again.');
-      }
-      const expiresAt = Math.min(now + sessionTtlMs, last);
-      const isFresh = expiresAt - login.expiresAt < extendEveryMs && now - login.lastSeenAt < extendEveryMs;
-      if (isFresh) return { login, user, tokenHash, renewed: null };
-      const moved = { login: { ...login, expiresAt, lastSeenAt: now }, user };
-      // Set before the write, so that requests side by side extend once.
-      cache.set(tokenHash, moved, now + cacheMs);
-      try {
-        await logins.extend(tokenHash, expiresAt, now);
-      } catch {
-        // The login is valid until it expires: a store that takes no writes must not end it.
-        cache.delete(tokenHash);
-        return { login, user, tokenHash, renewed: null };
-      }
-      const maxAge = Math.floor((expiresAt - now) / 1000);
-      const renewed = `${ports.cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${ports.secure ? '; Secure' : ''}`;
-      return { ...moved, tokenHash, renewed };
-    },
-    ended(tokenHash) {
-      endings++;
-      cache.delete(tokenHash);
-    },
-    userEnded(userId) {
-      endings++;
-      cache.deleteWhere(({ user }) => user.id === userId);
-    },
-    forget() {
-      endings++;
-      cache.clear();
-    },
-  };
 }
+
+export const createLoginSessions = (ports: Ports): LoginSessions => new CachedLoginSessions(ports);

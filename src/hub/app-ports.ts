@@ -58,15 +58,7 @@ export function createAppPorts(
     ruleSets,
     outbound,
     outboundToIssuer,
-    signInProvider: config.oidc?.login
-      ? createSignInProvider({
-          ...config.oidc.login,
-          issuer: config.oidc.issuer,
-          outbound: outboundToIssuer,
-          clock,
-          log,
-        })
-      : null,
+    signInProvider: signInProviderOf(config.oidc, { outbound: outboundToIssuer, clock, log }),
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
     fileFormat: tenantFileFormat,
@@ -87,3 +79,9 @@ export function createAppPorts(
     },
   };
 }
+
+const signInProviderOf = (
+  oidc: Materials['config']['oidc'],
+  ports: Pick<Parameters<typeof createSignInProvider>[0], 'outbound' | 'clock' | 'log'>,
+): AppPorts['signInProvider'] =>
+  oidc?.login ? createSignInProvider({ ...oidc.login, issuer: oidc.issuer, ...ports }) : null;

@@ -55,16 +55,7 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
     actors,
     keyValue: () => store.ping(),
     connectedAgents: materials.agents,
-    cluster: async () => ({
-      mode: 'embedded',
-      node,
-      nodes: [
-        { node, version, startedAt, agents: materials.agents(), shards: [...Array(shardCount).keys()] },
-      ],
-      shardCount,
-      lag: [],
-      broadcastLagMs: 0,
-    }),
+    cluster: async () => clusterOfOne(node, startedAt, materials.agents()),
     isAloneWithout: async () => true,
     owns: () => true,
     begin: async () => {},
@@ -77,3 +68,17 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
     },
   };
 }
+
+/** The cluster's state as one node is all of it. */
+const clusterOfOne = (
+  node: string,
+  startedAt: number,
+  agents: number,
+): Awaited<ReturnType<NodeParts['cluster']>> => ({
+  mode: 'embedded',
+  node,
+  nodes: [{ node, version, startedAt, agents, shards: [...Array(shardCount).keys()] }],
+  shardCount,
+  lag: [],
+  broadcastLagMs: 0,
+});

@@ -139,7 +139,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
     { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, clock)] },
     { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
     { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
-    { name: 'retention', everyMs: hourMs, steps: [parts.retention.plan] },
+    { name: 'retention', everyMs: hourMs, steps: [() => parts.retention.plan()] },
   ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {

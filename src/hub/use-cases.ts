@@ -256,7 +256,7 @@ const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | nul
     settings: ports.settings.oidc,
     outbound: ports.outboundToIssuer,
     workspaces: ports.store.workspaces,
-    provision: accounts.provision,
+    provision: (workspace) => accounts.provision(workspace),
   });
 
 function oidcLoginsOf(ports: AppPorts, logins: Logins, issuer: IdentityProvider | null): OidcLogins | null {

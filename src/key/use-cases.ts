@@ -51,87 +51,89 @@ function base62(bytes: Uint8Array): string {
   return text;
 }
 
-export function createKeys(ports: Ports): Keys {
-  const { store, actors, announcer, broadcast, clock, secrets, settings } = ports;
-  function newKey(env: Env | null): { readonly key: string; readonly prefix: string } {
-    const random = secrets.token(32);
-    if (env === null) {
-      const key = `${settings.wire.keyPrefix}${base62(Buffer.from(random, 'base64url'))}`;
-      return { key, prefix: key.slice(0, 12) };
-    }
-    const lead = `${settings.wire.keyPrefix}${env}_`;
-    return { key: `${lead}${random}`, prefix: `${lead}${random.slice(0, 8)}` };
-  }
-
-  return {
-    async create(principal, { id = null, env, label, agentPattern, expiresAt }) {
-      requireRole(principal, 'admin');
-      const now = clock.now();
-      if (expiresAt !== null && expiresAt <= now) {
-        throw new HubError(
-          'validation_failed',
-          'The expiry time (expires_at) is in the past. Choose a later time.',
-          {
-            problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
-          },
-        );
-      }
-      const { key, prefix } = newKey(env);
-      const { tenantId, actor } = principal;
-      const record: ApiKey = {
-        id: id ?? secrets.uuid(),
-        tenantId,
-        env,
-        label,
-        prefix,
-        hash: secrets.sha256(key),
-        agentPattern,
-        createdBy: actorName(actor),
-        createdAt: now,
-        expiresAt,
-        lastUsedAt: null,
-        revokedAt: null,
-      };
-      await noted(ports, principal, {
-        action: 'key.created',
-        subject: { id: record.id, name: label },
-        summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
-        details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
-      }).keys.insert(record);
-      await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
-      return { record, key };
-    },
-
-    async list(principal, page) {
-      const keys = await store.keys.list(principal.tenantId, page);
-      return { ...keys, items: keys.items.filter(({ env }) => env === null || seesEnv(principal, env)) };
-    },
-
-    async streams({ tenantId }) {
-      const counted = await Promise.all(
-        environments.map((env) =>
-          actors.ask('environment', environmentKey(tenantId, env), 'streamsByKey', null),
-        ),
+export const createKeys = (ports: Ports): Keys => ({
+  async create(principal, { id = null, env, label, agentPattern, expiresAt }) {
+    const { clock, secrets, announcer } = ports;
+    requireRole(principal, 'admin');
+    const now = clock.now();
+    if (expiresAt !== null && expiresAt <= now) {
+      throw new HubError(
+        'validation_failed',
+        'The expiry time (expires_at) is in the past. Choose a later time.',
+        {
+          problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
+        },
       );
-      const sums = new Map<string, number>();
-      for (const [keyId, count] of counted.flatMap((one) => Object.entries(one))) {
-        sums.set(keyId, (sums.get(keyId) ?? 0) + count);
-      }
-      return sums;
-    },
+    }
+    const { key, prefix } = newKey(ports, env);
+    const { tenantId, actor } = principal;
+    const record: ApiKey = {
+      id: id ?? secrets.uuid(),
+      tenantId,
+      env,
+      label,
+      prefix,
+      hash: secrets.sha256(key),
+      agentPattern,
+      createdBy: actorName(actor),
+      createdAt: now,
+      expiresAt,
+      lastUsedAt: null,
+      revokedAt: null,
+    };
+    await noted(ports, principal, {
+      action: 'key.created',
+      subject: { id: record.id, name: label },
+      summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
+      details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
+    }).keys.insert(record);
+    await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
+    return { record, key };
+  },
 
-    async revoke(principal, id) {
-      requireRole(principal, 'admin');
-      const key = await noted(ports, principal, {
-        action: 'key.revoked',
-        subject: { id },
-        summary: 'An API key was revoked.',
-        fromAnswer: { prefix: 'prefix', name: 'label', env: 'env' },
-      }).keys.revoke(principal.tenantId, id, clock.now());
-      if (!key) throw notFound('API key not found or already revoked.');
-      const { tenantId } = key;
-      await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });
-      await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id, env: key.env }]);
-    },
-  };
+  async list(principal, page) {
+    const keys = await ports.store.keys.list(principal.tenantId, page);
+    return { ...keys, items: keys.items.filter(({ env }) => env === null || seesEnv(principal, env)) };
+  },
+
+  async streams({ tenantId }) {
+    const counted = await Promise.all(
+      environments.map((env) =>
+        ports.actors.ask('environment', environmentKey(tenantId, env), 'streamsByKey', null),
+      ),
+    );
+    const sums = new Map<string, number>();
+    for (const [keyId, count] of counted.flatMap((one) => Object.entries(one))) {
+      sums.set(keyId, (sums.get(keyId) ?? 0) + count);
+    }
+    return sums;
+  },
+
+  async revoke(principal, id) {
+    const { clock, broadcast, announcer } = ports;
+    requireRole(principal, 'admin');
+    const key = await noted(ports, principal, {
+      action: 'key.revoked',
+      subject: { id },
+      summary: 'An API key was revoked.',
+      fromAnswer: { prefix: 'prefix', name: 'label', env: 'env' },
+    }).keys.revoke(principal.tenantId, id, clock.now());
+    if (!key) throw notFound('API key not found or already revoked.');
+    const { tenantId } = key;
+    await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });
+    await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id, env: key.env }]);
+  },
+});
+
+function newKey(
+  { secrets, settings }: Ports,
+  env: Env | null,
+): { readonly key: string; readonly prefix: string } {
+  const random = secrets.token(32);
+  if (env === null) {
+    const key = `${settings.wire.keyPrefix}${base62(Buffer.from(random, 'base64url'))}`;
+    return { key, prefix: key.slice(0, 12) };
+  }
+  const lead = `${settings.wire.keyPrefix}${env}_`;
+  return { key: `${lead}${random}`, prefix: `${lead}${random.slice(0, 8)}` };
 }

@@ -28,133 +28,139 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const thing = (type: ThingType, id: string, name: string, hint = ''): Thing => ({ type, id, name, hint });
 
-export function createThingSearches({ store, clock, settings, bundles, keys }: Ports): ThingSearches {
-  async function agents(principal: Principal, { longest }: NameSearch): Promise<readonly Thing[]> {
-    const query = {
-      order: 'agentId',
-      descending: false,
-      search: longest,
-      limit: maxAgents,
-      after: null,
-    } as const;
-    const { items } = await store.agents.find(principal.tenantId, query);
-    return items
-      .filter((agent) => seesAgent(principal, agent))
-      .map((agent) => {
-        const { agentId, displayName } = agent;
-        return displayName === null
-          ? thing('agent', agentId, agentId, visibleEnvOf(principal, agent) ?? '')
-          : thing('agent', agentId, displayName, agentId);
-      });
-  }
-
-  async function library(principal: Principal, { longest }: NameSearch): Promise<readonly Thing[]> {
-    const { tenantId } = principal;
-    const [contracts, compositions, documents] = await Promise.all([
-      store.contracts.list(tenantId, { search: longest }, firstPage),
-      store.compositions.list(tenantId, firstPage),
-      bundles.list(principal, firstPage),
+export const createThingSearches = (ports: Ports): ThingSearches => ({
+  async find(principal, text) {
+    const search = nameSearch(text);
+    if (!search) return [];
+    const id = text.trim();
+    const [exact, chosen, ...byName] = await Promise.all([
+      byId(ports, principal, id.toLowerCase()),
+      byChosenId(ports, principal, id),
+      agents(ports, principal, search),
+      library(ports, principal, search),
+      tools(ports, principal),
+      administered(ports, principal),
     ]);
-    return [
-      ...contracts.items.map((one) => thing('contract', one.contractId, one.name, one.description ?? '')),
-      ...compositions.items.map(({ name, description }) =>
-        thing('composition', name, name, description ?? ''),
-      ),
-      ...documents.items.map(({ name, latestVersion }) => thing('bundle', name, name, `v${latestVersion}`)),
-    ];
-  }
+    return [...exact, ...chosen, ...bestMatches(byName.flat(), search, maxResults)].slice(0, maxResults);
+  },
+});
 
-  /** The newest definition of each tool of a server in an environment. */
-  async function tools(principal: Principal): Promise<readonly Thing[]> {
-    const envs = environments.filter((env) => seesEnv(principal, env));
-    const pages = await Promise.all(
-      envs.map((env) => store.tools.entries(principal.tenantId, { env, server: null }, firstPage)),
-    );
-    const entries = pages.flatMap(({ items }) => items);
-    const newest = new Map<string, (typeof entries)[number]>();
-    for (const entry of entries) {
-      const key = JSON.stringify([entry.env, entry.server, entry.tool]);
-      if (entry.firstSeenAt >= (newest.get(key)?.firstSeenAt ?? 0)) newest.set(key, entry);
-    }
-    return [...newest.values()].map(({ id, tool, server, env }) =>
-      thing('tool', id, tool, `${server} ${env}`),
-    );
-  }
+async function agents(
+  { store }: Ports,
+  principal: Principal,
+  { longest }: NameSearch,
+): Promise<readonly Thing[]> {
+  const query = {
+    order: 'agentId',
+    descending: false,
+    search: longest,
+    limit: maxAgents,
+    after: null,
+  } as const;
+  const { items } = await store.agents.find(principal.tenantId, query);
+  return items
+    .filter((agent) => seesAgent(principal, agent))
+    .map((agent) => {
+      const { agentId, displayName } = agent;
+      return displayName === null
+        ? thing('agent', agentId, agentId, visibleEnvOf(principal, agent) ?? '')
+        : thing('agent', agentId, displayName, agentId);
+    });
+}
 
-  async function administered(principal: Principal): Promise<readonly Thing[]> {
-    const { tenantId } = principal;
-    const none = { items: [] };
-    const isOperator = holdsRole(principal, 'operator', null);
-    const isAdmin = holdsRole(principal, 'admin', null);
-    const [channels, apiKeys, users, accounts] = await Promise.all([
-      isOperator ? store.channels.list(tenantId, firstPage) : none,
-      isOperator ? keys.list(principal, firstPage) : none,
-      isAdmin ? store.tenants.users(tenantId, firstPage) : none,
-      isAdmin ? store.serviceAccounts.list(tenantId, firstPage) : none,
-    ]);
-    return [
-      ...channels.items.map(({ id, name, kind }) => thing('channel', id, name, kind)),
-      ...apiKeys.items.map(({ id, label, prefix, env }) =>
-        thing('key', id, label ?? prefix, `${prefix} ${env ?? ''}`.trim()),
-      ),
-      ...users.items.map(({ id, email }) => thing('person', id, email)),
-      ...accounts.items.map(({ id, name }) => thing('service_account', id, name)),
-    ];
-  }
+async function library(
+  { store, bundles }: Ports,
+  principal: Principal,
+  { longest }: NameSearch,
+): Promise<readonly Thing[]> {
+  const { tenantId } = principal;
+  const [contracts, compositions, documents] = await Promise.all([
+    store.contracts.list(tenantId, { search: longest }, firstPage),
+    store.compositions.list(tenantId, firstPage),
+    bundles.list(principal, firstPage),
+  ]);
+  return [
+    ...contracts.items.map((one) => thing('contract', one.contractId, one.name, one.description ?? '')),
+    ...compositions.items.map(({ name, description }) => thing('composition', name, name, description ?? '')),
+    ...documents.items.map(({ name, latestVersion }) => thing('bundle', name, name, `v${latestVersion}`)),
+  ];
+}
 
-  /** Records with exactly this id. */
-  async function byId(principal: Principal, id: string): Promise<readonly Thing[]> {
-    if (!uuid.test(id)) return [];
-    const { tenantId } = principal;
-    const [approval, event, deployment] = await Promise.all([
-      store.approvals.get(tenantId, id),
-      store.events.get(tenantId, id),
-      store.deployments.get(tenantId, id),
-    ]);
-    const isSeen = <T extends { readonly env: string }>(record: T | null): record is T =>
-      record !== null && seesEnv(principal, record.env);
-    return [
-      ...(isSeen(approval) ? [thing('approval', id, approval.toolName, approval.agentId)] : []),
-      ...(isSeen(event) ? [thing('event', id, event.tool_name, event.agent_id)] : []),
-      ...(isSeen(deployment)
-        ? [thing('deployment', id, `${deployment.bundleName} v${deployment.version}`, deployment.env)]
-        : []),
-    ];
+/** The newest definition of each tool of a server in an environment. */
+async function tools({ store }: Ports, principal: Principal): Promise<readonly Thing[]> {
+  const envs = environments.filter((env) => seesEnv(principal, env));
+  const pages = await Promise.all(
+    envs.map((env) => store.tools.entries(principal.tenantId, { env, server: null }, firstPage)),
+  );
+  const entries = pages.flatMap(({ items }) => items);
+  const newest = new Map<string, (typeof entries)[number]>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.env, entry.server, entry.tool]);
+    if (entry.firstSeenAt >= (newest.get(key)?.firstSeenAt ?? 0)) newest.set(key, entry);
   }
+  return [...newest.values()].map(({ id, tool, server, env }) => thing('tool', id, tool, `${server} ${env}`));
+}
 
-  /** Runs and calls with exactly this id, whoever chose it. */
-  async function byChosenId(principal: Principal, id: string): Promise<readonly Thing[]> {
-    const { tenantId } = principal;
-    const env: readonly Env[] | null = visibleEnvs(principal);
-    const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
-    const [runs, calls] = await Promise.all([
-      store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
-      store.events.search(tenantId, { env, callId: id }, 5, null),
-    ]);
-    return [
-      ...runs.items.map(({ agentId, sessionId }) =>
-        thing('run', `${agentId}/${sessionId}`, sessionId, agentId),
-      ),
-      ...calls.events.map((event) =>
-        thing('event', event.id, event.call_id, `${event.tool_name} ${event.agent_id}`),
-      ),
-    ];
-  }
+async function administered({ store, keys }: Ports, principal: Principal): Promise<readonly Thing[]> {
+  const { tenantId } = principal;
+  const none = { items: [] };
+  const isOperator = holdsRole(principal, 'operator', null);
+  const isAdmin = holdsRole(principal, 'admin', null);
+  const [channels, apiKeys, users, accounts] = await Promise.all([
+    isOperator ? store.channels.list(tenantId, firstPage) : none,
+    isOperator ? keys.list(principal, firstPage) : none,
+    isAdmin ? store.tenants.users(tenantId, firstPage) : none,
+    isAdmin ? store.serviceAccounts.list(tenantId, firstPage) : none,
+  ]);
+  return [
+    ...channels.items.map(({ id, name, kind }) => thing('channel', id, name, kind)),
+    ...apiKeys.items.map(({ id, label, prefix, env }) =>
+      thing('key', id, label ?? prefix, `${prefix} ${env ?? ''}`.trim()),
+    ),
+    ...users.items.map(({ id, email }) => thing('person', id, email)),
+    ...accounts.items.map(({ id, name }) => thing('service_account', id, name)),
+  ];
+}
 
-  return {
-    async find(principal, text) {
-      const search = nameSearch(text);
-      if (!search) return [];
-      const id = text.trim();
-      const [exact, chosen, ...byName] = await Promise.all([
-        byId(principal, id.toLowerCase()),
-        byChosenId(principal, id),
-        agents(principal, search),
-        library(principal, search),
-        tools(principal),
-        administered(principal),
-      ]);
-      return [...exact, ...chosen, ...bestMatches(byName.flat(), search, maxResults)].slice(0, maxResults);
-    },
-  };
+/** Records with exactly this id. */
+async function byId({ store }: Ports, principal: Principal, id: string): Promise<readonly Thing[]> {
+  if (!uuid.test(id)) return [];
+  const { tenantId } = principal;
+  const [approval, event, deployment] = await Promise.all([
+    store.approvals.get(tenantId, id),
+    store.events.get(tenantId, id),
+    store.deployments.get(tenantId, id),
+  ]);
+  const isSeen = <T extends { readonly env: string }>(record: T | null): record is T =>
+    record !== null && seesEnv(principal, record.env);
+  return [
+    ...(isSeen(approval) ? [thing('approval', id, approval.toolName, approval.agentId)] : []),
+    ...(isSeen(event) ? [thing('event', id, event.tool_name, event.agent_id)] : []),
+    ...(isSeen(deployment)
+      ? [thing('deployment', id, `${deployment.bundleName} v${deployment.version}`, deployment.env)]
+      : []),
+  ];
+}
+
+/** Runs and calls with exactly this id, whoever chose it. */
+async function byChosenId(
+  { clock, settings, store }: Ports,
+  principal: Principal,
+  id: string,
+): Promise<readonly Thing[]> {
+  const { tenantId } = principal;
+  const env: readonly Env[] | null = visibleEnvs(principal);
+  const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
+  const [runs, calls] = await Promise.all([
+    store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
+    store.events.search(tenantId, { env, callId: id }, 5, null),
+  ]);
+  return [
+    ...runs.items.map(({ agentId, sessionId }) =>
+      thing('run', `${agentId}/${sessionId}`, sessionId, agentId),
+    ),
+    ...calls.events.map((event) =>
+      thing('event', event.id, event.call_id, `${event.tool_name} ${event.agent_id}`),
+    ),
+  ];
 }

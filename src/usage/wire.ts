@@ -1,5 +1,5 @@
 // How figures of coverage are shown.
-import type { CoverageCounts } from './use-cases/coverage.ts';
+import type { CoverageCounts } from './use-cases/coverage-figures.ts';
 
 /** Also of an agent in the list of the fleet. */
 export const renderCounts = ({ total, enforced, observed, ungoverned, percent }: CoverageCounts) => ({

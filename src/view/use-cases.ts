@@ -1,5 +1,5 @@
 // Saved views: everybody's own, and those that are shared with the tenant. Keeps promise P73.
-import { recorder } from '../audit/note.ts';
+import { recorded } from '../audit/note.ts';
 import { requireRole } from '../shared/access.ts';
 import { HubError, notFound } from '../shared/error.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
@@ -26,69 +26,73 @@ const personOf = ({ actor }: Principal): string => {
   throw new HubError('person_required', 'Only people have views. Sign in as a person.');
 };
 
-export function createViews(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): Views {
-  const { store, clock, secrets } = ports;
-  const recorded = recorder(ports, 'view');
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'>;
 
-  /** A person's own views have no entry: they change nothing for others. */
-  const storeFor = (principal: Principal, became: string, view: SavedView, isForOthers: boolean) =>
-    isForOthers
-      ? recorded(principal, became, view.id, { name: view.name, details: { page: view.page } }).views
-      : store.views;
+export const createViews = (ports: Ports): Views => ({
+  list({ tenantId, actor }) {
+    return ports.store.views.list(tenantId, actor.kind === 'user' ? actor.id : null, maxListedViews);
+  },
 
-  /** The view, if the person may change it. */
-  async function changeable(principal: Principal, id: string): Promise<SavedView> {
-    const personId = personOf(principal);
-    const view = await store.views.get(principal.tenantId, id);
-    if (!view || !(view.isShared || view.ownerId === personId)) throw absent();
-    if (view.ownerId !== personId) requireRole(principal, 'operator');
-    return view;
-  }
-
-  return {
-    list({ tenantId, actor }) {
-      return store.views.list(tenantId, actor.kind === 'user' ? actor.id : null, maxListedViews);
-    },
-
-    async create(principal, view) {
-      const { tenantId, actor } = principal;
-      const ownerId = personOf(principal);
-      if (view.isShared) requireRole(principal, 'operator');
-      const record: SavedView = {
-        ...view,
-        id: secrets.uuid(),
-        tenantId,
-        ownerId,
-        createdBy: actorName(actor),
-        createdAt: clock.now(),
-      };
-      const answer = await storeFor(principal, 'created', record, view.isShared).add(record, maxViews);
-      if (answer === 'full') {
-        throw new HubError(
-          'quota_exceeded',
-          `You have ${maxViews} views, which is the limit. Delete one, then save this one again.`,
-        );
-      }
-      return record;
-    },
-
-    async update(principal, id, patch) {
-      const view = await changeable(principal, id);
-      const isShared = patch.isShared ?? view.isShared;
-      if (isShared && !view.isShared) requireRole(principal, 'operator');
-      const stores = storeFor(principal, 'updated', view, isShared || view.isShared);
-      const updated = await stores.update(principal.tenantId, id, patch);
-      if (!updated) throw absent();
-      return updated;
-    },
-
-    async remove(principal, id) {
-      const view = await changeable(principal, id);
-      const removed = await storeFor(principal, 'deleted', view, view.isShared).remove(
-        principal.tenantId,
-        id,
+  async create(principal, view) {
+    const { tenantId, actor } = principal;
+    const ownerId = personOf(principal);
+    if (view.isShared) requireRole(principal, 'operator');
+    const record: SavedView = {
+      ...view,
+      id: ports.secrets.uuid(),
+      tenantId,
+      ownerId,
+      createdBy: actorName(actor),
+      createdAt: ports.clock.now(),
+    };
+    const answer = await storeFor(ports, principal, 'created', record, view.isShared).add(record, maxViews);
+    if (answer === 'full') {
+      throw new HubError(
+        'quota_exceeded',
+        `You have ${maxViews} views, which is the limit. Delete one, then save this one again.`,
       );
-      if (!removed) throw absent();
-    },
-  };
+    }
+    return record;
+  },
+
+  async update(principal, id, patch) {
+    const view = await changeable(ports, principal, id);
+    const isShared = patch.isShared ?? view.isShared;
+    if (isShared && !view.isShared) requireRole(principal, 'operator');
+    const stores = storeFor(ports, principal, 'updated', view, isShared || view.isShared);
+    const updated = await stores.update(principal.tenantId, id, patch);
+    if (!updated) throw absent();
+    return updated;
+  },
+
+  async remove(principal, id) {
+    const view = await changeable(ports, principal, id);
+    const removed = await storeFor(ports, principal, 'deleted', view, view.isShared).remove(
+      principal.tenantId,
+      id,
+    );
+    if (!removed) throw absent();
+  },
+});
+
+/** A person's own views have no entry: they change nothing for others. */
+const storeFor = (
+  ports: Ports,
+  principal: Principal,
+  became: string,
+  view: SavedView,
+  isForOthers: boolean,
+) =>
+  isForOthers
+    ? recorded(ports, 'view', principal, became, view.id, { name: view.name, details: { page: view.page } })
+        .views
+    : ports.store.views;
+
+/** The view, if the person may change it. */
+async function changeable({ store }: Ports, principal: Principal, id: string): Promise<SavedView> {
+  const personId = personOf(principal);
+  const view = await store.views.get(principal.tenantId, id);
+  if (!view || !(view.isShared || view.ownerId === personId)) throw absent();
+  if (view.ownerId !== personId) requireRole(principal, 'operator');
+  return view;
 }

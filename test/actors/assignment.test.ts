@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RuleChange } from '../../actors/protocol.ts';
+import { environments } from '../../src/shared/ids.ts';
 import { settled } from '../clock.ts';
 import { aNote, aRule, t0 } from '../conformance/fixtures.ts';
 import { aHub, allStreams, headersOf } from './hub.ts';
@@ -16,7 +17,13 @@ const change = (hub: Hub, body: Unnoted<RuleChange>) =>
 const rule = (hub: Hub, over: Partial<ReturnType<typeof aRule>> = {}) =>
   aRule({ tenantId: hub.tenantId, pattern: 'a*', tagMatch: null, bundleName: 'base', ...over });
 const assign = (hub: Hub, agentIds: readonly string[], bundleName: string | null, bulk = false) =>
-  hub.actors.ask('tenant', hub.tenantId, 'assign', { agentIds, bundleName, bulk });
+  hub.actors.ask('tenant', hub.tenantId, 'assign', {
+    agentIds,
+    bundleName,
+    envs: environments,
+    bulk,
+    note: aNote({ tenantId: hub.tenantId }),
+  });
 const resolve = (hub: Hub, agentId: string) =>
   hub.actors.ask('agent', hub.agentKeyOf(agentId), 'resolve', null);
 

@@ -16,7 +16,7 @@ import { settled } from '../clock.ts';
 import { aNote, aRule } from '../conformance/fixtures.ts';
 import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
-import { aHub, allStreams, registrarOf } from './hub.ts';
+import { aHub, allStreams, registrarOf, rotation } from './hub.ts';
 import { MemoryBus } from './runtime/memory-bus.ts';
 
 const yaml = 'kind: ContractBundle\n';
@@ -88,7 +88,7 @@ it('after a rotation of the key every deployment is announced, though the owner 
     network.cut.add('a');
     throw new Error('dead');
   };
-  await a.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+  await a.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
   await pass(300);
   const told = () => new Set(portions.flat().flatMap(({ bundle }) => bundle ?? []));
   expect(told().size).toBeLessThan(many);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { aDeployment, uuid } from '../conformance/fixtures.ts';
-import { aHub, allStreams, headersOf } from './hub.ts';
+import { aHub, allStreams, headersOf, rotation } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 
@@ -195,7 +195,7 @@ describe('deploying', () => {
       }),
     });
     const { version } = await hub.upload('base', yaml);
-    old = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    old = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     const deployment = await hub.deploy('base', version);
     expect(deployment.signingKeyId).toBe('k2');
     expect(hub.secrets.verify(deployment.publicKey, Buffer.from(yaml), deployment.signature)).toBe(true);
@@ -241,7 +241,7 @@ describe('rotating the signing key', () => {
     }
     await hub.announced();
     hub.clock.advance(1000);
-    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     expect(reply).toEqual({
       publicKey: expect.any(String),
       rotatedAt: hub.clock.now(),
@@ -269,9 +269,7 @@ describe('rotating the signing key', () => {
     await hub.upload('a', yaml);
     const before = await hub.deploy('a', 1);
     hub.clock.advance(60_000);
-    const { publicKey } = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', {
-      newKeyId: 'k2',
-    });
+    const { publicKey } = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     const after = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'a');
     expect(after).toMatchObject({ id: before.id, sequence: before.sequence, createdAt: before.createdAt });
     const deployedAt = new Date(before.createdAt).toISOString();
@@ -289,7 +287,7 @@ describe('rotating the signing key', () => {
     for (const newKeyId of ['k2', 'k3']) {
       hub.clock.advance(1000);
       times.push(new Date(hub.clock.now()).toISOString());
-      const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId });
+      const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation(newKeyId));
       keys.push(reply.publicKey);
     }
     const update = (await hub.announced()).filter((f) => f.type === 'contract_update').at(-1);
@@ -309,8 +307,8 @@ describe('rotating the signing key', () => {
     const hub = await aHub();
     await hub.upload('a', yaml);
     await hub.deploy('a', 1);
-    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
-    const body = { newKeyId: 'k3', compromised: true };
+    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
+    const body = rotation('k3', true);
     const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', body);
     expect(reply.followed).toBe(false);
     const update = (await hub.announced()).filter((f) => f.type === 'contract_update').at(-1);
@@ -324,7 +322,7 @@ describe('rotating the signing key', () => {
       await hub.deploy(`b${i}`, 1);
     }
     await hub.announced();
-    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     const bundles = (await hub.announced()).slice(1).map((f) => f.bundle);
     expect([bundles.length, new Set(bundles).size]).toEqual([20, 20]);
   });
@@ -333,7 +331,7 @@ describe('rotating the signing key', () => {
     const hub = await aHub();
     await hub.upload('a', yaml);
     await hub.deploy('a', 1);
-    const rotate = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const rotate = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     const first = await rotate();
     hub.clock.advance(5000);
     expect(await rotate()).toEqual(first);
@@ -359,7 +357,7 @@ describe('rotating the signing key', () => {
     await hub.upload('b', yaml);
     await hub.deploy('a', 1);
     between = () => hub.deploy('b', 1);
-    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     expect(reply.resigned).toBe(2);
     const current = await hub.store.deployments.currentAll(hub.tenantId);
     expect(current.map((d) => [d.bundleName, d.publicKey])).toEqual([
@@ -371,7 +369,7 @@ describe('rotating the signing key', () => {
   it('makes the first key of a tenant that has none', async () => {
     const hub = await aHub();
     const other = uuid();
-    const reply = await hub.actors.ask('tenant', other, 'rotateSigningKey', { newKeyId: 'k1' });
+    const reply = await hub.actors.ask('tenant', other, 'rotateSigningKey', rotation('k1'));
     expect(await hub.store.signing.active(other)).toMatchObject({ id: 'k1', publicKey: reply.publicKey });
     expect(reply.resigned).toBe(0);
   });

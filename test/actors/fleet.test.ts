@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Roster } from '../../actors/roster.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { settled } from '../clock.ts';
-import { aHub } from './hub.ts';
+import { aHub, openedBy } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 
@@ -142,6 +142,7 @@ it('count each agent once, by its newest stream on a node that lives, as a recou
             bundleName: one.bundle,
             pinned: true,
             connectedAt: at,
+            ...openedBy,
           });
       });
       const newest = new Map<string, string>();

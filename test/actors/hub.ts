@@ -19,6 +19,19 @@ import { aBundle, anApproval, sha256, t0, uuid } from '../conformance/fixtures.t
 import { consoleAnnouncer, type ReadFrame, readFrame } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 
+/** A deployment that nobody forced, without a reason. */
+export const plainDeploy = { forced: false, reason: null, documentKind: null } as const;
+
+/** By what a stream was opened. */
+export const openedBy = { keyId: 'key-1', transport: 'sse', api: 'console' } as const;
+
+/** The body of a rotation. */
+export const rotation = (newKeyId: string, compromised = false) => ({
+  newKeyId,
+  compromised,
+  actor: { type: 'operator', id: 'ann', display: 'ann@example.org' } as const,
+});
+
 export interface HubOptions {
   readonly ports?: Partial<ActorPorts>;
   readonly signatureEncoding?: 'hex' | 'base64';
@@ -125,6 +138,7 @@ export async function aHub(options: HubOptions = {}) {
         bundleName,
         version,
         deployedBy: 'ann@example.org',
+        ...plainDeploy,
       }),
 
     join: (notice: Partial<StreamNotice> & { agentId: string; policyVersion?: string | null }, env?: Env) =>
@@ -135,6 +149,7 @@ export async function aHub(options: HubOptions = {}) {
         pinned: false,
         connectedAt: clock.now(),
         policyVersion: null,
+        ...openedBy,
         ...notice,
       }),
 
@@ -169,6 +184,7 @@ export async function aHub(options: HubOptions = {}) {
         policyVersion: null,
         tags: {},
         at: clock.now(),
+        on: { api: 'console', loadsAny: false },
         ...over,
       }),
   };

@@ -4,7 +4,7 @@ import { Roster } from '../../actors/roster.ts';
 import { settled } from '../clock.ts';
 import { t0 } from '../conformance/fixtures.ts';
 import { runsOf } from '../runs.ts';
-import { aHub, allStreams } from './hub.ts';
+import { aHub, allStreams, openedBy } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 const minute = 60_000;
@@ -197,6 +197,7 @@ describe('status', () => {
       bundleName: 'a',
       pinned: true,
       connectedAt: t0,
+      ...openedBy,
     };
     await other.ask('environment', hub.keyOf(), 'join', { ...notice, policyVersion: null });
     expect((await other.ask('environment', hub.keyOf(), 'status', allStreams)).entries).toMatchObject([
@@ -238,7 +239,7 @@ describe('the roster', () => {
     const roster = new Roster();
     for (let i = 0; i < 20_000; i++) {
       const notice = { connectionId: `c${i}`, node: 'n', agentId: `a${i}`, bundleName: 'b', pinned: false };
-      roster.join({ ...notice, connectedAt: i });
+      roster.join({ ...notice, ...openedBy, connectedAt: i });
       roster.reportVersion({ agentId: `a${i}`, bundleName: 'b', policyVersion: 'v', at: i });
     }
     const { entries } = roster.status('production', new Map(), { ...allStreams, bundleName: 'b' });
@@ -266,6 +267,7 @@ describe('the roster', () => {
         bundleName,
         pinned: true,
         connectedAt: 0,
+        ...openedBy,
       };
       roster.join(notice);
       const [entry] = roster.status('production', new Map(), { ...allStreams, bundleName }).entries;

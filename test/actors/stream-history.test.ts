@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { settled } from '../clock.ts';
 import { t0 } from '../conformance/fixtures.ts';
-import { aHub } from './hub.ts';
+import { aHub, openedBy } from './hub.ts';
 
 type Hub = Awaited<ReturnType<typeof aHub>>;
 
@@ -88,7 +88,7 @@ it('that were open when the hub died end when the next one takes over, unless th
   const tookOverAt = hub.clock.now();
   const notice = {
     ...{ agentId: 'kept', connectionId: 'c-kept', node: 'n1', bundleName: null, pinned: false },
-    ...{ connectedAt: t0, policyVersion: null },
+    ...{ connectedAt: t0, policyVersion: null, ...openedBy },
   };
   await next.ask('environment', hub.keyOf(), 'join', notice);
   await passed(hub, 60_000);

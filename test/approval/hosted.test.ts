@@ -127,6 +127,8 @@ describe('an approval', () => {
       pinned: false,
       connectedAt: t.clock.now(),
       keyId: key.keyId,
+      transport: 'sse',
+      api: 'hosted',
       policyVersion: null,
       fetched,
     });

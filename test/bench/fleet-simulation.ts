@@ -16,6 +16,7 @@ import type { PlacedFrame } from '../../src/http/live/encoded.ts';
 import { Feed, type Follower } from '../../src/http/live/feed.ts';
 import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { agentsOf } from '../../src/shared/frame.ts';
+import { plainDeploy } from '../actors/hub.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBundle, t0 } from '../conformance/fixtures.ts';
 import { consoleAnnouncer } from '../frames.ts';
@@ -128,15 +129,16 @@ class Fleet {
     const [connectionId, connectedAt] = [`c-${agentId}`, this.#clock.now()];
     const identity = { connectionId, keyId: 'key-1', node: 'node-1' };
     const policyVersion = this.#hash || null;
+    const on = { api: 'console', loadsAny: false } as const;
     const stream = new CountingStream(agentId);
     stream.deployments = this.#deployments;
     this.#streams.set(agentId, stream);
     feed.add(stream);
-    const body = { ...identity, requested: null, policyVersion, tags: {}, at: connectedAt };
+    const body = { ...identity, requested: null, policyVersion, tags: {}, at: connectedAt, on };
     const key = agentKey(this.#tenantId, env, agentId);
     const { bundleName: followed } = await actors.ask('agent', key, 'connect', body);
     const notice = { ...identity, agentId, bundleName: followed, pinned: false, connectedAt, policyVersion };
-    await actors.ask('environment', this.#key, 'join', notice);
+    await actors.ask('environment', this.#key, 'join', { ...notice, transport: 'sse', api: on.api });
   }
 
   async leave(agentId: string): Promise<void> {
@@ -157,7 +159,7 @@ class Fleet {
     const { tenantId, hash: revisionHash } = { tenantId: this.#tenantId, hash: this.#hash };
     const bundle = aBundle({ tenantId, name: bundleName, revisionHash, yaml, createdAt: this.#clock.now() });
     const { version } = await store.bundles.addVersion(bundle);
-    const body = { id: randomUUID(), bundleName, version, deployedBy: 'ann@example.org' };
+    const body = { id: randomUUID(), bundleName, version, deployedBy: 'ann@example.org', ...plainDeploy };
     await actors.ask('environment', this.#key, 'deploy', body);
     // A feed serves 250 streams in a turn of the event loop.
     for (let n = 0; n <= this.#streams.size / 250 + 1; n++) await settled();

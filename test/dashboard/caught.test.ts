@@ -56,7 +56,7 @@ describe('a contract that is made from an event', () => {
       form.getByRole('textbox', { name: 'Definition as YAML' }),
       'tool: "*"\nwhen:\n  args.path: { exists: true }\nthen:\n  effect: approve\n  message: m\n',
     );
-    await caught.getByText('These results are for an earlier version of the text. Check again.').waitFor();
+    await caught.getByText('These results are for an earlier text. Check again.').waitFor();
     const again = caught.getByRole('button', { name: 'Check again' });
     await expect.poll(() => again.isEnabled()).toBe(true);
     // By key: the editor's list of completions may lie over it until the focus leaves.

@@ -33,5 +33,6 @@ export async function deploy(
     bundleName: name,
     version,
     deployedBy: email,
+    ...{ forced: false, reason: null, documentKind: null },
   });
 }

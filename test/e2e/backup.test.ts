@@ -19,9 +19,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
-import { migrate } from '../../adapters/sqlite/schema/index.ts';
 import { itAtNight } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
+import { readRecorded } from '../stores/stores.ts';
+import { adminEmail, password } from '../stores/world.ts';
 import { HubProcess, lines, mainFile, run } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -341,28 +342,37 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     expect(existsSync(at('bad.backup'))).toBe(false);
   });
 
-  it('of a newer version are refused, those of an older one restored as they are and brought up by the start', async () => {
+  it('of a newer version are refused, and so are those of a schema without a step', async () => {
     const newer = at('newer');
     mkdirSync(newer);
     copyFileSync(join(data, 'reeve.db'), join(newer, 'reeve.db'));
     const changed = new Database(join(newer, 'reeve.db'));
-    changed.exec('PRAGMA user_version = 99');
+    changed.exec('PRAGMA user_version = 1099');
     changed.close();
     expect(await refused({ DATA_DIR: newer }, 'backup', at('newer.backup'))).toMatch(
       /A newer version of Reeve wrote/,
     );
 
     mkdirSync(at('older'));
+    writeFileSync(join(at('older'), 'reeve.db'), readRecorded('data'));
     const older = new Database(join(at('older'), 'reeve.db'));
-    migrate(older, 1);
+    older.exec('PRAGMA user_version = 51');
     older.close();
-    expect(await command(at('older'), 'backup', at('older.backup'))).toMatchObject({ schema: 1 });
-    await command(at('older-2'), 'restore', at('older.backup'));
-    const hub = hubIn(at('older-2'));
+    expect(await refused({ DATA_DIR: at('older') }, 'backup', at('older.backup'))).toMatch(
+      /has schema 51, which this version cannot open\. The last commit that opens it is 3cbbe45e\./,
+    );
+  });
+
+  it('from before schema 1 are restored as they are, and stamped by the start', async () => {
+    writeFileSync(at('recorded.backup'), readRecorded('backup'));
+    await command(at('recorded'), 'restore', at('recorded.backup'));
+    const hub = hubIn(at('recorded'));
     await hub.start();
-    await hub.admin();
-    expect(await hub.login()).toContain('session');
+    const cookie = await hub.login(adminEmail, password);
+    const { body } = await hub.call('GET', '/api/v1/bundles', { cookie });
+    expect(body).toMatchObject([{ name: 'base' }, {}, {}]);
     await hub.stop();
+    expect(await command(at('recorded'), 'backup', at('stamped.backup'))).toMatchObject({ schema: 1001 });
   }, 60_000);
 
   it.each([

@@ -153,8 +153,6 @@ export const libraryForms: Forms<LibraryKind> = {
       return {
         ...rest,
         id,
-        mode: rest.mode ?? null,
-        description: rest.description ?? null,
         snapshot: fromText(snapshot),
         yaml: bytesOf(yaml).toString('base64'),
         deletedAt,

@@ -1,9 +1,7 @@
 // Tenants, people, keys and what else is a row of its own, as documents of a move.
-import { isAdmin } from '../../../src/shared/env-roles.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';
-import { rolesOf } from '../user-changes.ts';
 import type { Form, Forms, StoredKind } from './forms.ts';
 
 /** A record whose fields are those of its document. */
@@ -32,12 +30,7 @@ export const peopleForms: Forms<SingleKind> = {
     toRecord: ({ _id, value }) => ({ name: String(_id), value: String(value) }),
   },
   tenants: plain('tenants'),
-  users: {
-    collection: 'users',
-    toDocument: (user) => ({ ...toRow(user), isAdmin: isAdmin(user.roles) }),
-    toRecord: ({ isAdmin: isMarked, roles, ...row }) =>
-      fromRow({ ...row, roles: rolesOf({ isAdmin: isMarked, roles }) } as never),
-  },
+  users: plain('users'),
   logins: {
     collection: 'logins',
     toDocument: ({ tokenHash, ...rest }) => ({ _id: tokenHash, ...rest }),

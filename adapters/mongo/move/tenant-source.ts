@@ -17,18 +17,6 @@ const maxDocuments = 500;
 /** What documents contain for the nodes of their own cluster alone. */
 const ofCluster = ['first', 'founding', 'changed', 'fence'];
 
-/** Fields that documents of earlier versions lack. */
-const absentOf: { readonly [kind: string]: (document: Document) => Document } = {
-  agents: ({ lastEnv = null }) => ({
-    retiredAt: null,
-    lastApi: null,
-    loadsAny: null,
-    seenEnvs: lastEnv === null ? [] : [lastEnv],
-  }),
-  keys: () => ({ agentPattern: null, expiresAt: null }),
-  approvalArgs: () => ({ keyId: null }),
-};
-
 /** Kinds whose documents have the tenant's id. */
 const underTenant: ReadonlySet<TenantFileKind> = new Set(['signing', 'libraries', 'retentionCounts']);
 
@@ -91,7 +79,7 @@ class TenantSource implements TenantReading {
 
   #record<K extends TenantFileKind>(kind: K, document: object): MovedRecords[K] {
     const bare = Object.fromEntries(Object.entries(document).filter(([name]) => !ofCluster.includes(name)));
-    return (forms[kind] as Form<K>).toRecord({ ...absentOf[kind]?.(bare), ...bare });
+    return (forms[kind] as Form<K>).toRecord(bare);
   }
 
   async *#documents<K extends TenantFileKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {

@@ -42,7 +42,7 @@ const tests: { readonly [field: string]: string } = {
   tool: 'instr(tallies, ?) > 0',
   mode: 'instr(tallies, ?) > 0',
   contract: '(instr(names, ?) > 0 OR outcomes > 0)',
-  version: '(versions IS NULL OR instr(versions, ?) > 0)',
+  version: 'instr(versions, ?) > 0',
 };
 
 /** Adds the tests of a query's terms to those of a walk. */

@@ -19,16 +19,13 @@ export const segmentEvents = 128;
 /** Most characters of a segment's events, unless one event alone has more. */
 export const segmentCharacters = 256 * 1024;
 
-/**
- * How many events of a segment have this tool, verdict, mode and decision name. Older segments do not tell the names
- * apart.
- */
+/** How many events of a segment have this tool, verdict, mode and decision name. */
 export type Tally = readonly [
   tool: string,
   verdict: string,
   mode: string,
   count: number,
-  name?: string | null,
+  name: string | null,
 ];
 
 /** What is counted of an event: all but its payload and ids. */
@@ -168,7 +165,7 @@ export function readMarks(
     const mark = position * markBytes;
     const tally = tallies[bytes[mark] ?? noEvent];
     if (!tally) return null;
-    const [tool, verdict, mode, , name = null] = tally;
+    const [tool, verdict, mode, , name] = tally;
     const version = runs[bytes[mark + 1] ?? 0] ?? '';
     return { tool, verdict, mode, name, version, ts: bytes.readDoubleLE(mark + 2) };
   });
@@ -208,7 +205,7 @@ export function readRuns(
       run.first = Math.min(run.first, ts);
       run.last = Math.max(run.last, ts);
     } else {
-      const [tool, verdict, mode, , name = null] = tally;
+      const [tool, verdict, mode, , name] = tally;
       runs.set(key, {
         tool,
         verdict,
@@ -224,13 +221,10 @@ export function readRuns(
   return [...runs.values()];
 }
 
-/**
- * What is counted of each event of a segment, by position. Segments of older versions have no marks: their bodies tell.
- */
+/** What is counted of each event of a segment, by position; none when it was removed meanwhile. */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
-  if (marks instanceof Uint8Array) return readMarks(readTallies(segment), String(versions), marks);
-  return segmentEventsOf(db, segment.id).map((event) => event && countedOf(event));
+  return marks instanceof Uint8Array ? readMarks(readTallies(segment), String(versions), marks) : [];
 }
 
 /** How the events of a body are written: as this store does, or as their agent sent them (event/rules/as-sent). */

@@ -63,7 +63,7 @@ const asksFor = ({ query }: EventFilter, field: string): boolean =>
 
 /** For tallies that suffice. @param group the segments' agent, where the filter asks for agents, and environment */
 export const tallyFits = (
-  [tool, verdict, mode, , name = null]: Tally,
+  [tool, verdict, mode, , name]: Tally,
   filter: CompiledFilter,
   { env, agent }: Pick<Alike, 'env' | 'agent'>,
 ): boolean =>
@@ -100,8 +100,6 @@ export function* tellings(
     whole.sql += ' AND max_ts < ? AND floor(min_ts / ?) = floor(max_ts / ?)';
     whole.params = [...whole.params, until, slotMs, slotMs];
   }
-  /** Segments of older versions do not tell the names of contracts apart. */
-  const isNameCounted = outcomes || isByName;
   const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
   const slotParams = slotMs === undefined ? [] : [slotMs];
   const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
@@ -126,15 +124,12 @@ export function* tellings(
     );
     const alike: Alike[] = [];
     const single: Summary[] = [];
-    const old = new Set<string>();
     for (const [number, one, env, whose, text, segments] of groups) {
       const tallies = talliesOf(String(text));
       if (one !== 0) {
         single.push(
           readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [Number(one)]) ?? []),
         );
-      } else if (isNameCounted && tallies.some((tally) => tally.length < 5)) {
-        old.add(String(text));
       } else {
         alike.push({
           segments: Number(segments),
@@ -146,20 +141,12 @@ export function* tellings(
         });
       }
     }
-    const parameters = [...window.params, ...params, ...whole.params];
-    for (const text of old) {
-      const rows = db.all(`SELECT ${summaryColumns} ${from} AND ${whole.sql} AND tallies = ?`, [
-        ...parameters,
-        text,
-      ]);
-      single.push(...rows.map(readSummary));
-    }
-    const newer = old.size === 0 ? '' : `AND tallies NOT IN (${[...old].map(() => '?').join(',')})`;
     const sums =
       agents && !byAgent
-        ? db.all(`SELECT agent, sum(events) ${from} AND ${whole.sql} ${newer} GROUP BY agent`, [
-            ...parameters,
-            ...old,
+        ? db.all(`SELECT agent, sum(events) ${from} AND ${whole.sql} GROUP BY agent`, [
+            ...window.params,
+            ...params,
+            ...whole.params,
           ])
         : [];
     yield {

@@ -203,8 +203,5 @@ export const inventory: { readonly [table: string]: TableInventory } = {
     'tenant_id number digests ending',
     'an import that has not ended begins again',
   ),
-  store: follows(
-    'id mark merged counted counted_through outcomes_after outcome_removed',
-    'numbers of this file',
-  ),
+  store: follows('id mark merged counted_through outcomes_after outcome_removed', 'numbers of this file'),
 };

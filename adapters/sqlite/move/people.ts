@@ -82,7 +82,7 @@ function* retentionCounts(db: Database): Generator<readonly MovedRecords['retent
   });
 }
 
-/** Texts that earlier versions kept as numbers do not exist: the driver returns what was bound. */
+/** The driver returns what was bound. */
 const jobRow = (
   [queue, id, payload, state, due, failures, attempts, backoff, longest, error, diedAt]: readonly unknown[],
   now: number,

@@ -14,5 +14,5 @@ CREATE TABLE deliveries (
   log TEXT NOT NULL);
 CREATE INDEX deliveries_of_channel ON deliveries (tenant_id, channel_id, created_at);
 CREATE INDEX deliveries_of_approval ON deliveries (approval_id);
-CREATE INDEX deliveries_ended ON deliveries (updated_at) WHERE status <> 'waiting';
+CREATE INDEX deliveries_ended ON deliveries (tenant_id, updated_at) WHERE status <> 'waiting';
 `;

@@ -1,21 +1,46 @@
-// Migrations of the tables of events that came after the first version (index.ts). Published ones never change.
-
-/**
- * Which tally of its segment (events/segment.ts) an event is counted in, and when it was: what is counted needs no
- * bodies.
- */
-export const eventMarks = `
-ALTER TABLE segments ADD COLUMN marks BLOB;
-`;
-
-// Marks tell the policy version, too. Those without one are not read any more.
+// The tables of events, and the summaries written in the commits that store and remove events (usage/write.ts).
 //
-// Summaries, written in the commits that store and remove events (usage/write.ts). An hour counts from 1970, a minute
-// as well. Of a contract, `events` counts calls; its rows begin with '=', and the row '' of each environment counts all
-// events. Minutes are kept for about a day: those of a tenant are complete from minutes_from on.
-export const eventUsage = `
-ALTER TABLE segments ADD COLUMN versions TEXT;
-UPDATE segments SET marks = NULL;
+// Events are kept as segments: up to a batch of one agent within one hour. Summaries and bodies are apart, so that a
+// search reads a dense table. `tallies` is [[tool, verdict, mode, count], …], `names` the decision names, `later` the
+// verdicts that outcomes added, `places` the events' places in their batch when it made more than one segment. `marks`
+// is the tally, version and time of each event (events/segment.ts). `calls` holds the call ids of all segments up to
+// store.merged (events/calls.ts).
+//
+// The form of a body says how it is written and packed (events/segment.ts, events/body.ts); `sender` is the agent of
+// the request, where some events of a body as it was sent are of others. `call_keys` holds the call ids of a packed
+// body, so that newer segments than `calls` contains can be looked through. `key` of an outcome is a JSON list of
+// verdict and contract. `after_segment` is the newest segment when the outcome was added; null: it comes after the
+// segment store.outcomes_after. `outcome_removed` is the highest id of a removed outcome, so that no id is given again.
+// `counted_through` is the newest segment that the summaries and runs count; a start counts what came after it.
+//
+// An hour counts from 1970, a minute as well. Of a contract, `events` counts calls; its rows begin with '=', and the
+// row '' of each environment counts all events. Minutes are kept for about a day: those of a tenant are complete from
+// minutes_from on.
+export const eventTables = `
+CREATE TABLE store (
+  id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL, merged INTEGER NOT NULL,
+  counted_through INTEGER NOT NULL DEFAULT 0, outcomes_after INTEGER NOT NULL DEFAULT 0,
+  outcome_removed INTEGER NOT NULL DEFAULT 0);
+INSERT INTO store (id, mark, merged) VALUES (1, lower(hex(randomblob(8))), 0);
+CREATE TABLE tenant_numbers (number INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL UNIQUE, minutes_from INTEGER);
+CREATE TABLE segments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant INTEGER NOT NULL, max_ts REAL NOT NULL, min_ts REAL NOT NULL,
+  received_at INTEGER NOT NULL, batch INTEGER, env TEXT NOT NULL, agent TEXT NOT NULL, events INTEGER NOT NULL,
+  outcomes INTEGER NOT NULL DEFAULT 0, tallies TEXT NOT NULL, names TEXT NOT NULL, later TEXT, places TEXT, marks BLOB,
+  sample INTEGER NOT NULL DEFAULT 0, versions TEXT);
+CREATE INDEX segments_time ON segments (tenant, max_ts);
+CREATE INDEX segments_agent ON segments (tenant, agent, max_ts);
+CREATE INDEX segments_arrival ON segments (tenant, received_at);
+CREATE INDEX segments_sample ON segments (tenant) WHERE sample = 1;
+CREATE TABLE segment_bodies (
+  segment INTEGER PRIMARY KEY, body BLOB NOT NULL, form INTEGER NOT NULL DEFAULT 0, sender TEXT, call_keys BLOB);
+CREATE TABLE calls (
+  tenant INTEGER NOT NULL, call_id BLOB NOT NULL, entry INTEGER NOT NULL,
+  PRIMARY KEY (tenant, call_id)) WITHOUT ROWID;
+CREATE TABLE outcomes (
+  id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, position INTEGER NOT NULL, key TEXT NOT NULL,
+  outcome TEXT NOT NULL, after_segment INTEGER, UNIQUE (segment, position, key));
+
 CREATE TABLE tool_hours (
   tenant INTEGER NOT NULL, agent TEXT NOT NULL, hour INTEGER NOT NULL, env TEXT NOT NULL, tool TEXT NOT NULL,
   events INTEGER NOT NULL, allowed INTEGER NOT NULL, denied INTEGER NOT NULL, observed INTEGER NOT NULL,
@@ -36,40 +61,4 @@ CREATE TABLE contract_minutes (
   tenant INTEGER NOT NULL, start INTEGER NOT NULL, env TEXT NOT NULL, name TEXT NOT NULL, events INTEGER NOT NULL,
   denied INTEGER NOT NULL, observed INTEGER NOT NULL, last_ts REAL NOT NULL,
   PRIMARY KEY (tenant, start, env, name)) WITHOUT ROWID;
-ALTER TABLE tenant_numbers ADD COLUMN minutes_from INTEGER;
-ALTER TABLE store ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;
-UPDATE store SET counted = NOT EXISTS (SELECT 1 FROM segments);
-`;
-
-/** 1: the events of a body are written as their agent sent them (events/segment.ts). */
-export const bodyForms = 'ALTER TABLE segment_bodies ADD COLUMN form INTEGER NOT NULL DEFAULT 0;';
-
-// `sender`: the agent of the request that brought the events of a body as they were sent, where some are of others.
-// `counted_through`: the newest segment that the summaries and runs count; a start counts what came after it.
-export const laterSummaries = `
-ALTER TABLE segment_bodies ADD COLUMN sender TEXT;
-ALTER TABLE store ADD COLUMN counted_through INTEGER NOT NULL DEFAULT 0;
-UPDATE store SET counted_through = ifnull((SELECT max(id) FROM segments), 0);
-`;
-
-// A form of 2 or 3: the body is packed (events/body.ts), and `call_keys` holds the call ids of its events, so that
-// newer segments than the table of calls knows can be looked through.
-export const packedBodies = 'ALTER TABLE segment_bodies ADD COLUMN call_keys BLOB;';
-
-// Verdicts that counted as allowed before: denials by approvals, and short words. The summaries of a store that has
-// such events are made again at its start (usage/write.ts).
-const recountedWords = [
-  ...['call_approval_denied', 'call_approval_blocked', 'call_approval_timeout', 'block', 'blocked'],
-  ...['would_block', 'observed', 'observe', 'ask', 'approve'],
-];
-const anyWord = (column: string): string =>
-  recountedWords.map((word) => `instr(${column}, '"${word}"') > 0`).join(' OR ');
-const isRecounted = `(SELECT counted FROM store) = 0`;
-export const verdictWords = `
-UPDATE store SET counted = 0 WHERE EXISTS (SELECT 1 FROM segments WHERE ${anyWord('tallies')})
-  OR EXISTS (SELECT 1 FROM outcomes WHERE ${anyWord('key')});
-DELETE FROM tool_hours WHERE ${isRecounted};
-DELETE FROM agent_hours WHERE ${isRecounted};
-DELETE FROM contract_hours WHERE ${isRecounted};
-DELETE FROM contract_minutes WHERE ${isRecounted};
 `;

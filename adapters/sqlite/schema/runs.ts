@@ -1,17 +1,15 @@
-// The tables of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for
-// filters. The triggers make a run's activity follow its approvals.
+// The table of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for
+// filters. The triggers make a run's activity follow its approvals. A total of runs reads the index of the newest
+// alone.
 export const runTables = `
-ALTER TABLE segments ADD COLUMN sample INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX segments_sample ON segments (tenant) WHERE sample = 1;
-CREATE INDEX approvals_of_session ON approvals (tenant_id, agent_id, session_id) WHERE status = 'pending';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, env TEXT NOT NULL,
   started_at REAL NOT NULL, last_at REAL NOT NULL, received_at INTEGER NOT NULL, standing TEXT NOT NULL,
-  sample INTEGER NOT NULL, facts TEXT, UNIQUE (tenant_id, agent, session));
-CREATE INDEX runs_newest ON runs (tenant_id, last_at DESC, agent, session);
+  sample INTEGER NOT NULL, facts TEXT, trimmed INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant_id, agent, session));
+CREATE INDEX runs_newest ON runs (tenant_id, last_at DESC, agent, session, standing, env);
 CREATE INDEX runs_of_agent ON runs (tenant_id, agent, last_at DESC);
 CREATE INDEX runs_of_session ON runs (tenant_id, session);
-CREATE INDEX bundles_revision ON bundles (tenant_id, revision_hash);
+CREATE INDEX runs_received ON runs (tenant_id, received_at);
 CREATE TRIGGER approval_of_run_added AFTER INSERT ON approvals WHEN NEW.session_id IS NOT NULL BEGIN
   INSERT INTO runs (tenant_id, agent, session, env, standing, started_at, last_at, received_at, sample)
     VALUES (NEW.tenant_id, NEW.agent_id, NEW.session_id, NEW.env, 'open', NEW.created_at, NEW.created_at, NEW.created_at, 0)
@@ -22,10 +20,4 @@ CREATE TRIGGER approval_of_run_ended AFTER UPDATE OF status ON approvals WHEN NE
   UPDATE runs SET last_at = max(last_at, ifnull(NEW.decided_at, NEW.deadline))
     WHERE tenant_id = NEW.tenant_id AND agent = NEW.agent_id AND session = NEW.session_id;
 END;
-`;
-
-/** The order of runs together with what lists and totals are filtered by: a total reads no row of the table. */
-export const runStandings = `
-DROP INDEX runs_newest;
-CREATE INDEX runs_newest ON runs (tenant_id, last_at DESC, agent, session, standing, env);
 `;

@@ -97,11 +97,11 @@ function run(connection: Connection, [, store, method, args]: Call): unknown {
 }
 
 function writeOrRead(stores: Stores, store: string, method: string, args: readonly unknown[]): unknown {
-  const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[store]?.[
-    method
-  ];
-  if (!found) throw new TypeError(`no method ${store}.${method}`);
-  return found(...args);
+  const storeMethod = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[
+    store
+  ]?.[method];
+  if (!storeMethod) throw new TypeError(`no method ${store}.${method}`);
+  return storeMethod(...args);
 }
 
 /** A write and its note; to be called in a transaction. */

@@ -158,8 +158,8 @@ export class UsageRemover {
 
   /** The first or last times of versions and tools in an agent's hour; reads no more segments than tell them. */
   #timesOf({ tenant, agent, hour, env }: Place, sought: Sought): Found {
-    const found: Found = { firstOf: new Map(), lastOf: new Map(), lastOfTool: new Map() };
-    if (sought.firstOf.size + sought.lastOf.size + sought.lastOfTool.size === 0) return found;
+    const bounds: Found = { firstOf: new Map(), lastOf: new Map(), lastOfTool: new Map() };
+    if (sought.firstOf.size + sought.lastOf.size + sought.lastOfTool.size === 0) return bounds;
     const spans = this.#db
       .all(
         `SELECT id, min_ts, max_ts FROM segments INDEXED BY segments_agent
@@ -172,26 +172,26 @@ export class UsageRemover {
       return tallies === undefined ? [] : countedIn(this.#db, { id, tallies: String(tallies) });
     };
     for (const { id, min } of spans.sort((a, b) => a.min - b.min)) {
-      if ([...sought.firstOf].every((version) => (found.firstOf.get(version) ?? Infinity) <= min)) break;
+      if ([...sought.firstOf].every((version) => (bounds.firstOf.get(version) ?? Infinity) <= min)) break;
       for (const event of eventsOf(id)) {
         if (!event || !sought.firstOf.has(event.version)) continue;
-        found.firstOf.set(event.version, Math.min(found.firstOf.get(event.version) ?? Infinity, event.ts));
+        bounds.firstOf.set(event.version, Math.min(bounds.firstOf.get(event.version) ?? Infinity, event.ts));
       }
     }
     for (const { id, max } of spans.sort((a, b) => b.max - a.max)) {
       const isComplete = (of: ReadonlySet<string>, times: ReadonlyMap<string, number>): boolean =>
         [...of].every((name) => (times.get(name) ?? -Infinity) >= max);
-      if (isComplete(sought.lastOf, found.lastOf) && isComplete(sought.lastOfTool, found.lastOfTool)) break;
+      if (isComplete(sought.lastOf, bounds.lastOf) && isComplete(sought.lastOfTool, bounds.lastOfTool)) break;
       for (const event of eventsOf(id)) {
         if (!event) continue;
         for (const [name, of, times] of [
-          [event.version, sought.lastOf, found.lastOf],
-          [event.tool, sought.lastOfTool, found.lastOfTool],
+          [event.version, sought.lastOf, bounds.lastOf],
+          [event.tool, sought.lastOfTool, bounds.lastOfTool],
         ] as const)
           if (of.has(name)) times.set(name, Math.max(times.get(name) ?? -Infinity, event.ts));
       }
     }
-    return found;
+    return bounds;
   }
 
   /**

@@ -10,7 +10,6 @@ import {
   type Counted,
   type CountedRun,
   countedIn,
-  outcomesOf,
   placeOf,
   runOf,
   segmentEventsOf,
@@ -47,11 +46,10 @@ interface Uncounted extends RunSource {
   readonly id: number;
   readonly place: Place;
   readonly tallies: string;
-  readonly outcomes: number;
 }
 
-const selectSegments = `SELECT s.id, s.tenant, t.tenant_id, s.env, s.agent, s.max_ts, s.received_at, s.tallies, s.outcomes,
-  s.sample FROM segments s JOIN tenant_numbers t ON t.number = s.tenant`;
+const selectSegments = `SELECT s.id, s.tenant, t.tenant_id, s.env, s.agent, s.max_ts, s.received_at, s.tallies, s.sample
+  FROM segments s JOIN tenant_numbers t ON t.number = s.tenant`;
 
 const readUncounted = ([
   id,
@@ -62,7 +60,6 @@ const readUncounted = ([
   ts,
   receivedAt,
   tallies,
-  outcomes,
   sample,
 ]: Row): Uncounted => ({
   id: Number(id),
@@ -75,7 +72,6 @@ const readUncounted = ([
   tenantId: String(tenantId),
   receivedAt: Number(receivedAt),
   tallies: String(tallies),
-  outcomes: Number(outcomes),
   sample: sample === 1,
 });
 
@@ -118,33 +114,11 @@ export class UsageWriter {
   /** Counts stored events that are not counted yet. Once, before anything else. */
   load(): void {
     const db = this.#db;
-    const [counted, through] = db.get('SELECT counted, counted_through FROM store') ?? [];
-    this.#newest = Number(through);
+    this.#newest = Number(db.get('SELECT counted_through FROM store')?.[0]);
     db.atomically(() => {
       this.notes.load();
-      if (counted !== 1) this.#countAll(this.#newest);
       this.#countLater();
     });
-  }
-
-  /** Counts what an older version stored, or counted by other rules. */
-  #countAll(through: number): void {
-    let last = 0;
-    for (;;) {
-      const rows = this.#db.all(
-        `${selectSegments} WHERE s.id > ? AND s.id <= ? AND sample = 0 ORDER BY s.id LIMIT 200`,
-        [last, through],
-      );
-      for (const row of rows) {
-        const segment = readUncounted(row);
-        last = segment.id;
-        const counted = this.#countSegment(segment);
-        if (segment.outcomes > 0) this.#addAllOutcomes(segment.place, last, counted);
-      }
-      this.flush();
-      if (rows.length === 0) break;
-    }
-    this.#db.run('UPDATE store SET counted = 1');
   }
 
   /** Counts the segments that a crash kept from being counted: all of their outcomes are counted with others'. */
@@ -162,21 +136,9 @@ export class UsageWriter {
     this.flush();
   }
 
-  #countSegment({ id, place, tallies, receivedAt }: Uncounted): readonly (Counted | null)[] {
-    const counted = countedIn(this.#db, { id, tallies });
-    const runs = counted.flatMap((event) => (event ? runOf(event) : []));
+  #countSegment({ id, place, tallies, receivedAt }: Uncounted): void {
+    const runs = countedIn(this.#db, { id, tallies }).flatMap((event) => (event ? runOf(event) : []));
     this.add(place, runs, receivedAt);
-    return counted;
-  }
-
-  #addAllOutcomes(place: Place, segment: number, counted: readonly (Counted | null)[]): void {
-    for (const [position, outcomes] of outcomesOf(this.#db, segment)) {
-      const event = counted[position];
-      if (!event) continue;
-      for (const [i, outcome] of outcomes.entries()) {
-        this.addOutcome(place, event, outcomes.slice(0, i), outcome);
-      }
-    }
   }
 
   /** Events that are stored in this transaction. @param runs none over more than one minute */

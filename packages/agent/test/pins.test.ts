@@ -235,7 +235,7 @@ describe('a document that is older than one that was in use', () => {
   it('is refused when it tells no sequence any more', async () => {
     const { refused } = await started();
     const { message } = await refused({ ...two(), sequence: null, attestation: null });
-    expect(message).toContain('has no attestation, but earlier versions had one');
+    expect(message).toContain('has no attestation, but earlier documents had one');
   });
 
   it('with the same sequence and other bytes is refused', async () => {
@@ -278,7 +278,7 @@ describe('an attestation', () => {
   it('once seen, cannot be taken away', async () => {
     const { refused } = await started();
     const { message, pinFile } = await refused({ ...two(), attestation: null });
-    expect(message).toContain('has no attestation, but earlier versions had one');
+    expect(message).toContain('has no attestation, but earlier documents had one');
     expect(message).toContain(`delete ${pinFile}`);
   });
 
@@ -293,7 +293,7 @@ describe('an attestation', () => {
       attestation: null,
     });
     await until(() => failures.length > 0, 'a refusal');
-    expect(String(failures[0])).toContain('has no attestation, but earlier versions had one');
+    expect(String(failures[0])).toContain('has no attestation, but earlier documents had one');
   });
 
   it.each([

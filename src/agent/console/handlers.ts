@@ -8,7 +8,7 @@ import { iso, isoOrNull, unableText } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { CoverageCounts } from '../../usage/use-cases/coverage.ts';
+import type { CoverageCounts } from '../../usage/use-cases/coverage-figures.ts';
 import { renderCounts } from '../../usage/wire.ts';
 import type { AgentOrder, AgentPlace } from '../record.ts';
 import { agentQueryTest, envOfQuery } from '../rules/query.ts';

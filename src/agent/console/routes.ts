@@ -221,16 +221,15 @@ export const agentRoutes = routes({
           id: z.string(),
           env,
           connected_at: instant,
-          /** Null: opened on a node of an earlier version, which does not say. So is `api`. */
-          transport: z.enum(['sse', 'websocket']).nullable(),
+          transport: z.enum(['sse', 'websocket']),
           /** `console` is `/api/v1`, `hosted` is `/v1`. */
-          api: agentApi.nullable(),
+          api: agentApi,
           /** What it is taken to run; null: all that its environment deploys. */
           bundle_name: z.string().nullable(),
           /** It asked for this bundle itself: an assignment does not move it. */
           pinned: z.boolean(),
           /** Of the API key that opened it. */
-          key_id: uuid.nullable(),
+          key_id: uuid,
           /** The node that holds it; null for who is no admin, as the nodes themselves are not shown. */
           node: z.string().nullable(),
         }),

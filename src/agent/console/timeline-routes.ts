@@ -47,7 +47,7 @@ export const agentTimelineRoutes = routes({
           to: instant.nullable(),
           /** True if its node died: it ended before `to`. Absent otherwise. */
           is_end_estimated: z.boolean().optional(),
-          /** Null: opened on a node of an earlier version. */
+          /** Null: not recorded. */
           transport: z.enum(['sse', 'websocket']).nullable(),
           /** Null for who is no admin. */
           node: z.string().nullable(),

@@ -79,110 +79,113 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
-export function createAssignmentRules(ports: Ports): AssignmentRules {
-  const { store, actors, ruleSets, secrets, clock } = ports;
-  const { requireChange } = ports.environments;
-  const change = changeBy(ports);
+export const createAssignmentRules = (ports: Ports): AssignmentRules => ({
+  list: async (principal) =>
+    (await ports.store.rules.list(principal.tenantId)).filter((rule) => seesEnv(principal, rule.env)),
 
-  const noteOn = (
-    principal: Principal,
-    id: string,
-    pattern: string,
-    became: string,
-    summary: string,
-    details: JsonObject,
-  ) =>
-    noteOf(ports, principal.tenantId, auditActor(principal), {
-      action: `assignment_rule.${became}`,
-      subject: { id, name: pattern },
-      summary,
-      details,
+  async create(principal, rule) {
+    const { environments, secrets, actors, clock } = ports;
+    requireRole(principal, 'operator');
+    checkPattern(rule.pattern);
+    await environments.requireChange(principal, [rule.env]);
+    const { tenantId } = principal;
+    const id = secrets.uuid();
+    return actors.ask('tenant', tenantId, 'changeRule', {
+      action: 'create',
+      rule: { ...rule, id, tenantId, createdAt: clock.now() },
+      note: noteOn(
+        ports,
+        principal,
+        id,
+        rule.pattern,
+        'created',
+        `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
+        { env: rule.env, ...changeBy(ports, null, fieldsOf(rule)) },
+      ),
     });
+  },
 
-  /**
-   * The rule as it is now.
-   * @throws HubError not_found (with If-Match: changed) without a rule that the principal sees; forbidden unless the
-   *   principal may change its environment
-   */
-  async function changeable(principal: Principal, id: string, ifMatch: IfMatch): Promise<AssignmentRule> {
-    const rule = (await store.rules.list(principal.tenantId)).find((one) => one.id === id);
-    if (!rule || !seesEnv(principal, rule.env)) {
-      requireMatch(ifMatch, [], 'The assignment rule');
-      throw notFound('Rule not found');
-    }
-    await requireChange(principal, [rule.env]);
-    return rule;
+  async update(principal, id, patch, ifMatch = null) {
+    requireRole(principal, 'operator');
+    if (patch.pattern !== undefined) checkPattern(patch.pattern);
+    const rule = await changeable(ports, principal, id, ifMatch);
+    if (patch.env !== undefined) await ports.environments.requireChange(principal, [patch.env]);
+    return ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
+      action: 'update',
+      id,
+      patch,
+      ...(ifMatch === null ? {} : { ifMatch }),
+      note: noteOn(ports, principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
+        env: rule.env,
+        ...changeBy(ports, fieldsOf(rule), patch),
+      }),
+    });
+  },
+
+  async remove(principal, id, ifMatch = null) {
+    requireRole(principal, 'operator');
+    const rule = await changeable(ports, principal, id, ifMatch);
+    await ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
+      action: 'delete',
+      id,
+      ...(ifMatch === null ? {} : { ifMatch }),
+      note: noteOn(ports, principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
+        env: rule.env,
+        ...changeBy(ports, fieldsOf(rule), null),
+      }),
+    });
+  },
+
+  async resolve(principal, agentId, env) {
+    const { store, ruleSets } = ports;
+    const { tenantId } = principal;
+    const [registration, rules] = await Promise.all([
+      store.agents.get(tenantId, agentId),
+      store.rules.list(tenantId),
+    ]);
+    const explicit = registration?.bundleName ?? null;
+    if (env === 'unknown' && explicit === null) return unassigned;
+    return ruleSets.of(tenantId, rules).resolve({
+      agentId,
+      env: env === 'unknown' ? null : env,
+      tags: registration?.tags ?? {},
+      explicit,
+    });
+  },
+});
+
+const noteOn = (
+  ports: Ports,
+  principal: Principal,
+  id: string,
+  pattern: string,
+  became: string,
+  summary: string,
+  details: JsonObject,
+) =>
+  noteOf(ports, principal.tenantId, auditActor(principal), {
+    action: `assignment_rule.${became}`,
+    subject: { id, name: pattern },
+    summary,
+    details,
+  });
+
+/**
+ * The rule as it is now.
+ * @throws HubError not_found (with If-Match: changed) without a rule that the principal sees; forbidden unless the
+ *   principal may change its environment
+ */
+async function changeable(
+  { store, environments }: Ports,
+  principal: Principal,
+  id: string,
+  ifMatch: IfMatch,
+): Promise<AssignmentRule> {
+  const rule = (await store.rules.list(principal.tenantId)).find((one) => one.id === id);
+  if (!rule || !seesEnv(principal, rule.env)) {
+    requireMatch(ifMatch, [], 'The assignment rule');
+    throw notFound('Rule not found');
   }
-
-  return {
-    list: async (principal) =>
-      (await store.rules.list(principal.tenantId)).filter((rule) => seesEnv(principal, rule.env)),
-
-    async create(principal, rule) {
-      requireRole(principal, 'operator');
-      checkPattern(rule.pattern);
-      await requireChange(principal, [rule.env]);
-      const { tenantId } = principal;
-      const id = secrets.uuid();
-      return actors.ask('tenant', tenantId, 'changeRule', {
-        action: 'create',
-        rule: { ...rule, id, tenantId, createdAt: clock.now() },
-        note: noteOn(
-          principal,
-          id,
-          rule.pattern,
-          'created',
-          `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
-          { env: rule.env, ...change(null, fieldsOf(rule)) },
-        ),
-      });
-    },
-
-    async update(principal, id, patch, ifMatch = null) {
-      requireRole(principal, 'operator');
-      if (patch.pattern !== undefined) checkPattern(patch.pattern);
-      const rule = await changeable(principal, id, ifMatch);
-      if (patch.env !== undefined) await requireChange(principal, [patch.env]);
-      return actors.ask('tenant', principal.tenantId, 'changeRule', {
-        action: 'update',
-        id,
-        patch,
-        ...(ifMatch === null ? {} : { ifMatch }),
-        note: noteOn(principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
-          env: rule.env,
-          ...change(fieldsOf(rule), patch),
-        }),
-      });
-    },
-
-    async remove(principal, id, ifMatch = null) {
-      requireRole(principal, 'operator');
-      const rule = await changeable(principal, id, ifMatch);
-      await actors.ask('tenant', principal.tenantId, 'changeRule', {
-        action: 'delete',
-        id,
-        ...(ifMatch === null ? {} : { ifMatch }),
-        note: noteOn(principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
-          env: rule.env,
-          ...change(fieldsOf(rule), null),
-        }),
-      });
-    },
-
-    async resolve(principal, agentId, env) {
-      const { tenantId } = principal;
-      const [registration, rules] = await Promise.all([
-        store.agents.get(tenantId, agentId),
-        store.rules.list(tenantId),
-      ]);
-      const explicit = registration?.bundleName ?? null;
-      if (env === 'unknown' && explicit === null) return unassigned;
-      return ruleSets.of(tenantId, rules).resolve({
-        agentId,
-        env: env === 'unknown' ? null : env,
-        tags: registration?.tags ?? {},
-        explicit,
-      });
-    },
-  };
+  await environments.requireChange(principal, [rule.env]);
+  return rule;
 }

@@ -17,7 +17,7 @@ export type HistoryEntry =
       readonly at: number;
       readonly bundleName: string;
       readonly expected: string;
-      /** The previous version, if the agent reported it. */
+      /** The version before it, if the agent reported it. */
       readonly actual: string | null;
     }
   | {

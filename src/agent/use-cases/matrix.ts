@@ -42,73 +42,73 @@ const pageSize = 100;
 /** Deployments of a bundle whose versions are named. */
 const maxDeployments = 200;
 
-export function createFleetMatrices({ store, actors }: Pick<AppPorts, 'store' | 'actors'>): FleetMatrices {
-  /** The versions of the hashes that agents run; asks only where one is not that of the deployment. */
-  async function namesOf(
-    tenantId: string,
-    env: Env,
-    bundleName: string,
-    deployment: Deployment | null,
-    followed: FollowedBundle | undefined,
-  ): Promise<ReadonlyMap<string, number>> {
-    const isOther = followed?.versions.some(
-      ({ policyVersion }) => policyVersion !== null && policyVersion !== deployment?.revisionHash,
+type Ports = Pick<AppPorts, 'store' | 'actors'>;
+
+export const createFleetMatrices = (ports: Ports): FleetMatrices => ({
+  async read(principal, after) {
+    requireRole(principal, 'viewer');
+    const { tenantId } = principal;
+    const envs = environments.filter((env) => seesEnv(principal, env));
+    const [current, ...rosters] = await Promise.all([
+      ports.store.deployments.currentAll(tenantId),
+      ...envs.map((env) => ports.actors.ask('environment', environmentKey(tenantId, env), 'followed', null)),
+    ]);
+    const visible = current.filter(({ env }) => envs.includes(env));
+    const followedNames = rosters.flatMap((bundles) => bundles.flatMap(({ bundleName }) => bundleName ?? []));
+    const names = [...new Set([...visible.map(({ bundleName }) => bundleName), ...followedNames])]
+      .sort()
+      .filter((name) => after === null || name > after);
+    const page = names.slice(0, pageSize);
+    const bundles = await Promise.all(
+      page.map(async (name) => ({
+        name,
+        cells: await Promise.all(
+          envs.map((env, i) => {
+            const deployment = visible.find((one) => one.env === env && one.bundleName === name) ?? null;
+            const followed = rosters[i]?.find(({ bundleName }) => bundleName === name);
+            return cellOf(ports, tenantId, env, name, deployment, followed);
+          }),
+        ),
+      })),
     );
-    if (!isOther) return versionsByHash(deployment ? [deployment] : []);
-    const page = { limit: maxDeployments, offset: 0 };
-    return versionsByHash((await store.deployments.list(tenantId, { env, bundleName }, page)).items);
-  }
+    const withoutBundle = rosters.flatMap((all) => all.filter(({ bundleName }) => bundleName === null));
+    return {
+      bundles,
+      unassigned: withoutBundle.reduce((sum, { connected }) => sum + connected, 0),
+      next: names.length > page.length ? (page.at(-1) ?? null) : null,
+    };
+  },
+});
 
-  async function cellOf(
-    tenantId: string,
-    env: Env,
-    name: string,
-    deployment: Deployment | null,
-    followed: FollowedBundle | undefined,
-  ): Promise<MatrixCell> {
-    const names = await namesOf(tenantId, env, name, deployment, followed);
-    const versions = (followed?.versions ?? []).map((running) => ({
-      ...running,
-      version: (running.policyVersion !== null && names.get(running.policyVersion)) || null,
-    }));
-    return { env, deployment, connected: followed?.connected ?? 0, versions };
-  }
+/** The versions of the hashes that agents run; asks only where one is not that of the deployment. */
+async function namesOf(
+  { store }: Ports,
+  tenantId: string,
+  env: Env,
+  bundleName: string,
+  deployment: Deployment | null,
+  followed: FollowedBundle | undefined,
+): Promise<ReadonlyMap<string, number>> {
+  const isOther = followed?.versions.some(
+    ({ policyVersion }) => policyVersion !== null && policyVersion !== deployment?.revisionHash,
+  );
+  if (!isOther) return versionsByHash(deployment ? [deployment] : []);
+  const page = { limit: maxDeployments, offset: 0 };
+  return versionsByHash((await store.deployments.list(tenantId, { env, bundleName }, page)).items);
+}
 
-  return {
-    async read(principal, after) {
-      requireRole(principal, 'viewer');
-      const { tenantId } = principal;
-      const envs = environments.filter((env) => seesEnv(principal, env));
-      const [current, ...rosters] = await Promise.all([
-        store.deployments.currentAll(tenantId),
-        ...envs.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'followed', null)),
-      ]);
-      const visible = current.filter(({ env }) => envs.includes(env));
-      const followedNames = rosters.flatMap((bundles) =>
-        bundles.flatMap(({ bundleName }) => bundleName ?? []),
-      );
-      const names = [...new Set([...visible.map(({ bundleName }) => bundleName), ...followedNames])]
-        .sort()
-        .filter((name) => after === null || name > after);
-      const page = names.slice(0, pageSize);
-      const bundles = await Promise.all(
-        page.map(async (name) => ({
-          name,
-          cells: await Promise.all(
-            envs.map((env, i) => {
-              const deployment = visible.find((one) => one.env === env && one.bundleName === name) ?? null;
-              const followed = rosters[i]?.find(({ bundleName }) => bundleName === name);
-              return cellOf(tenantId, env, name, deployment, followed);
-            }),
-          ),
-        })),
-      );
-      const withoutBundle = rosters.flatMap((all) => all.filter(({ bundleName }) => bundleName === null));
-      return {
-        bundles,
-        unassigned: withoutBundle.reduce((sum, { connected }) => sum + connected, 0),
-        next: names.length > page.length ? (page.at(-1) ?? null) : null,
-      };
-    },
-  };
+async function cellOf(
+  ports: Ports,
+  tenantId: string,
+  env: Env,
+  name: string,
+  deployment: Deployment | null,
+  followed: FollowedBundle | undefined,
+): Promise<MatrixCell> {
+  const names = await namesOf(ports, tenantId, env, name, deployment, followed);
+  const versions = (followed?.versions ?? []).map((running) => ({
+    ...running,
+    version: (running.policyVersion !== null && names.get(running.policyVersion)) || null,
+  }));
+  return { env, deployment, connected: followed?.connected ?? 0, versions };
 }

@@ -110,181 +110,182 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clo
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
-export function createRegistrations(ports: Ports): Registrations {
-  const { store, actors, ruleSets, registrar, clock, lastSeen } = ports;
-  const { requireChange } = ports.environments;
-  const { agents } = store;
-
-  const rulesOf = async (tenantId: string): Promise<RuleSet> =>
-    ruleSets.of(tenantId, await store.rules.list(tenantId));
-
-  /** Where an agent's assignment holds: where it was seen; every environment when it was not. */
-  async function envsOf(
-    tenantId: string,
-    agentId: string,
-    seenEnvs: readonly Env[],
-  ): Promise<readonly Env[]> {
-    const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
-    const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
-    return envs.size === 0 ? environments : [...envs];
-  }
-
-  /** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
-  async function requireAssignable(
-    principal: Principal,
-    agentIds: readonly string[],
-  ): Promise<readonly Env[]> {
+export const createRegistrations = (ports: Ports): Registrations => ({
+  async list(principal, page) {
     const { tenantId } = principal;
-    const touched = new Set<Env>();
-    for (const agentId of agentIds) {
-      const { seenEnvs = [] } = (await agents.get(tenantId, agentId)) ?? {};
-      for (const env of await envsOf(tenantId, agentId, seenEnvs)) touched.add(env);
-      if (touched.size === environments.length) break;
+    const [{ items, more }, rules, leftOut] = await Promise.all([
+      ports.store.agents.list(tenantId, page),
+      rulesOf(ports, tenantId),
+      ports.registrar.leftOut(tenantId),
+    ]);
+    const visible = items.filter((one) => seesAgent(principal, one));
+    return {
+      items: await resolveAll(rules, principal, visible),
+      more,
+      leftOut,
+      last: items.at(-1)?.agentId ?? null,
+    };
+  },
+
+  get: (principal, agentId) => view(ports, principal, agentId),
+
+  async update(principal, agentId, { bundleName, ...patch }) {
+    const { store, actors } = ports;
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const before = await store.agents.get(tenantId, agentId);
+    if (!before || !seesAgent(principal, before)) throw unknown();
+    const seenEnv = before.seenEnvs.find((env) => holdsRole(principal, 'operator', env)) ?? before.lastEnv;
+    requireRole(principal, 'operator', seenEnv);
+    const isRouting = bundleName !== undefined || patch.tags !== undefined;
+    const envs = isRouting ? await requireAssignable(ports, principal, [agentId]) : [];
+    const changed = omitUndefined(patch);
+    if (Object.keys(changed).length > 0) {
+      const noting = noted(ports, principal, {
+        action: 'agent.updated',
+        subject: { id: agentId },
+        summary: `The registration of ${agentId.slice(0, 200)} was changed.`,
+        details: { envs, ...changeBy(ports, before, changed) },
+        agentId,
+      });
+      await noting.agents.update(tenantId, agentId, changed);
     }
-    await requireChange(principal, [...touched]);
-    return [...touched];
-  }
-
-  /** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
-  function assignmentNote(
-    principal: Principal,
-    { agentIds, bundleName, envs, before }: Assignment,
-  ): AuditNote {
-    const [first = '', ...others] = agentIds;
-    const agentId = others.length === 0 ? first : null;
-    const subjectName = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
-    const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
-    return noteOf(ports, principal.tenantId, auditActor(principal), {
-      action: 'agent.assigned',
-      subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
-      summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
-      details: {
+    const nextBundleName = bundleName === undefined ? before.bundleName : bundleName;
+    if (nextBundleName !== before.bundleName) {
+      const note = assignmentNote(ports, principal, {
+        agentIds: [agentId],
+        bundleName: nextBundleName,
         envs,
-        agents: agentIds.length,
-        agent_ids: agentIds.slice(0, maxNamed),
-        ...(before === undefined ? {} : { before: { bundle_name: before } }),
-        after: { bundle_name: bundleName },
-      },
-      agentId,
-    });
-  }
+        before: before.bundleName,
+      });
+      const assignment = { agentIds: [agentId], bundleName: nextBundleName, envs, bulk: false, note };
+      await actors.ask('tenant', tenantId, 'assign', assignment);
+    } else if (patch.tags !== undefined) {
+      // Tags decide which rules match, and the agent may be connected in any environment.
+      for (const env of environments) {
+        await actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
+      }
+    }
+    return view(ports, principal, agentId);
+  },
 
-  async function view(principal: Principal, agentId: string): Promise<RegistrationView> {
+  async assign(principal, agentIds, bundleName) {
+    requireRole(principal, 'operator');
+    const envs = await requireAssignable(ports, principal, agentIds);
+    const ids = [...new Set(agentIds)];
+    const note = assignmentNote(ports, principal, { agentIds: ids, bundleName, envs });
+    const assignment = { agentIds: ids, bundleName, envs, bulk: true, note };
+    return (await ports.actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
+  },
+
+  async status(principal, { env: requestedEnv, bundleName, limit, start }) {
     const { tenantId } = principal;
-    const registration = await agents.get(tenantId, agentId);
-    if (!registration || !seesAgent(principal, registration)) throw unknown();
-    return { registration, resolution: resolve(await rulesOf(tenantId), principal, registration) };
+    const begin = start ?? { env: environments[0], after: null };
+    const entries: StatusEntry[] = [];
+    let next: StatusStart | null = null;
+    if (requestedEnv !== null) requireSight(principal, requestedEnv);
+    const visible = environments.filter((env) => seesEnv(principal, env));
+    const envs = requestedEnv === null ? visible : [requestedEnv];
+    for (const env of envs.slice(Math.max(0, envs.indexOf(begin.env)))) {
+      next = { env, after: env === begin.env ? begin.after : null };
+      if (entries.length >= limit) break;
+      const request = { bundleName, limit: limit - entries.length, after: next.after };
+      const page = await ports.actors.ask('environment', environmentKey(tenantId, env), 'status', request);
+      entries.push(...page.entries);
+      next = page.next === null ? null : { env, after: page.next };
+      if (next !== null) break;
+    }
+    return { entries: await judged(ports, tenantId, entries), next };
+  },
+
+  async report(principal, { bundleName, policyVersion }) {
+    const { lastSeen, actors, clock } = ports;
+    const agentId = actingAgent(principal);
+    // A report is kept of an agent that is registered.
+    await lastSeen.touch(principal, new Set([agentId]));
+    const key = agentKey(principal.tenantId, principal.env, agentId);
+    await actors.ask('agent', key, 'report', { bundleName, policyVersion, at: clock.now() });
+    return agentId;
+  },
+});
+
+const rulesOf = async ({ ruleSets, store }: Ports, tenantId: string): Promise<RuleSet> =>
+  ruleSets.of(tenantId, await store.rules.list(tenantId));
+
+/** Where an agent's assignment holds: where it was seen; every environment when it was not. */
+async function envsOf(
+  { store, clock }: Ports,
+  tenantId: string,
+  agentId: string,
+  seenEnvs: readonly Env[],
+): Promise<readonly Env[]> {
+  const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
+  const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
+  return envs.size === 0 ? environments : [...envs];
+}
+
+/** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
+async function requireAssignable(
+  ports: Ports,
+  principal: Principal,
+  agentIds: readonly string[],
+): Promise<readonly Env[]> {
+  const { tenantId } = principal;
+  const touched = new Set<Env>();
+  for (const agentId of agentIds) {
+    const { seenEnvs = [] } = (await ports.store.agents.get(tenantId, agentId)) ?? {};
+    for (const env of await envsOf(ports, tenantId, agentId, seenEnvs)) touched.add(env);
+    if (touched.size === environments.length) break;
   }
+  await ports.environments.requireChange(principal, [...touched]);
+  return [...touched];
+}
 
-  async function judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
-    const askingIds = entries.flatMap(({ agentId, documentKind = null }) =>
-      documentKind === null ? [] : [agentId],
-    );
-    const vocabularies =
-      askingIds.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(askingIds)]);
-    const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
-    return entries.map((entry) => {
-      const agent = spoken.get(entry.agentId);
-      return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
-    });
-  }
-
-  return {
-    async list(principal, page) {
-      const { tenantId } = principal;
-      const [{ items, more }, rules, leftOut] = await Promise.all([
-        agents.list(tenantId, page),
-        rulesOf(tenantId),
-        registrar.leftOut(tenantId),
-      ]);
-      const visible = items.filter((one) => seesAgent(principal, one));
-      return {
-        items: await resolveAll(rules, principal, visible),
-        more,
-        leftOut,
-        last: items.at(-1)?.agentId ?? null,
-      };
+/** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
+function assignmentNote(
+  ports: Ports,
+  principal: Principal,
+  { agentIds, bundleName, envs, before }: Assignment,
+): AuditNote {
+  const [first = '', ...others] = agentIds;
+  const agentId = others.length === 0 ? first : null;
+  const subjectName = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
+  const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
+  return noteOf(ports, principal.tenantId, auditActor(principal), {
+    action: 'agent.assigned',
+    subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
+    summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
+    details: {
+      envs,
+      agents: agentIds.length,
+      agent_ids: agentIds.slice(0, maxNamed),
+      ...(before === undefined ? {} : { before: { bundle_name: before } }),
+      after: { bundle_name: bundleName },
     },
+    agentId,
+  });
+}
 
-    get: view,
+async function view(ports: Ports, principal: Principal, agentId: string): Promise<RegistrationView> {
+  const { tenantId } = principal;
+  const registration = await ports.store.agents.get(tenantId, agentId);
+  if (!registration || !seesAgent(principal, registration)) throw unknown();
+  return { registration, resolution: resolve(await rulesOf(ports, tenantId), principal, registration) };
+}
 
-    async update(principal, agentId, { bundleName, ...patch }) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const before = await agents.get(tenantId, agentId);
-      if (!before || !seesAgent(principal, before)) throw unknown();
-      const seenEnv = before.seenEnvs.find((env) => holdsRole(principal, 'operator', env)) ?? before.lastEnv;
-      requireRole(principal, 'operator', seenEnv);
-      const isRouting = bundleName !== undefined || patch.tags !== undefined;
-      const envs = isRouting ? await requireAssignable(principal, [agentId]) : [];
-      const changed = omitUndefined(patch);
-      if (Object.keys(changed).length > 0) {
-        const noting = noted(ports, principal, {
-          action: 'agent.updated',
-          subject: { id: agentId },
-          summary: `The registration of ${agentId.slice(0, 200)} was changed.`,
-          details: { envs, ...changeBy(ports)(before, changed) },
-          agentId,
-        });
-        await noting.agents.update(tenantId, agentId, changed);
-      }
-      const nextBundleName = bundleName === undefined ? before.bundleName : bundleName;
-      if (nextBundleName !== before.bundleName) {
-        const note = assignmentNote(principal, {
-          agentIds: [agentId],
-          bundleName: nextBundleName,
-          envs,
-          before: before.bundleName,
-        });
-        const assignment = { agentIds: [agentId], bundleName: nextBundleName, envs, bulk: false, note };
-        await actors.ask('tenant', tenantId, 'assign', assignment);
-      } else if (patch.tags !== undefined) {
-        // Tags decide which rules match, and the agent may be connected in any environment.
-        for (const env of environments) {
-          await actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
-        }
-      }
-      return view(principal, agentId);
-    },
-
-    async assign(principal, agentIds, bundleName) {
-      requireRole(principal, 'operator');
-      const envs = await requireAssignable(principal, agentIds);
-      const ids = [...new Set(agentIds)];
-      const note = assignmentNote(principal, { agentIds: ids, bundleName, envs });
-      const assignment = { agentIds: ids, bundleName, envs, bulk: true, note };
-      return (await actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
-    },
-
-    async status(principal, { env: requestedEnv, bundleName, limit, start }) {
-      const { tenantId } = principal;
-      const begin = start ?? { env: environments[0], after: null };
-      const entries: StatusEntry[] = [];
-      let next: StatusStart | null = null;
-      if (requestedEnv !== null) requireSight(principal, requestedEnv);
-      const visible = environments.filter((env) => seesEnv(principal, env));
-      const envs = requestedEnv === null ? visible : [requestedEnv];
-      for (const env of envs.slice(Math.max(0, envs.indexOf(begin.env)))) {
-        next = { env, after: env === begin.env ? begin.after : null };
-        if (entries.length >= limit) break;
-        const request = { bundleName, limit: limit - entries.length, after: next.after };
-        const page = await actors.ask('environment', environmentKey(tenantId, env), 'status', request);
-        entries.push(...page.entries);
-        next = page.next === null ? null : { env, after: page.next };
-        if (next !== null) break;
-      }
-      return { entries: await judged(tenantId, entries), next };
-    },
-
-    async report(principal, { bundleName, policyVersion }) {
-      const agentId = actingAgent(principal);
-      // A report is kept of an agent that is registered.
-      await lastSeen.touch(principal, new Set([agentId]));
-      const key = agentKey(principal.tenantId, principal.env, agentId);
-      await actors.ask('agent', key, 'report', { bundleName, policyVersion, at: clock.now() });
-      return agentId;
-    },
-  };
+async function judged(
+  { store }: Ports,
+  tenantId: string,
+  entries: readonly StatusEntry[],
+): Promise<readonly StatusView[]> {
+  const askingIds = entries.flatMap(({ agentId, documentKind }) => (documentKind === null ? [] : [agentId]));
+  const vocabularies =
+    askingIds.length === 0 ? [] : await store.agents.vocabularies(tenantId, [...new Set(askingIds)]);
+  const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
+  return entries.map((entry) => {
+    const agent = spoken.get(entry.agentId);
+    return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
+  });
 }
 
 /** Resolves an agent's bundle by the rules of the latest environment that the principal sees. */

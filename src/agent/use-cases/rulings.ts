@@ -57,21 +57,97 @@ export interface Rulings {
   ): Promise<readonly AgentStanding[]>;
 }
 
-export function createRulings({
-  store,
-  actors,
-  evaluator,
-  ruleSets,
-}: Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>): Rulings {
-  const documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>;
+
+class EffectiveContracts implements Rulings {
+  readonly #ports: Ports;
+  readonly #documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
   /** Of versions of bundles, which never change. */
-  const names = new BoundedMap<ContractNames>(maxNames);
-  const compiledRulings = new CompiledRulings();
+  readonly #names = new BoundedMap<ContractNames>(maxNames);
+  readonly #compiledRulings = new CompiledRulings();
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  async inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings> {
+    const current = await this.#ports.store.deployments.current(tenantId, env);
+    const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
+    const rulingsOf = new Map<string | null, Ruling | null>();
+    return {
+      deployed,
+      of: async (bundleName) => {
+        const before = rulingsOf.get(bundleName);
+        if (before !== undefined) return before;
+        const selectedDeployments =
+          bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
+        const rulings: Ruling[] = [];
+        // One after another: a tenant's documents are read on few threads.
+        for (const one of selectedDeployments) rulings.push(await this.#rulingOfDeployed(one));
+        const ruling = rulings.length === 0 ? null : joined(rulings);
+        rulingsOf.set(bundleName, ruling);
+        return ruling;
+      },
+    };
+  }
+
+  async entryNames(tenantId: string): Promise<ContractNames> {
+    const all: ContractNames[] = [];
+    const past = await this.#ports.store.deployments.list(
+      tenantId,
+      {},
+      { limit: pastDeployments, offset: 0 },
+    );
+    const current = await this.#ports.store.deployments.currentAll(tenantId);
+    const versions = new Map<string, Deployment>();
+    // Where an id stood for another contract before, what is deployed now decides.
+    for (const deployment of [...past.items].reverse().concat(current)) {
+      const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+      versions.delete(key);
+      versions.set(key, deployment);
+    }
+    for (const [key, deployment] of versions) {
+      const contractNames = this.#names.get(key, 0) ?? (await this.#namesIn(deployment));
+      this.#names.set(key, contractNames, Number.POSITIVE_INFINITY);
+      if (contractNames.entries.size > 0) all.push(contractNames);
+    }
+    return {
+      entries: new Map(all.flatMap(({ entries }) => [...entries])),
+      mayOverlap: all.some((one) => one.mayOverlap),
+    };
+  }
+
+  async standings(
+    tenantId: string,
+    env: Env,
+    agents: readonly Pick<RegistrationSummary, 'agentId' | 'bundleName' | 'tags'>[],
+  ): Promise<readonly AgentStanding[]> {
+    const { ruleSets, store, actors } = this.#ports;
+    const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+    const deployed = await store.deployments.current(tenantId, env);
+    const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
+    const standings: AgentStanding[] = [];
+    for (let from = 0; from < agents.length; from += atOnce) {
+      const chunk = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
+        agentId,
+        bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
+      }));
+      const key = environmentKey(tenantId, env);
+      const states = await actors.ask('environment', key, 'agentStates', { agents: chunk });
+      for (const { bundleName, policyVersion, status } of states) {
+        // One that follows all runs what it loaded last.
+        const running = policyVersion === null ? null : (byHash.get(policyVersion) ?? null);
+        standings.push({ bundleName: bundleName ?? running, drift: status });
+      }
+    }
+    return standings;
+  }
 
   /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
-  async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
+  async #contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
+    const { store, evaluator } = this.#ports;
     const { tenantId, revisionHash, bundleName, version } = deployment;
-    const cached = documents.get(revisionHash, 0);
+    const cached = this.#documents.get(revisionHash, 0);
     if (cached) return cached;
     const yaml = await store.bundles.yaml(tenantId, bundleName, version);
     if (yaml === null) return [];
@@ -84,24 +160,24 @@ export function createRulings({
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
     }
-    documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
+    this.#documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
     return contracts;
   }
 
-  async function rulingOfDeployed(deployment: Deployment): Promise<Ruling> {
+  async #rulingOfDeployed(deployment: Deployment): Promise<Ruling> {
     const { revisionHash, bundleName } = deployment;
-    const contracts = await contractsOf(deployment);
-    return compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
+    const contracts = await this.#contractsOf(deployment);
+    return this.#compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
   }
 
-  async function namesIn(deployment: Deployment): Promise<ContractNames> {
+  async #namesIn(deployment: Deployment): Promise<ContractNames> {
     const { tenantId, bundleName, version } = deployment;
-    const bundle = await store.bundles.version(tenantId, bundleName, version);
+    const bundle = await this.#ports.store.bundles.version(tenantId, bundleName, version);
     const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
     if (several.length === 0) return noNames;
     const entries = new Map<string, string>();
     let overlap = false;
-    const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
+    const tools = new Map((await this.#contractsOf(deployment)).map((one) => [one.id, one.tools]));
     for (const { contract_id, entries: ids = [] } of several) {
       for (const id of ids) entries.set(id, contract_id);
       // A contract without readable tools may match any tool.
@@ -110,70 +186,6 @@ export function createRulings({
     }
     return { entries, mayOverlap: overlap };
   }
-
-  return {
-    async inEnvironment(tenantId, env) {
-      const current = await store.deployments.current(tenantId, env);
-      const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
-      const rulingsOf = new Map<string | null, Ruling | null>();
-      return {
-        deployed,
-        async of(bundleName) {
-          const before = rulingsOf.get(bundleName);
-          if (before !== undefined) return before;
-          const selectedDeployments =
-            bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
-          const rulings: Ruling[] = [];
-          // One after another: a tenant's documents are read on few threads.
-          for (const one of selectedDeployments) rulings.push(await rulingOfDeployed(one));
-          const ruling = rulings.length === 0 ? null : joined(rulings);
-          rulingsOf.set(bundleName, ruling);
-          return ruling;
-        },
-      };
-    },
-
-    async entryNames(tenantId) {
-      const all: ContractNames[] = [];
-      const past = await store.deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });
-      const current = await store.deployments.currentAll(tenantId);
-      const versions = new Map<string, Deployment>();
-      // Where an id stood for another contract before, what is deployed now decides.
-      for (const deployment of [...past.items].reverse().concat(current)) {
-        const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
-        versions.delete(key);
-        versions.set(key, deployment);
-      }
-      for (const [key, deployment] of versions) {
-        const contractNames = names.get(key, 0) ?? (await namesIn(deployment));
-        names.set(key, contractNames, Number.POSITIVE_INFINITY);
-        if (contractNames.entries.size > 0) all.push(contractNames);
-      }
-      return {
-        entries: new Map(all.flatMap(({ entries }) => [...entries])),
-        mayOverlap: all.some((one) => one.mayOverlap),
-      };
-    },
-
-    async standings(tenantId, env, agents) {
-      const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-      const deployed = await store.deployments.current(tenantId, env);
-      const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
-      const standings: AgentStanding[] = [];
-      for (let from = 0; from < agents.length; from += atOnce) {
-        const chunk = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
-          agentId,
-          bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
-        }));
-        const key = environmentKey(tenantId, env);
-        const states = await actors.ask('environment', key, 'agentStates', { agents: chunk });
-        for (const { bundleName, policyVersion, status } of states) {
-          // One that follows all runs what it loaded last.
-          const running = policyVersion === null ? null : (byHash.get(policyVersion) ?? null);
-          standings.push({ bundleName: bundleName ?? running, drift: status });
-        }
-      }
-      return standings;
-    },
-  };
 }
+
+export const createRulings = (ports: Ports): Rulings => new EffectiveContracts(ports);

@@ -199,7 +199,7 @@ export class AgentStream {
     return environmentKey(this.#asked.tenantId, this.#asked.env);
   }
 
-  #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
+  #connect(): Promise<Resolution & { readonly resolvedAt: ResolvedAt }> {
     const { connectionId, keyId, requested, policyVersion, tags, api, loadsAny } = this.#asked;
     return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,

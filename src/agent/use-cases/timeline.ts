@@ -62,96 +62,100 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock'> & { readonly rulings: 
 
 const maxDeployments = 200;
 
-export function createAgentTimelines({ store, actors, clock, rulings }: Ports): AgentTimelines {
-  async function documentsOf(
-    tenantId: string,
-    env: Env,
-    agentId: string,
-    range: TimeRange,
-  ): Promise<readonly TimelineDocument[]> {
-    const registration = await store.agents.get(tenantId, agentId);
-    const agent = registration ?? { agentId, bundleName: null, tags: {} };
-    const [standing] = await rulings.standings(tenantId, env, [agent]);
-    const bundleName = standing?.bundleName ?? null;
-    // A version may begin to run long after its deployment.
-    const filter = { env, until: range.until, ...(bundleName === null ? {} : { bundleName }) };
-    const { items } = await store.deployments.list(tenantId, filter, { limit: maxDeployments, offset: 0 });
-    const questions = items.map(({ revisionHash, createdAt }) => ({
-      version: revisionHash,
-      since: createdAt,
-    }));
-    const answers = await store.usage.versionsAt(tenantId, agentId, env, questions);
-    const isWithin = (at: number | null): at is number =>
-      at !== null && at >= range.since && at < range.until;
-    const documents = items.flatMap((deployment: Deployment, i) => {
-      const { bundleName: name, version, createdAt, undeployedAt } = deployment;
-      const times = { deployed: createdAt, running: answers[i]?.firstAt ?? null, undeployed: undeployedAt };
-      return (['deployed', 'running', 'undeployed'] as const).flatMap((kind): readonly TimelineDocument[] => {
-        const at = times[kind];
-        return isWithin(at) ? [{ at, bundleName: name, version, kind }] : [];
-      });
-    });
-    return documents.sort((a, b) => a.at - b.at);
-  }
-
-  /** The actor answers first: it drops an ended stream only once the store has it. */
-  async function streamsOf(
-    tenantId: string,
-    env: Env,
-    agentId: string,
-    range: TimeRange,
-  ): Promise<readonly TimelineStream[]> {
-    const request = { agentId, limit: maxPastStreams };
-    const key = environmentKey(tenantId, env);
-    const { streams, ended = [] } = await actors.ask('environment', key, 'streamsOf', request);
-    const past = await store.agentStreams.of(tenantId, env, agentId, range);
-    const open = streams.map(({ connectedAt, startedAt = connectedAt, transport, node }) => ({
-      ...{ startedAt, endedAt: null, isEndNoticed: true, transport, node },
-    }));
-    const storedIds = new Set(past.map(({ id }) => id));
-    const recent = ended.filter(({ id, endedAt }) => !storedIds.has(id) && (endedAt ?? 0) > range.since);
-    return [...open, ...recent, ...past]
-      .filter(({ startedAt }) => startedAt < range.until)
-      .sort((a, b) => b.startedAt - a.startedAt)
-      .slice(0, maxPastStreams);
-  }
-
-  async function placeOf(principal: Principal, agentId: string, env: Env | null): Promise<Env | null> {
+export const createAgentTimelines = (ports: Ports): AgentTimelines => ({
+  async read(principal, agentId, { env: requestedEnv, limit, after, ...range }) {
+    requireRole(principal, 'viewer');
+    checkRange(range);
     const { tenantId } = principal;
-    if (env !== null) requireSight(principal, env);
-    const [registration, span] = await Promise.all([
-      store.agents.get(tenantId, agentId),
-      store.usage.spanOf(tenantId, agentId),
+    const env = await placeOf(ports, principal, agentId, requestedEnv);
+    if (env === null) return { env, streams: [], documents: [], approvals: [], next: null };
+    const isFirst = after === null;
+    const now = ports.clock.now();
+    // The range of approvals ends with its last moment.
+    const filter = { env, agentId, since: range.since, until: range.until - 1 };
+    const [streams, documents, { items, more }] = await Promise.all([
+      isFirst ? streamsOf(ports, tenantId, env, agentId, range) : [],
+      isFirst ? documentsOf(ports, tenantId, env, agentId, range) : [],
+      ports.store.approvals.list(tenantId, filter, { limit, offset: 0, ...(after ? { after } : {}) }, now),
     ]);
-    const agent = registration ?? (span ? { lastEnv: span.env, seenEnvs: [span.env] } : null);
-    if (!agent || !seesAgent(principal, agent)) throw notFound('Agent not found.');
-    return env ?? visibleEnvOf(principal, agent);
-  }
+    const last = items.at(-1);
+    return {
+      env,
+      streams,
+      documents,
+      approvals: items.map((approval) => asSeen(approval, now)),
+      next: more && last ? { createdAt: last.createdAt, id: last.id } : null,
+    };
+  },
+});
 
-  return {
-    async read(principal, agentId, { env: requestedEnv, limit, after, ...range }) {
-      requireRole(principal, 'viewer');
-      checkRange(range);
-      const { tenantId } = principal;
-      const env = await placeOf(principal, agentId, requestedEnv);
-      if (env === null) return { env, streams: [], documents: [], approvals: [], next: null };
-      const isFirst = after === null;
-      const now = clock.now();
-      // The range of approvals ends with its last moment.
-      const filter = { env, agentId, since: range.since, until: range.until - 1 };
-      const [streams, documents, { items, more }] = await Promise.all([
-        isFirst ? streamsOf(tenantId, env, agentId, range) : [],
-        isFirst ? documentsOf(tenantId, env, agentId, range) : [],
-        store.approvals.list(tenantId, filter, { limit, offset: 0, ...(after ? { after } : {}) }, now),
-      ]);
-      const last = items.at(-1);
-      return {
-        env,
-        streams,
-        documents,
-        approvals: items.map((approval) => asSeen(approval, now)),
-        next: more && last ? { createdAt: last.createdAt, id: last.id } : null,
-      };
-    },
-  };
+async function documentsOf(
+  { store, rulings }: Ports,
+  tenantId: string,
+  env: Env,
+  agentId: string,
+  range: TimeRange,
+): Promise<readonly TimelineDocument[]> {
+  const registration = await store.agents.get(tenantId, agentId);
+  const agent = registration ?? { agentId, bundleName: null, tags: {} };
+  const [standing] = await rulings.standings(tenantId, env, [agent]);
+  const bundleName = standing?.bundleName ?? null;
+  // A version may begin to run long after its deployment.
+  const filter = { env, until: range.until, ...(bundleName === null ? {} : { bundleName }) };
+  const { items } = await store.deployments.list(tenantId, filter, { limit: maxDeployments, offset: 0 });
+  const questions = items.map(({ revisionHash, createdAt }) => ({
+    version: revisionHash,
+    since: createdAt,
+  }));
+  const answers = await store.usage.versionsAt(tenantId, agentId, env, questions);
+  const isWithin = (at: number | null): at is number => at !== null && at >= range.since && at < range.until;
+  const documents = items.flatMap((deployment: Deployment, i) => {
+    const { bundleName: name, version, createdAt, undeployedAt } = deployment;
+    const times = { deployed: createdAt, running: answers[i]?.firstAt ?? null, undeployed: undeployedAt };
+    return (['deployed', 'running', 'undeployed'] as const).flatMap((kind): readonly TimelineDocument[] => {
+      const at = times[kind];
+      return isWithin(at) ? [{ at, bundleName: name, version, kind }] : [];
+    });
+  });
+  return documents.sort((a, b) => a.at - b.at);
+}
+
+/** The actor answers first: it drops an ended stream only once the store has it. */
+async function streamsOf(
+  { actors, store }: Ports,
+  tenantId: string,
+  env: Env,
+  agentId: string,
+  range: TimeRange,
+): Promise<readonly TimelineStream[]> {
+  const request = { agentId, limit: maxPastStreams };
+  const key = environmentKey(tenantId, env);
+  const { streams, ended } = await actors.ask('environment', key, 'streamsOf', request);
+  const past = await store.agentStreams.of(tenantId, env, agentId, range);
+  const open = streams.map(({ startedAt, transport, node }) => ({
+    ...{ startedAt, endedAt: null, isEndNoticed: true, transport, node },
+  }));
+  const storedIds = new Set(past.map(({ id }) => id));
+  const recent = ended.filter(({ id, endedAt }) => !storedIds.has(id) && (endedAt ?? 0) > range.since);
+  return [...open, ...recent, ...past]
+    .filter(({ startedAt }) => startedAt < range.until)
+    .sort((a, b) => b.startedAt - a.startedAt)
+    .slice(0, maxPastStreams);
+}
+
+async function placeOf(
+  { store }: Ports,
+  principal: Principal,
+  agentId: string,
+  env: Env | null,
+): Promise<Env | null> {
+  const { tenantId } = principal;
+  if (env !== null) requireSight(principal, env);
+  const [registration, span] = await Promise.all([
+    store.agents.get(tenantId, agentId),
+    store.usage.spanOf(tenantId, agentId),
+  ]);
+  const agent = registration ?? (span ? { lastEnv: span.env, seenEnvs: [span.env] } : null);
+  if (!agent || !seesAgent(principal, agent)) throw notFound('Agent not found.');
+  return env ?? visibleEnvOf(principal, agent);
 }

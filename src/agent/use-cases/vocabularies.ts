@@ -39,91 +39,89 @@ const portion = 500;
 const maxLookedAt = 2_000;
 const maxNamed = 10;
 
-export function createVocabularies({
-  store,
-  actors,
-  ruleSets,
-  log,
-}: Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'log'>): Vocabularies {
-  /** @param isGiven whether an agent is given the document */
-  async function unable(
-    { tenantId, env, documentKind }: Deployment,
-    isGiven: (agent: {
-      readonly streams: number;
-      readonly follows: string | null;
-      readonly assigned: string | null;
-    }) => boolean,
-  ): Promise<UnableAgents | null> {
-    if (documentKind === null) return null;
-    const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-    const givenAgents: string[] = [];
-    const api = otherApi(documentKind);
-    let after: string | null = null;
-    let more = true;
-    for (let looked = 0; more && looked < maxLookedAt; ) {
-      const page = await store.agents.lastOn(tenantId, { env, api, limit: portion, after });
-      const agents = page.items.map(({ agentId, bundleName, tags }) => ({
-        agentId,
-        bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
-      }));
-      if (agents.length > 0) {
-        const states = await actors.ask('environment', environmentKey(tenantId, env), 'agentStates', {
-          agents,
-        });
-        for (const [i, { agentId, bundleName: assigned }] of agents.entries()) {
-          const { streams = 0, bundleName: follows = null } = states[i] ?? {};
-          if (isGiven({ streams, follows, assigned })) givenAgents.push(agentId);
-        }
-      }
-      looked += page.items.length;
-      after = page.items.at(-1)?.agentId ?? null;
-      more = page.more && after !== null;
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'log'>;
+
+export const createVocabularies = (ports: Ports): Vocabularies => ({
+  ofDeployment: (deployment) =>
+    quietly(
+      ports,
+      unable(ports, deployment, ({ streams, follows, assigned }) => {
+        if (streams === 0) return assigned === deployment.bundleName;
+        // A stream of the console API that follows none is sent every document of its environment.
+        return (
+          follows === deployment.bundleName || (follows === null && deployment.documentKind === 'ruleset')
+        );
+      }),
+    ),
+
+  ofRule: (tenantId, env, bundleName) =>
+    quietly(
+      ports,
+      ports.store.deployments
+        .currentOf(tenantId, env, bundleName)
+        .then((current) => current && unable(ports, current, ({ assigned }) => assigned === bundleName)),
+    ),
+
+  async ofAgents(tenantId, agentIds, bundleName) {
+    const byKind = new Map<DocumentKind, string[]>();
+    const current = new Map<Env, Promise<Deployment | null>>();
+    for (const agentId of [...agentIds].sort()) {
+      const agent: Registration | null = await ports.store.agents.get(tenantId, agentId);
+      if (!agent?.lastEnv || agent.bundleName !== bundleName) continue;
+      const deployment =
+        current.get(agent.lastEnv) ?? ports.store.deployments.currentOf(tenantId, agent.lastEnv, bundleName);
+      current.set(agent.lastEnv, deployment);
+      const kind = (await deployment)?.documentKind ?? null;
+      if (kind === null || canLoad(agent, kind)) continue;
+      byKind.set(kind, [...(byKind.get(kind) ?? []), agentId]);
     }
-    return summed(documentKind, givenAgents, more);
-  }
+    return [...byKind].flatMap(([kind, ids]) => summed(kind, ids, false) ?? []);
+  },
+});
 
-  const quietly = (finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
-    finding.catch((err: unknown) => {
-      log.warn({ err }, 'cannot determine which agents cannot load a document');
-      return null;
-    });
-
-  return {
-    ofDeployment: (deployment) =>
-      quietly(
-        unable(deployment, ({ streams, follows, assigned }) => {
-          if (streams === 0) return assigned === deployment.bundleName;
-          // A stream of the console API that follows none is sent every document of its environment.
-          return (
-            follows === deployment.bundleName || (follows === null && deployment.documentKind === 'ruleset')
-          );
-        }),
-      ),
-
-    ofRule: (tenantId, env, bundleName) =>
-      quietly(
-        store.deployments
-          .currentOf(tenantId, env, bundleName)
-          .then((current) => current && unable(current, ({ assigned }) => assigned === bundleName)),
-      ),
-
-    async ofAgents(tenantId, agentIds, bundleName) {
-      const byKind = new Map<DocumentKind, string[]>();
-      const current = new Map<Env, Promise<Deployment | null>>();
-      for (const agentId of [...agentIds].sort()) {
-        const agent: Registration | null = await store.agents.get(tenantId, agentId);
-        if (!agent?.lastEnv || agent.bundleName !== bundleName) continue;
-        const deployment =
-          current.get(agent.lastEnv) ?? store.deployments.currentOf(tenantId, agent.lastEnv, bundleName);
-        current.set(agent.lastEnv, deployment);
-        const kind = (await deployment)?.documentKind ?? null;
-        if (kind === null || canLoad(agent, kind)) continue;
-        byKind.set(kind, [...(byKind.get(kind) ?? []), agentId]);
+/** @param isGiven whether an agent is given the document */
+async function unable(
+  { ruleSets, store, actors }: Ports,
+  { tenantId, env, documentKind }: Deployment,
+  isGiven: (agent: {
+    readonly streams: number;
+    readonly follows: string | null;
+    readonly assigned: string | null;
+  }) => boolean,
+): Promise<UnableAgents | null> {
+  if (documentKind === null) return null;
+  const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+  const givenAgents: string[] = [];
+  const api = otherApi(documentKind);
+  let after: string | null = null;
+  let more = true;
+  for (let looked = 0; more && looked < maxLookedAt; ) {
+    const page = await store.agents.lastOn(tenantId, { env, api, limit: portion, after });
+    const agents = page.items.map(({ agentId, bundleName, tags }) => ({
+      agentId,
+      bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
+    }));
+    if (agents.length > 0) {
+      const states = await actors.ask('environment', environmentKey(tenantId, env), 'agentStates', {
+        agents,
+      });
+      for (const [i, { agentId, bundleName: assigned }] of agents.entries()) {
+        const { streams = 0, bundleName: follows = null } = states[i] ?? {};
+        if (isGiven({ streams, follows, assigned })) givenAgents.push(agentId);
       }
-      return [...byKind].flatMap(([kind, ids]) => summed(kind, ids, false) ?? []);
-    },
-  };
+    }
+    looked += page.items.length;
+    after = page.items.at(-1)?.agentId ?? null;
+    more = page.more && after !== null;
+  }
+  return summed(documentKind, givenAgents, more);
 }
+
+const quietly = ({ log }: Ports, finding: Promise<UnableAgents | null>): Promise<UnableAgents | null> =>
+  finding.catch((err: unknown) => {
+    log.warn({ err }, 'cannot determine which agents cannot load a document');
+    return null;
+  });
 
 const summed = (kind: DocumentKind, ids: readonly string[], isPartial: boolean): UnableAgents | null =>
   ids.length === 0 ? null : { kind, count: ids.length, isPartial, agentIds: ids.slice(0, maxNamed) };

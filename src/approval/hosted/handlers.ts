@@ -90,7 +90,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
   },
 };
 
-/** True when it was this person who decided. Names alone tell for decisions of before subjects were kept. */
+/** True when this person decided. Without a subject, the names are compared. */
 const isBy = ({ decidedBy, decidedBySubject }: Approval, principal: Principal): boolean =>
   decidedBySubject === null
     ? decidedBy === actorName(principal.actor)

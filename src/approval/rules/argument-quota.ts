@@ -2,7 +2,7 @@
 
 /** One key's share of an environment's quota. */
 export interface Holding {
-  /** Null: stored by an earlier version, which noted no key. */
+  /** Null: arguments without a key, which count as one key's. */
   readonly keyId: string | null;
   readonly bytes: number;
 }

@@ -45,80 +45,98 @@ export const keyOf = ({ secrets }: Pick<Ports, 'secrets'>, { sealedKey }: AiConf
 /** Error message for a tenant without a model. */
 export const noModel = 'No AI model is configured. Choose one in the AI settings.';
 
-export function createAiAccess({ store, clock, secrets, models, log, settings }: Ports): AiAccess {
-  async function targetOf(tenantId: string): Promise<AiTarget> {
-    const setting = await store.settings.get(tenantId, 'ai');
-    if (!setting) throw new HubError('unavailable', 'AI assistant not configured');
-    const { provider, model, baseUrl } = setting.value;
-    if (model === null) throw new HubError('unavailable', noModel);
-    return { provider, model, baseUrl, apiKey: keyOf({ secrets }, setting.value) };
+type RequestUse = Omit<AiQuestionUse, 'durationMs'>;
+
+/** A question that is open. Its figures are the sum of its requests. */
+class OpenQuestion implements AiQuestion {
+  readonly target: AiTarget;
+  readonly #ports: Ports;
+  readonly #tenantId: string;
+  readonly #totalMs: number;
+  readonly #gone: AbortSignal | undefined;
+  readonly #begun: number;
+  readonly #ending = new AbortController();
+  readonly #timer: ReturnType<Ports['clock']['after']>;
+  readonly #leave = (): void => void this.end();
+  #sum: RequestUse = { inputTokens: 0, outputTokens: 0, cost: null };
+  #isLate = false;
+  #isOver = false;
+
+  constructor(ports: Ports, tenantId: string, target: AiTarget, totalMs: number, gone?: AbortSignal) {
+    this.#ports = ports;
+    this.#tenantId = tenantId;
+    this.target = target;
+    this.#totalMs = totalMs;
+    this.#gone = gone;
+    this.#begun = ports.clock.monotonic();
+    this.#timer = ports.clock.after(totalMs, () => {
+      this.#isLate = true;
+      this.#ending.abort();
+    });
+    // The caller may leave before the request.
+    gone?.addEventListener('abort', this.#leave);
+    if (gone?.aborted) this.#leave();
   }
 
-  return {
-    async open(tenantId, totalMs, gone) {
-      const target = await targetOf(tenantId);
-      const begun = clock.monotonic();
-      const ending = new AbortController();
-      let isLate = false;
-      const timer = clock.after(totalMs, () => {
-        isLate = true;
-        ending.abort();
-      });
-      let inputTokens = 0;
-      let outputTokens = 0;
-      let cost: number | null = null;
-      let isOver = false;
-      const used = (): AiQuestionUse => ({
-        inputTokens,
-        outputTokens,
-        cost: costOf(target, { inputTokens, outputTokens, cost }, settings.aiPrices),
-        durationMs: clock.monotonic() - begun,
-      });
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
 
-      const question: AiQuestion = {
-        target,
-        signal: ending.signal,
-        async *ask(request) {
-          let last = { inputTokens: 0, outputTokens: 0, cost: null as number | null };
-          try {
-            const whole = {
-              ...request,
-              target,
-              timeoutMs: Math.min(silenceMs, totalMs),
-              signal: ending.signal,
-            };
-            for await (const event of models.ask(whole)) {
-              if (event.kind === 'usage') last = event;
-              yield event;
-            }
-          } catch (error) {
-            throw isLate && error instanceof AiError ? new AiError('timeout') : error;
-          } finally {
-            inputTokens += last.inputTokens;
-            outputTokens += last.outputTokens;
-            if (last.cost !== null) cost = (cost ?? 0) + last.cost;
-          }
-        },
-        used,
-        async end() {
-          if (isOver) return;
-          isOver = true;
-          timer.cancel();
-          gone?.removeEventListener('abort', leave);
-          ending.abort();
-          // An answer is worth more than its figures.
-          await store.aiUsage.add(tenantId, dayOf(clock.now()), used()).catch((err: unknown) => {
-            log.warn({ err }, 'cannot count the usage of an AI question');
-          });
-        },
+  async *ask(request: Parameters<AiQuestion['ask']>[0]): AsyncGenerator<AiEvent> {
+    const { target, signal } = this;
+    let use: RequestUse = { inputTokens: 0, outputTokens: 0, cost: null };
+    try {
+      const whole = { ...request, target, timeoutMs: Math.min(silenceMs, this.#totalMs), signal };
+      for await (const event of this.#ports.models.ask(whole)) {
+        if (event.kind === 'usage') use = event;
+        yield event;
+      }
+    } catch (error) {
+      throw this.#isLate && error instanceof AiError ? new AiError('timeout') : error;
+    } finally {
+      this.#sum = {
+        inputTokens: this.#sum.inputTokens + use.inputTokens,
+        outputTokens: this.#sum.outputTokens + use.outputTokens,
+        cost: use.cost === null ? this.#sum.cost : (this.#sum.cost ?? 0) + use.cost,
       };
-      // The caller may leave before the request.
-      const leave = (): void => void question.end();
-      gone?.addEventListener('abort', leave);
-      if (gone?.aborted) leave();
-      return question;
-    },
-  };
+    }
+  }
+
+  used(): AiQuestionUse {
+    const { inputTokens, outputTokens } = this.#sum;
+    return {
+      inputTokens,
+      outputTokens,
+      cost: costOf(this.target, this.#sum, this.#ports.settings.aiPrices),
+      durationMs: this.#ports.clock.monotonic() - this.#begun,
+    };
+  }
+
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { store, clock, log } = this.#ports;
+    this.#timer.cancel();
+    this.#gone?.removeEventListener('abort', this.#leave);
+    this.#ending.abort();
+    // An answer is worth more than its figures.
+    await store.aiUsage.add(this.#tenantId, dayOf(clock.now()), this.used()).catch((err: unknown) => {
+      log.warn({ err }, 'cannot count the usage of an AI question');
+    });
+  }
+}
+
+export const createAiAccess = (ports: Ports): AiAccess => ({
+  open: async (tenantId, totalMs, gone) =>
+    new OpenQuestion(ports, tenantId, await targetOf(ports, tenantId), totalMs, gone),
+});
+
+async function targetOf({ store, secrets }: Ports, tenantId: string): Promise<AiTarget> {
+  const setting = await store.settings.get(tenantId, 'ai');
+  if (!setting) throw new HubError('unavailable', 'AI assistant not configured');
+  const { provider, model, baseUrl } = setting.value;
+  if (model === null) throw new HubError('unavailable', noModel);
+  return { provider, model, baseUrl, apiKey: keyOf({ secrets }, setting.value) };
 }
 
 /** Models that run on the operator's own machines are often too small for tools. */

@@ -89,17 +89,61 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' 
   readonly inspector: Inspector;
 };
 
-export function createAssistant(ports: Ports): Assistant {
-  const { store, clock, secrets, log, access } = ports;
-  const runTool = createToolRunner(ports);
-  const admission = new Admission(clock);
+class ConversationAssistant implements Assistant {
+  readonly #ports: Ports;
+  readonly #runTool: ReturnType<typeof createToolRunner>;
+  readonly #admission: Admission;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#runTool = createToolRunner(ports);
+    this.#admission = new Admission(ports.clock);
+  }
+
+  async assist(
+    principal: Principal,
+    conversation: Conversation,
+    gone: AbortSignal,
+  ): Promise<AsyncGenerator<AssistEvent>> {
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const permit = this.#admission.take({ tenantId }, 'aiAnswers');
+    try {
+      const question = await this.#ports.access.open(tenantId, assistMs, gone);
+      // Also when nobody ever asks for the first event.
+      question.signal.addEventListener('abort', permit.release, { once: true });
+      if (question.signal.aborted) permit.release();
+      return this.#whole(question, principal, conversation);
+    } catch (error) {
+      permit.release();
+      throw error;
+    }
+  }
+
+  async describe(principal: Principal, contract: DescribedContract): Promise<string> {
+    requireRole(principal, 'operator');
+    const question = await this.#ports.access.open(principal.tenantId, describeMs);
+    const mark = this.#ports.secrets.token(9);
+    let text = '';
+    try {
+      const messages = [describeMessage(contract, mark)];
+      const request = { system: describeSystem(mark), messages, tools: [], maxTokens: describeTokens };
+      for await (const event of question.ask(request)) if (event.kind === 'text') text += event.text;
+    } catch (error) {
+      if (error instanceof AiError) throw new HubError('unavailable', error.message);
+      throw error;
+    } finally {
+      await question.end();
+    }
+    const description = oneSentence(text, maxDescription);
+    if (description === '')
+      throw new HubError('unavailable', 'The provider returned an empty answer. Try again.');
+    return description;
+  }
 
   /** The context for the model, as far as it is available. */
-  async function contextOf(
-    principal: Principal,
-    currentYaml: string | null,
-    mark: string,
-  ): Promise<AiMessage> {
+  async #contextOf(principal: Principal, currentYaml: string | null, mark: string): Promise<AiMessage> {
+    const { clock, store, log } = this.#ports;
     const { tenantId } = principal;
     const since = clock.now() - weekMs;
     const [contracts, tools] = await Promise.all([
@@ -117,7 +161,7 @@ export function createAssistant(ports: Ports): Assistant {
   }
 
   /** One request: its text goes out as it comes, its calls come back. */
-  async function* round(
+  async *#round(
     question: AiQuestion,
     request: Parameters<AiQuestion['ask']>[0],
   ): AsyncGenerator<AssistEvent, { readonly text: string; readonly calls: readonly AiToolCall[] }> {
@@ -133,20 +177,21 @@ export function createAssistant(ports: Ports): Assistant {
     return { text, calls };
   }
 
-  async function* answer(
+  async *#answer(
     question: AiQuestion,
     principal: Principal,
     { messages, currentYaml }: Conversation,
   ): AsyncGenerator<AssistEvent> {
+    const { secrets, clock } = this.#ports;
     const mark = secrets.token(9);
     const withTools = takesTools(question.target.provider);
-    const thread: AiMessage[] = [await contextOf(principal, currentYaml, mark), ...messages];
+    const thread: AiMessage[] = [await this.#contextOf(principal, currentYaml, mark), ...messages];
     let callsLeft = withTools ? maxCalls : 0;
     for (let left = maxRounds; left > 0; left--) {
       // Without tools in the last round the model has to answer.
       const tools = left > 1 && callsLeft > 0 ? assistantTools : [];
       const system = systemPrompt(mark, withTools);
-      const { text, calls } = yield* round(question, {
+      const { text, calls } = yield* this.#round(question, {
         system,
         messages: thread,
         tools,
@@ -161,7 +206,7 @@ export function createAssistant(ports: Ports): Assistant {
         const begun = clock.monotonic();
         const result: JsonObject =
           callsLeft-- > 0
-            ? await runTool(principal.tenantId, call)
+            ? await this.#runTool(principal.tenantId, call)
             : { error: 'The answer needs too many tool calls. Ask a smaller question.' };
         yield { kind: 'toolEnded', id, tool, result, durationMs: Math.round(clock.monotonic() - begun) };
         results.push({ id, content: JSON.stringify(result).slice(0, maxResult) });
@@ -171,59 +216,22 @@ export function createAssistant(ports: Ports): Assistant {
   }
 
   /** The answer with its figures, or why there is none. Closes the question, however it ends. */
-  async function* whole(
+  async *#whole(
     question: AiQuestion,
     principal: Principal,
     conversation: Conversation,
   ): AsyncGenerator<AssistEvent> {
     try {
-      yield* answer(question, principal, conversation);
+      yield* this.#answer(question, principal, conversation);
       yield { kind: 'used', model: question.target.model, use: question.used() };
     } catch (error) {
-      if (!(error instanceof AiError)) log.error({ err: error }, 'an AI answer failed');
+      if (!(error instanceof AiError)) this.#ports.log.error({ err: error }, 'an AI answer failed');
       const message = error instanceof AiError ? error.message : 'The AI assistant failed. Try again.';
       yield { kind: 'failed', message };
     } finally {
       await question.end();
     }
   }
-
-  return {
-    async assist(principal, conversation, gone) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const permit = admission.take({ tenantId }, 'aiAnswers');
-      try {
-        const question = await access.open(tenantId, assistMs, gone);
-        // Also when nobody ever asks for the first event.
-        question.signal.addEventListener('abort', permit.release, { once: true });
-        if (question.signal.aborted) permit.release();
-        return whole(question, principal, conversation);
-      } catch (error) {
-        permit.release();
-        throw error;
-      }
-    },
-
-    async describe(principal, contract) {
-      requireRole(principal, 'operator');
-      const question = await access.open(principal.tenantId, describeMs);
-      const mark = secrets.token(9);
-      let text = '';
-      try {
-        const messages = [describeMessage(contract, mark)];
-        const request = { system: describeSystem(mark), messages, tools: [], maxTokens: describeTokens };
-        for await (const event of question.ask(request)) if (event.kind === 'text') text += event.text;
-      } catch (error) {
-        if (error instanceof AiError) throw new HubError('unavailable', error.message);
-        throw error;
-      } finally {
-        await question.end();
-      }
-      const description = oneSentence(text, maxDescription);
-      if (description === '')
-        throw new HubError('unavailable', 'The provider returned an empty answer. Try again.');
-      return description;
-    },
-  };
 }
+
+export const createAssistant = (ports: Ports): Assistant => new ConversationAssistant(ports);

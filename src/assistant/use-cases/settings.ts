@@ -55,106 +55,106 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
 /** What a record may show: no key, masked or not. */
 const openFields = ({ provider, model, baseUrl }: AiConfig) => ({ provider, model, baseUrl });
 
-export function createAiSettings(ports: Ports): AiSettings {
-  const { store, clock, secrets, outbound, access } = ports;
+export const createAiSettings = (ports: Ports): AiSettings => ({
+  get: ({ tenantId }) => ports.store.settings.get(tenantId, 'ai'),
 
-  /** The key part of the new record. @throws HubError unprocessable */
-  function keyFor(
-    { provider, apiKey }: AiChange,
-    baseUrl: string | null,
-    before: AiConfig | null,
-  ): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
-    const none = { sealedKey: null, maskedKey: null };
-    if (typeof apiKey === 'string' && apiKey !== '' && apiKey !== before?.maskedKey) {
-      const sealedKey = secrets.seal('ai-key', new TextEncoder().encode(apiKey));
-      return { sealedKey, maskedKey: maskedKey(apiKey) };
+  async put(principal, change) {
+    const { store, outbound, clock } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const before = (await store.settings.get(tenantId, 'ai'))?.value ?? null;
+    const same = before?.provider === change.provider ? before : null;
+    const baseUrl = change.baseUrl === undefined ? (same?.baseUrl ?? null) : change.baseUrl || null;
+    const model = change.model === undefined ? (same?.model ?? null) : change.model || null;
+    const key = keyFor(ports, change, baseUrl, before);
+    if (baseUrl !== null && baseUrl !== before?.baseUrl) {
+      await outbound.check(baseUrl).catch((error: unknown) => {
+        if (!(error instanceof OutboundError)) throw error;
+        throw new HubError('unprocessable', `base_url: ${error.message}`);
+      });
     }
-    if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
-    if (!before || before.sealedKey === null) {
-      if (provider === 'local') return none;
-      throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
+    const setting: Setting<'ai'> = {
+      tenantId,
+      name: 'ai',
+      value: { provider: change.provider, ...key, model, baseUrl },
+      updatedAt: clock.now(),
+      updatedBy: actorName(principal.actor),
+    };
+    await noted(ports, principal, {
+      action: 'setting.updated',
+      subject: { id: 'ai', name: 'AI assistance' },
+      summary: `AI assistance is provided by ${change.provider}`,
+      details: {
+        provider: change.provider,
+        model,
+        base_url: baseUrl,
+        key_changed: key.sealedKey !== (before?.sealedKey ?? null),
+        ...changeBy(ports, before && openFields(before), { provider: change.provider, model, baseUrl }),
+      },
+    }).settings.put(setting);
+    return setting;
+  },
+
+  async remove(principal) {
+    requireRole(principal, 'admin');
+    await noted(ports, principal, {
+      action: 'setting.deleted',
+      subject: { id: 'ai', name: 'AI assistance' },
+      summary: 'AI assistance was turned off',
+    }).settings.remove(principal.tenantId, 'ai');
+  },
+
+  async test(principal, count) {
+    const { store, access, clock } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const setting = await store.settings.get(tenantId, 'ai');
+    const model = setting?.value.model ?? null;
+    const failed = (error: string): AiTrial => ({ model, latencyMs: null, error });
+    if (!setting) return failed('AI not configured');
+    if (model === null) return failed(noModel);
+    await count(limits.aiTests);
+    const question = await access.open(tenantId, testMs);
+    const begun = clock.monotonic();
+    try {
+      const request = { system: 'Answer with one word.', messages: hello, tools: [], maxTokens: 16 };
+      for await (const _event of question.ask(request));
+      return { model, latencyMs: Math.round(clock.monotonic() - begun), error: null };
+    } catch (error) {
+      if (error instanceof AiError) return failed(error.message);
+      throw error;
+    } finally {
+      await question.end();
     }
-    if (before.provider !== provider || before.baseUrl !== baseUrl) {
-      throw new HubError(
-        'unprocessable',
-        'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
-      );
-    }
-    const { sealedKey, maskedKey: masked } = before;
-    return { sealedKey, maskedKey: masked };
+  },
+
+  usage: ({ tenantId }, days) =>
+    ports.store.aiUsage.days(tenantId, dayOf(ports.clock.now() - (days - 1) * dayMs)),
+});
+
+/** The key part of the new record. @throws HubError unprocessable */
+function keyFor(
+  { secrets }: Ports,
+  { provider, apiKey }: AiChange,
+  baseUrl: string | null,
+  before: AiConfig | null,
+): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
+  const none = { sealedKey: null, maskedKey: null };
+  if (typeof apiKey === 'string' && apiKey !== '' && apiKey !== before?.maskedKey) {
+    const sealedKey = secrets.seal('ai-key', new TextEncoder().encode(apiKey));
+    return { sealedKey, maskedKey: maskedKey(apiKey) };
   }
-
-  return {
-    get: ({ tenantId }) => store.settings.get(tenantId, 'ai'),
-
-    async put(principal, change) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const before = (await store.settings.get(tenantId, 'ai'))?.value ?? null;
-      const same = before?.provider === change.provider ? before : null;
-      const baseUrl = change.baseUrl === undefined ? (same?.baseUrl ?? null) : change.baseUrl || null;
-      const model = change.model === undefined ? (same?.model ?? null) : change.model || null;
-      const key = keyFor(change, baseUrl, before);
-      if (baseUrl !== null && baseUrl !== before?.baseUrl) {
-        await outbound.check(baseUrl).catch((error: unknown) => {
-          if (!(error instanceof OutboundError)) throw error;
-          throw new HubError('unprocessable', `base_url: ${error.message}`);
-        });
-      }
-      const setting: Setting<'ai'> = {
-        tenantId,
-        name: 'ai',
-        value: { provider: change.provider, ...key, model, baseUrl },
-        updatedAt: clock.now(),
-        updatedBy: actorName(principal.actor),
-      };
-      await noted(ports, principal, {
-        action: 'setting.updated',
-        subject: { id: 'ai', name: 'AI assistance' },
-        summary: `AI assistance is provided by ${change.provider}`,
-        details: {
-          provider: change.provider,
-          model,
-          base_url: baseUrl,
-          key_changed: key.sealedKey !== (before?.sealedKey ?? null),
-          ...changeBy(ports)(before && openFields(before), { provider: change.provider, model, baseUrl }),
-        },
-      }).settings.put(setting);
-      return setting;
-    },
-
-    async remove(principal) {
-      requireRole(principal, 'admin');
-      await noted(ports, principal, {
-        action: 'setting.deleted',
-        subject: { id: 'ai', name: 'AI assistance' },
-        summary: 'AI assistance was turned off',
-      }).settings.remove(principal.tenantId, 'ai');
-    },
-
-    async test(principal, count) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const setting = await store.settings.get(tenantId, 'ai');
-      const model = setting?.value.model ?? null;
-      const failed = (error: string): AiTrial => ({ model, latencyMs: null, error });
-      if (!setting) return failed('AI not configured');
-      if (model === null) return failed(noModel);
-      await count(limits.aiTests);
-      const question = await access.open(tenantId, testMs);
-      const begun = clock.monotonic();
-      try {
-        const request = { system: 'Answer with one word.', messages: hello, tools: [], maxTokens: 16 };
-        for await (const _event of question.ask(request));
-        return { model, latencyMs: Math.round(clock.monotonic() - begun), error: null };
-      } catch (error) {
-        if (error instanceof AiError) return failed(error.message);
-        throw error;
-      } finally {
-        await question.end();
-      }
-    },
-
-    usage: ({ tenantId }, days) => store.aiUsage.days(tenantId, dayOf(clock.now() - (days - 1) * dayMs)),
-  };
+  if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
+  if (!before || before.sealedKey === null) {
+    if (provider === 'local') return none;
+    throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
+  }
+  if (before.provider !== provider || before.baseUrl !== baseUrl) {
+    throw new HubError(
+      'unprocessable',
+      'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
+    );
+  }
+  const { sealedKey, maskedKey: masked } = before;
+  return { sealedKey, maskedKey: masked };
 }

@@ -159,7 +159,7 @@ export const bundleRoutes = routes({
     envs: 'body',
     tag: 'bundles',
     summary:
-      'Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all ' +
+      'Sign a version and deploy it to an environment; a version below the current one is a rollback. A document with errors is refused with all ' +
       'errors, unless it was deployed there before or an admin forces the deployment',
     params: versionParams,
     query: forceQuery,
@@ -268,7 +268,7 @@ export const bundleRoutes = routes({
       deployment.extend({
         /** `rollback`: the version ran there before, and another one right before it. */
         kind: z.enum(['deploy', 'rollback']),
-        /** When nothing replaced it but an undeploy; null: never, or by an earlier version of the hub. */
+        /** When nothing replaced it but an undeploy; null: never. */
         undeployed_at: instant.nullable(),
         undeployed_by: z.string().nullable(),
       }),

@@ -57,110 +57,114 @@ function asSeen(bundle: BundleSummary, current: readonly Deployment[]): BundleSu
   };
 }
 
-export function createBundles({
-  store,
-  evaluator,
-  announcer,
-  clock,
-  secrets,
-  inspector,
-}: Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
   readonly inspector: Inspector;
-}): Bundles {
-  const { bundles, deployments } = store;
+};
 
-  async function requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
-    if (env === null) return;
-    const current = await deployments.currentOf(tenantId, env, name);
-    if (current?.version !== version) throw absent(name, version);
-  }
+export const createBundles = (ports: Ports): Bundles => ({
+  async upload(principal, yamlText) {
+    const { evaluator, inspector, store, clock, secrets, announcer } = ports;
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const outline = await evaluator.outline(tenantId, yamlText);
+    const warnings = await inspector.inspect(tenantId, yamlText);
+    const bundle = await noted(
+      { store, clock, secrets },
+      principal,
+      uploaded('bundle', outline.name),
+    ).bundles.addVersion(
+      uploadedVersion({ clock, secrets }, principal, new TextEncoder().encode(yamlText), outline),
+    );
+    await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+    return { bundle, warnings };
+  },
 
-  /** Versions of before a deletion do not come back. */
-  const newestOf = async (tenantId: string, name: string): Promise<BundleVersion | undefined> =>
-    (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
+  async list(principal, page) {
+    const { tenantId, env } = principal;
+    const summaries = await ports.store.bundles.summaries(tenantId, env, page);
+    if (visibleEnvs(principal) === null || env !== null) return summaries;
+    const current = (await ports.store.deployments.currentAll(tenantId)).filter((one) =>
+      seesEnv(principal, one.env),
+    );
+    return { ...summaries, items: summaries.items.map((bundle) => asSeen(bundle, current)) };
+  },
 
-  /** Returns the number of the newest version; undefined without a condition. @throws HubError changed */
-  async function matchedVersion(tenantId: string, name: string, ifMatch: IfMatch) {
-    if (ifMatch === null) return undefined;
-    const newest = await newestOf(tenantId, name);
-    requireMatch(ifMatch, newest ? [String(newest.version), newest.revisionHash] : [], subjectOf(name));
-    return newest?.version;
-  }
+  async versions(principal, name, page) {
+    const { tenantId } = principal;
+    const [versions, ...current] = await Promise.all([
+      ports.store.bundles.versions(tenantId, name, page),
+      ...environments
+        .filter((env) => seesEnv(principal, env))
+        .map((env) => ports.store.deployments.currentOf(tenantId, env, name)),
+    ]);
+    if (versions.items.length === 0 && !(await newestOf(ports, tenantId, name))) {
+      throw notFound(`Bundle '${name}' not found`);
+    }
+    const envsOf = (version: number): Env[] =>
+      current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
+    return {
+      ...versions,
+      items: versions.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
+    };
+  },
 
-  return {
-    async upload(principal, yamlText) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const outline = await evaluator.outline(tenantId, yamlText);
-      const warnings = await inspector.inspect(tenantId, yamlText);
-      const bundle = await noted(
-        { store, clock, secrets },
-        principal,
-        uploaded('bundle', outline.name),
-      ).bundles.addVersion(
-        uploadedVersion({ clock, secrets }, principal, new TextEncoder().encode(yamlText), outline),
+  async remove(principal, name, ifMatch = null) {
+    const { store, clock, secrets } = ports;
+    requireRole(principal, 'operator');
+    const ifVersion = await matchedVersion(ports, principal.tenantId, name, ifMatch);
+    const removed = await noted({ store, clock, secrets }, principal, {
+      action: 'bundle.removed',
+      subject: { id: name, name },
+      summary: `Bundle ${name} was deleted.`,
+    }).bundles.remove(principal.tenantId, name, clock.now(), ifVersion);
+    if (removed === 'changed') throw changed(subjectOf(name));
+    if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
+    if (removed === 'deployed') {
+      throw new HubError(
+        'conflict',
+        `Bundle '${name}' is deployed. Undeploy it from every environment first: DELETE /api/v1/deployments/current.`,
       );
-      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
-      return { bundle, warnings };
-    },
+    }
+  },
 
-    async list(principal, page) {
-      const { tenantId, env } = principal;
-      const summaries = await bundles.summaries(tenantId, env, page);
-      if (visibleEnvs(principal) === null || env !== null) return summaries;
-      const current = (await deployments.currentAll(tenantId)).filter((one) => seesEnv(principal, one.env));
-      return { ...summaries, items: summaries.items.map((bundle) => asSeen(bundle, current)) };
-    },
+  async version(principal, name, version) {
+    await requireVisible(ports, principal, name, version);
+    const bundle = await ports.store.bundles.version(principal.tenantId, name, version);
+    if (!bundle) throw absent(name, version);
+    return bundle;
+  },
 
-    async versions(principal, name, page) {
-      const { tenantId } = principal;
-      const [versions, ...current] = await Promise.all([
-        bundles.versions(tenantId, name, page),
-        ...environments
-          .filter((env) => seesEnv(principal, env))
-          .map((env) => deployments.currentOf(tenantId, env, name)),
-      ]);
-      if (versions.items.length === 0 && !(await newestOf(tenantId, name))) {
-        throw notFound(`Bundle '${name}' not found`);
-      }
-      const envsOf = (version: number): Env[] =>
-        current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
-      return {
-        ...versions,
-        items: versions.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
-      };
-    },
+  async yaml(principal, name, version) {
+    await requireVisible(ports, principal, name, version);
+    const yaml = await ports.store.bundles.yaml(principal.tenantId, name, version);
+    if (!yaml) throw absent(name, version);
+    return yaml;
+  },
+});
 
-    async remove(principal, name, ifMatch = null) {
-      requireRole(principal, 'operator');
-      const ifVersion = await matchedVersion(principal.tenantId, name, ifMatch);
-      const removed = await noted({ store, clock, secrets }, principal, {
-        action: 'bundle.removed',
-        subject: { id: name, name },
-        summary: `Bundle ${name} was deleted.`,
-      }).bundles.remove(principal.tenantId, name, clock.now(), ifVersion);
-      if (removed === 'changed') throw changed(subjectOf(name));
-      if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
-      if (removed === 'deployed') {
-        throw new HubError(
-          'conflict',
-          `Bundle '${name}' is deployed. Undeploy it from every environment first: DELETE /api/v1/deployments/current.`,
-        );
-      }
-    },
+async function requireVisible(
+  { store }: Ports,
+  { tenantId, env }: Principal,
+  name: string,
+  version: number,
+): Promise<void> {
+  if (env === null) return;
+  const current = await store.deployments.currentOf(tenantId, env, name);
+  if (current?.version !== version) throw absent(name, version);
+}
 
-    async version(principal, name, version) {
-      await requireVisible(principal, name, version);
-      const bundle = await bundles.version(principal.tenantId, name, version);
-      if (!bundle) throw absent(name, version);
-      return bundle;
-    },
+/** Versions of before a deletion do not come back. */
+const newestOf = async (
+  { store }: Ports,
+  tenantId: string,
+  name: string,
+): Promise<BundleVersion | undefined> =>
+  (await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
 
-    async yaml(principal, name, version) {
-      await requireVisible(principal, name, version);
-      const yaml = await bundles.yaml(principal.tenantId, name, version);
-      if (!yaml) throw absent(name, version);
-      return yaml;
-    },
-  };
+/** Returns the number of the newest version; undefined without a condition. @throws HubError changed */
+async function matchedVersion(ports: Ports, tenantId: string, name: string, ifMatch: IfMatch) {
+  if (ifMatch === null) return undefined;
+  const newest = await newestOf(ports, tenantId, name);
+  requireMatch(ifMatch, newest ? [String(newest.version), newest.revisionHash] : [], subjectOf(name));
+  return newest?.version;
 }

@@ -98,180 +98,187 @@ const absent = (name: string, version: number | null): HubError =>
 const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] =>
   [...deployments].sort((a, b) => b.createdAt - a.createdAt);
 
-export function createRulesets(ports: Ports): Rulesets {
-  const { store, evaluator, announcer, secrets, settings, inspector, deployments } = ports;
-  const { bundles } = store;
-
-  /** The text of a document that reads back as the same bytes. @throws HubError */
-  function textOf(yaml: Uint8Array): string {
-    let text: string;
-    try {
-      text = utf8.decode(yaml);
-    } catch {
-      throw invalid([['', 'The document is not UTF-8 text. Save it as UTF-8.']]);
-    }
-    if (text.startsWith('\ufeff'))
-      throw invalid([['', 'The document begins with a byte order mark. Save it as UTF-8 without one.']]);
-    if (text.includes('\0')) throw invalid([['', 'The document contains a NUL character. Remove it.']]);
-    return text;
-  }
-
-  /** Returns findings that do not prevent the put. @throws HubError with all that do */
-  async function inspect(
-    tenantId: string,
-    name: string,
-    text: string,
-    force: boolean,
-  ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
-    const findings = await inspector.inspect(tenantId, text, 'ruleset');
-    const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
-    if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
-    const outline = await evaluator.outline(tenantId, text);
-    const { rulesetKinds } = settings.wire;
-    if (!rulesetKinds.includes(outline.kind ?? '')) {
-      throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
-    }
-    if (outline.name !== name) {
-      throw refused(
-        'name_mismatch',
-        `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
-      );
-    }
-    return { warnings: findings, outline };
-  }
-
-  async function newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
-    return (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
-  }
-
-  /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
-  async function save(
-    principal: Principal,
-    { name, yaml, match, noneMatch }: Put,
-    outline: BundleOutline,
-  ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
+export const createRulesets = (ports: Ports): Rulesets => ({
+  async put(principal, upload) {
+    const { store, deployments, settings } = ports;
+    const { name, yaml, env, force } = upload;
+    requireRole(principal, force ? 'admin' : 'operator');
+    if (env !== null) await ports.environments.requireChange(principal, [env]);
     const { tenantId } = principal;
-    const revisionHash = secrets.sha256(yaml);
-    for (let i = 0; i < tries; i++) {
-      const newest = await newestOf(tenantId, name);
-      checkPrecondition({ match, noneMatch }, newest);
-      if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
-      const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
-        uploadedVersion(ports, principal, yaml, outline),
-        newest?.version ?? 0,
-      );
-      if (bundle === 'changed') continue;
-      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
-      return { bundle, created: true };
+    if (yaml.length > maxRuleset) {
+      throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
     }
-    throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
-      retryAfter: 1,
-    });
-  }
+    if (!(await store.signing.active(tenantId))) {
+      throw refused(
+        'signing_unavailable',
+        'Nothing was saved, because no signing key is active. Rotate the signing key to create one.',
+      );
+    }
+    const text = textOf(yaml);
+    const { warnings, outline } = await inspect(ports, tenantId, name, text, force);
+    const { bundle, created } = await save(ports, principal, upload, outline);
+    if (env !== null) {
+      const current = await store.deployments.currentOf(tenantId, env, name);
+      if (current?.revisionHash !== bundle.revisionHash) {
+        await deployments.deployTo(tenantId, env, {
+          bundleName: name,
+          version: bundle.version,
+          documentKind: documentKindOf(outline.kind, settings.wire),
+          deployedBy: actorName(principal.actor),
+          forced: warnings.some(isError),
+          reason: upload.reason,
+          actor: auditActor(principal),
+        });
+      }
+    }
+    const ruleset = await withDeployments(ports, principal, bundle, await currentOf(ports, principal, name));
+    return { ...ruleset, created, warnings };
+  },
 
-  /** The current deployments of a name, in all environments that the principal sees. */
-  async function currentOf(principal: Principal, name: string): Promise<readonly Deployment[]> {
-    const current = await Promise.all(
-      environments
-        .filter((env) => seesEnv(principal, env))
-        .map((env) => store.deployments.currentOf(principal.tenantId, env, name)),
+  async list(principal, page) {
+    const { store } = ports;
+    const { tenantId, env } = principal;
+    const { items, more } = await store.bundles.summaries(tenantId, env, page, 'name');
+    const rulesets = await Promise.all(
+      items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
+        const visibleEnvs = deployedEnvs.filter((one) => seesEnv(principal, one));
+        const [latest, ...current] = await Promise.all([
+          store.bundles.version(tenantId, name, latestVersion),
+          ...visibleEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
+        ]);
+        const deployments = newestFirst(current.flatMap((one) => one ?? []));
+        return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];
+      }),
     );
-    return newestFirst(current.flatMap((one) => one ?? []));
+    return { items: rulesets.flat(), more };
+  },
+
+  async version(principal, name, version) {
+    const { tenantId, env } = principal;
+    const current = await currentOf(ports, principal, name);
+    const bundle =
+      version === null
+        ? await newestOf(ports, tenantId, name)
+        : await ports.store.bundles.version(tenantId, name, version);
+    const there = bundle && running(current, bundle.version);
+    if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
+    const yaml = await ports.store.bundles.yaml(tenantId, name, bundle.version);
+    if (!yaml) throw absent(name, version);
+    return { ...(await withDeployments(ports, principal, bundle, current)), yaml };
+  },
+
+  async versions(principal, name, page) {
+    const { tenantId, env } = principal;
+    const current = await currentOf(ports, principal, name);
+    const versions = await ports.store.bundles.versions(tenantId, name, page);
+    if (versions.items.length === 0 && (await newestOf(ports, tenantId, name)) === null)
+      throw absent(name, null);
+    const items = await Promise.all(
+      versions.items.map((bundle) => withDeployments(ports, principal, bundle, current)),
+    );
+    return { ...versions, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
+  },
+});
+
+/** The text of a document that reads back as the same bytes. @throws HubError */
+function textOf(yaml: Uint8Array): string {
+  let text: string;
+  try {
+    text = utf8.decode(yaml);
+  } catch {
+    throw invalid([['', 'The document is not UTF-8 text. Save it as UTF-8.']]);
   }
+  if (text.startsWith('\ufeff'))
+    throw invalid([['', 'The document begins with a byte order mark. Save it as UTF-8 without one.']]);
+  if (text.includes('\0')) throw invalid([['', 'The document contains a NUL character. Remove it.']]);
+  return text;
+}
 
-  const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
-    all.filter((one) => one.version === version);
-
-  async function withDeployments(
-    principal: Principal,
-    bundle: BundleVersion,
-    current: readonly Deployment[],
-  ): Promise<RulesetVersion> {
-    const there = running(current, bundle.version);
-    // Who does not see all environments sees nothing of where else it was; one without a signature was never deployed.
-    const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
-    const last = isGone
-      ? await store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
-      : (there[0] ?? null);
-    return { bundle, deployments: there, last };
+/** Returns findings that do not prevent the put. @throws HubError with all that do */
+async function inspect(
+  { inspector, evaluator, settings }: Ports,
+  tenantId: string,
+  name: string,
+  text: string,
+  force: boolean,
+): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
+  const findings = await inspector.inspect(tenantId, text, 'ruleset');
+  const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
+  if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
+  const outline = await evaluator.outline(tenantId, text);
+  const { rulesetKinds } = settings.wire;
+  if (!rulesetKinds.includes(outline.kind ?? '')) {
+    throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
   }
+  if (outline.name !== name) {
+    throw refused(
+      'name_mismatch',
+      `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
+    );
+  }
+  return { warnings: findings, outline };
+}
 
-  return {
-    async put(principal, upload) {
-      const { name, yaml, env, force } = upload;
-      requireRole(principal, force ? 'admin' : 'operator');
-      if (env !== null) await ports.environments.requireChange(principal, [env]);
-      const { tenantId } = principal;
-      if (yaml.length > maxRuleset) {
-        throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
-      }
-      if (!(await store.signing.active(tenantId))) {
-        throw refused(
-          'signing_unavailable',
-          'Nothing was saved, because no signing key is active. Rotate the signing key to create one.',
-        );
-      }
-      const text = textOf(yaml);
-      const { warnings, outline } = await inspect(tenantId, name, text, force);
-      const { bundle, created } = await save(principal, upload, outline);
-      if (env !== null) {
-        const current = await store.deployments.currentOf(tenantId, env, name);
-        if (current?.revisionHash !== bundle.revisionHash) {
-          await deployments.deployTo(tenantId, env, {
-            bundleName: name,
-            version: bundle.version,
-            documentKind: documentKindOf(outline.kind, settings.wire),
-            deployedBy: actorName(principal.actor),
-            forced: warnings.some(isError),
-            reason: upload.reason,
-            actor: auditActor(principal),
-          });
-        }
-      }
-      const ruleset = await withDeployments(principal, bundle, await currentOf(principal, name));
-      return { ...ruleset, created, warnings };
-    },
+async function newestOf({ store }: Ports, tenantId: string, name: string): Promise<BundleVersion | null> {
+  return (await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
+}
 
-    async list(principal, page) {
-      const { tenantId, env } = principal;
-      const { items, more } = await bundles.summaries(tenantId, env, page, 'name');
-      const rulesets = await Promise.all(
-        items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
-          const visibleEnvs = deployedEnvs.filter((one) => seesEnv(principal, one));
-          const [latest, ...current] = await Promise.all([
-            bundles.version(tenantId, name, latestVersion),
-            ...visibleEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
-          ]);
-          const deployments = newestFirst(current.flatMap((one) => one ?? []));
-          return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];
-        }),
-      );
-      return { items: rulesets.flat(), more };
-    },
+/** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
+async function save(
+  ports: Ports,
+  principal: Principal,
+  { name, yaml, match, noneMatch }: Put,
+  outline: BundleOutline,
+): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
+  const { tenantId } = principal;
+  const revisionHash = ports.secrets.sha256(yaml);
+  for (let i = 0; i < tries; i++) {
+    const newest = await newestOf(ports, tenantId, name);
+    checkPrecondition({ match, noneMatch }, newest);
+    if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
+    const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
+      uploadedVersion(ports, principal, yaml, outline),
+      newest?.version ?? 0,
+    );
+    if (bundle === 'changed') continue;
+    await ports.announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+    return { bundle, created: true };
+  }
+  throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
+    retryAfter: 1,
+  });
+}
 
-    async version(principal, name, version) {
-      const { tenantId, env } = principal;
-      const current = await currentOf(principal, name);
-      const bundle =
-        version === null ? await newestOf(tenantId, name) : await bundles.version(tenantId, name, version);
-      const there = bundle && running(current, bundle.version);
-      if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
-      const yaml = await bundles.yaml(tenantId, name, bundle.version);
-      if (!yaml) throw absent(name, version);
-      return { ...(await withDeployments(principal, bundle, current)), yaml };
-    },
+/** The current deployments of a name, in all environments that the principal sees. */
+async function currentOf(
+  { store }: Ports,
+  principal: Principal,
+  name: string,
+): Promise<readonly Deployment[]> {
+  const current = await Promise.all(
+    environments
+      .filter((env) => seesEnv(principal, env))
+      .map((env) => store.deployments.currentOf(principal.tenantId, env, name)),
+  );
+  return newestFirst(current.flatMap((one) => one ?? []));
+}
 
-    async versions(principal, name, page) {
-      const { tenantId, env } = principal;
-      const current = await currentOf(principal, name);
-      const versions = await bundles.versions(tenantId, name, page);
-      if (versions.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
-      const items = await Promise.all(
-        versions.items.map((bundle) => withDeployments(principal, bundle, current)),
-      );
-      return { ...versions, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
-    },
-  };
+const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
+  all.filter((one) => one.version === version);
+
+async function withDeployments(
+  { store }: Ports,
+  principal: Principal,
+  bundle: BundleVersion,
+  current: readonly Deployment[],
+): Promise<RulesetVersion> {
+  const there = running(current, bundle.version);
+  // Who does not see all environments sees nothing of where else it was; one without a signature was never deployed.
+  const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
+  const last = isGone
+    ? await store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
+    : (there[0] ?? null);
+  return { bundle, deployments: there, last };
 }
 
 /** Everything that is wrong with a document. */

@@ -1,5 +1,5 @@
 // Compositions: save, preview, deploy. assembly.ts writes the YAML, and the environment's actor runs deployments.
-import { changeBy, recorder } from '../../audit/note.ts';
+import { changeBy, recorded } from '../../audit/note.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { CompositionPatch, ItemSummary } from '../../contract/port.ts';
@@ -91,112 +91,115 @@ const absent = (name: string): HubError => notFound(`Composition '${name}' not f
 const anyState: ReplacedState = { ifMatch: null, ifUpdatedAt: undefined };
 const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
 
-export function createCompositions(ports: Ports): Compositions {
-  const { store, clock, secrets, assembler, releases, rollouts, inspector, environments } = ports;
-  const { compositions } = store;
-  const recorded = recorder(ports, 'composition');
-  const change = changeBy(ports);
+export const createCompositions = (ports: Ports): Compositions => ({
+  get: async (principal, name) => viewOf(ports, await find(ports, principal, name)),
+  list: ({ tenantId }, page) => ports.store.compositions.list(tenantId, page),
 
-  const viewOf = async (composition: Composition): Promise<CompositionView> => ({
-    composition,
-    items: await compositions.items(composition.tenantId, composition.name),
-  });
+  async preview(principal, name) {
+    const assembly = await assemble(ports, await find(ports, principal, name));
+    // Without a text there is nothing to look at.
+    const warnings =
+      assembly.yaml === '' ? [] : await ports.inspector.inspect(principal.tenantId, assembly.yaml);
+    return { assembly, warnings };
+  },
 
-  async function find({ tenantId }: Principal, name: string): Promise<Composition> {
-    const composition = await compositions.get(tenantId, name);
-    if (!composition) throw absent(name);
-    return composition;
-  }
+  async create(principal, newComposition) {
+    const { clock, secrets, releases } = ports;
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const now = clock.now();
+    const details = changeBy(ports, null, newComposition);
+    const created = await recorded(ports, 'composition', principal, 'created', newComposition.name, {
+      details,
+    }).compositions.create({
+      ...newComposition,
+      id: secrets.uuid(),
+      tenantId,
+      createdBy: actorName(principal.actor),
+      createdAt: now,
+      updatedAt: now,
+    });
+    if (created === 'exists') return 'exists';
+    if ('unknownContract' in created) throw unknownContract(created.unknownContract);
+    await releases.compositionChanged(tenantId, created.name);
+    return viewOf(ports, created);
+  },
 
-  /** Returns the time of the last change; undefined without a condition. @throws HubError changed */
-  async function matchedTime(tenantId: string, name: string, ifMatch: IfMatch): Promise<number | undefined> {
-    if (ifMatch === null) return undefined;
-    const composition = await compositions.get(tenantId, name);
-    requireMatch(ifMatch, composition ? [timeTag(composition.updatedAt)] : [], subjectOf(name));
-    return composition?.updatedAt;
-  }
+  async update(principal, name, patch, { ifMatch, ifUpdatedAt } = anyState) {
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const before = await viewOf(ports, await find(ports, principal, name));
+    const matched = await matchedTime(ports, tenantId, name, ifMatch);
+    const details = changeBy(ports, { ...before.composition, items: before.items }, patch);
+    const noting = recorded(ports, 'composition', principal, 'updated', name, { details });
+    const state = ifUpdatedAt ?? matched;
+    const updated = await noting.compositions.update(tenantId, name, patch, ports.clock.now(), state);
+    if (updated === 'absent') throw absent(name);
+    if (updated === 'changed' && ifUpdatedAt === undefined) throw changed(subjectOf(name));
+    if (updated === 'changed') {
+      throw new HubError(
+        'conflict',
+        `Composition '${name}' has changed since you read it. Read it again and repeat the change.`,
+      );
+    }
+    if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
+    await ports.releases.compositionChanged(tenantId, name);
+    return viewOf(ports, updated);
+  },
 
-  const assemble = async (composition: Composition): Promise<Assembly> =>
-    assembler.assemble(composition, await compositions.enabledItems(composition.tenantId, composition.name));
+  isLive: (composition) => ports.rollouts.isLive(composition),
 
-  return {
-    get: async (principal, name) => viewOf(await find(principal, name)),
-    list: ({ tenantId }, page) => compositions.list(tenantId, page),
+  async remove(principal, name, ifMatch = null) {
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const ifUpdatedAt = await matchedTime(ports, tenantId, name, ifMatch);
+    const before = await viewOf(ports, await find(ports, principal, name));
+    const { defaultsMode, updateStrategy } = before.composition;
+    const details = changeBy(ports, { defaultsMode, updateStrategy, items: before.items }, null);
+    const noting = recorded(ports, 'composition', principal, 'deleted', name, { details });
+    const removed = await noting.compositions.remove(tenantId, name, ifUpdatedAt);
+    if (removed === 'changed') throw changed(subjectOf(name));
+    if (!removed) throw absent(name);
+    await ports.releases.compositionChanged(tenantId, name);
+  },
 
-    async preview(principal, name) {
-      const assembly = await assemble(await find(principal, name));
-      // Without a text there is nothing to look at.
-      const warnings = assembly.yaml === '' ? [] : await inspector.inspect(principal.tenantId, assembly.yaml);
-      return { assembly, warnings };
-    },
+  async deploy(principal, name, env, how) {
+    if (how.force) requireRole(principal, 'admin');
+    await ports.environments.requireChange(principal, [env]);
+    const composition = await find(ports, principal, name);
+    const assembly = await assemble(ports, composition);
+    requireAssembled(assembly);
+    const by = actorName(principal.actor);
+    return { assembly, ...(await ports.releases.release(composition, assembly, [env], by, how)) };
+  },
+});
 
-    async create(principal, newComposition) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const now = clock.now();
-      const details = change(null, newComposition);
-      const created = await recorded(principal, 'created', newComposition.name, {
-        details,
-      }).compositions.create({
-        ...newComposition,
-        id: secrets.uuid(),
-        tenantId,
-        createdBy: actorName(principal.actor),
-        createdAt: now,
-        updatedAt: now,
-      });
-      if (created === 'exists') return 'exists';
-      if ('unknownContract' in created) throw unknownContract(created.unknownContract);
-      await releases.compositionChanged(tenantId, created.name);
-      return viewOf(created);
-    },
+const viewOf = async ({ store }: Ports, composition: Composition): Promise<CompositionView> => ({
+  composition,
+  items: await store.compositions.items(composition.tenantId, composition.name),
+});
 
-    async update(principal, name, patch, { ifMatch, ifUpdatedAt } = anyState) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const before = await viewOf(await find(principal, name));
-      const matched = await matchedTime(tenantId, name, ifMatch);
-      const details = change({ ...before.composition, items: before.items }, patch);
-      const noting = recorded(principal, 'updated', name, { details });
-      const state = ifUpdatedAt ?? matched;
-      const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), state);
-      if (updated === 'absent') throw absent(name);
-      if (updated === 'changed' && ifUpdatedAt === undefined) throw changed(subjectOf(name));
-      if (updated === 'changed') {
-        throw new HubError(
-          'conflict',
-          `Composition '${name}' has changed since you read it. Read it again and repeat the change.`,
-        );
-      }
-      if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
-      await releases.compositionChanged(tenantId, name);
-      return viewOf(updated);
-    },
-
-    isLive: (composition) => rollouts.isLive(composition),
-
-    async remove(principal, name, ifMatch = null) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const ifUpdatedAt = await matchedTime(tenantId, name, ifMatch);
-      const before = await viewOf(await find(principal, name));
-      const { defaultsMode, updateStrategy } = before.composition;
-      const details = change({ defaultsMode, updateStrategy, items: before.items }, null);
-      const noting = recorded(principal, 'deleted', name, { details });
-      const removed = await noting.compositions.remove(tenantId, name, ifUpdatedAt);
-      if (removed === 'changed') throw changed(subjectOf(name));
-      if (!removed) throw absent(name);
-      await releases.compositionChanged(tenantId, name);
-    },
-
-    async deploy(principal, name, env, how) {
-      if (how.force) requireRole(principal, 'admin');
-      await environments.requireChange(principal, [env]);
-      const composition = await find(principal, name);
-      const assembly = await assemble(composition);
-      requireAssembled(assembly);
-      const by = actorName(principal.actor);
-      return { assembly, ...(await releases.release(composition, assembly, [env], by, how)) };
-    },
-  };
+async function find({ store }: Ports, { tenantId }: Principal, name: string): Promise<Composition> {
+  const composition = await store.compositions.get(tenantId, name);
+  if (!composition) throw absent(name);
+  return composition;
 }
+
+/** Returns the time of the last change; undefined without a condition. @throws HubError changed */
+async function matchedTime(
+  { store }: Ports,
+  tenantId: string,
+  name: string,
+  ifMatch: IfMatch,
+): Promise<number | undefined> {
+  if (ifMatch === null) return undefined;
+  const composition = await store.compositions.get(tenantId, name);
+  requireMatch(ifMatch, composition ? [timeTag(composition.updatedAt)] : [], subjectOf(name));
+  return composition?.updatedAt;
+}
+
+const assemble = async ({ assembler, store }: Ports, composition: Composition): Promise<Assembly> =>
+  assembler.assemble(
+    composition,
+    await store.compositions.enabledItems(composition.tenantId, composition.name),
+  );

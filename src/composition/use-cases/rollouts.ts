@@ -38,78 +38,80 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
   readonly environments: Pick<Environments, 'mayChange'>;
 };
 
-export function createRollouts(ports: Ports): Rollouts {
-  const { store, clock, log, assembler, releases, inspector } = ports;
-  const { mayChange } = ports.environments;
-  const { compositions, deployments } = store;
+export const createRollouts = (ports: Ports): Rollouts => ({
+  async isFollowed(tenantId, contractId) {
+    for (const name of await ports.store.compositions.automatic(tenantId, contractId))
+      if ((await runningIn(ports, tenantId, name)).length > 0) return true;
+    return false;
+  },
 
-  async function rollOutOne(before: Composition, envs: readonly Env[]): Promise<void> {
-    const { tenantId, name } = before;
-    const candidate = await assembler.latestOf(tenantId, await compositions.enabledItems(tenantId, name));
-    // Checked before it is pinned, so that what cannot run is not pinned either.
-    const planned = await assembler.assemble(before, candidate);
-    requireAssembled(planned);
-    requireDeployable(await inspector.inspect(tenantId, planned.yaml));
-    const composition = await compositions.update(
-      tenantId,
-      name,
-      { items: before.items.map(({ version: _pinned, ...item }) => item) },
-      clock.now(),
-      before.updatedAt,
-    );
-    if (typeof composition === 'string' || 'unknownContract' in composition) {
-      throw new HubError('conflict', 'The composition changed during the rollout.');
-    }
-    // Assembled again from what was pinned: yet another version may have come between.
-    const assembly = await assembler.assemble(composition, await compositions.enabledItems(tenantId, name));
-    requireAssembled(assembly);
-    await releases.release(composition, assembly, envs, 'system:auto_deploy');
-  }
+  isLive: async ({ tenantId, name, updateStrategy }) =>
+    updateStrategy === 'auto_deploy' && (await runningIn(ports, tenantId, name)).length > 0,
 
-  const runningIn = async (tenantId: string, name: string): Promise<readonly Env[]> => {
-    const current = environments.map((env) => deployments.currentOf(tenantId, env, name));
-    return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment.env] : []));
-  };
-
-  async function allowedTo(author: Principal): Promise<ReadonlySet<Env>> {
-    const may = await Promise.all(environments.map((env) => mayChange(author, env)));
-    return new Set(environments.filter((_, i) => may[i]));
-  }
-
-  return {
-    async isFollowed(tenantId, contractId) {
-      for (const name of await compositions.automatic(tenantId, contractId))
-        if ((await runningIn(tenantId, name)).length > 0) return true;
-      return false;
-    },
-
-    isLive: async ({ tenantId, name, updateStrategy }) =>
-      updateStrategy === 'auto_deploy' && (await runningIn(tenantId, name)).length > 0,
-
-    async rollOut(author, contractId) {
-      const { tenantId } = author;
-      const allowed = await allowedTo(author);
-      let isHeld = false;
-      let running = 0;
-      for (const name of await compositions.automatic(tenantId, contractId)) {
-        const all = await runningIn(tenantId, name);
-        const envs = all.filter((env) => allowed.has(env));
-        isHeld ||= envs.length < all.length;
-        if (envs.length === 0) continue;
-        try {
-          if (++running > maxRollouts)
-            throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
-          const composition = await compositions.get(tenantId, name);
-          if (composition) await rollOutOne(composition, envs);
-        } catch (error) {
-          log.warn(
-            { err: error, tenantId, composition: name, contractId },
-            'auto_deploy skipped a composition',
-          );
-          await releases.compositionChanged(tenantId, name);
-        }
+  async rollOut(author, contractId) {
+    const { store, log, releases } = ports;
+    const { tenantId } = author;
+    const allowed = await allowedTo(ports, author);
+    let isHeld = false;
+    let running = 0;
+    for (const name of await store.compositions.automatic(tenantId, contractId)) {
+      const all = await runningIn(ports, tenantId, name);
+      const envs = all.filter((env) => allowed.has(env));
+      isHeld ||= envs.length < all.length;
+      if (envs.length === 0) continue;
+      try {
+        if (++running > maxRollouts)
+          throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
+        const composition = await store.compositions.get(tenantId, name);
+        if (composition) await rollOutOne(ports, composition, envs);
+      } catch (error) {
+        log.warn(
+          { err: error, tenantId, composition: name, contractId },
+          'auto_deploy skipped a composition',
+        );
+        await releases.compositionChanged(tenantId, name);
       }
-      return isHeld;
-    },
-  };
+    }
+    return isHeld;
+  },
+});
+
+async function rollOutOne(
+  { assembler, store, inspector, clock, releases }: Ports,
+  before: Composition,
+  envs: readonly Env[],
+): Promise<void> {
+  const { tenantId, name } = before;
+  const candidate = await assembler.latestOf(tenantId, await store.compositions.enabledItems(tenantId, name));
+  // Checked before it is pinned, so that what cannot run is not pinned either.
+  const planned = await assembler.assemble(before, candidate);
+  requireAssembled(planned);
+  requireDeployable(await inspector.inspect(tenantId, planned.yaml));
+  const composition = await store.compositions.update(
+    tenantId,
+    name,
+    { items: before.items.map(({ version: _pinned, ...item }) => item) },
+    clock.now(),
+    before.updatedAt,
+  );
+  if (typeof composition === 'string' || 'unknownContract' in composition) {
+    throw new HubError('conflict', 'The composition changed during the rollout.');
+  }
+  // Assembled again from what was pinned: yet another version may have come between.
+  const assembly = await assembler.assemble(
+    composition,
+    await store.compositions.enabledItems(tenantId, name),
+  );
+  requireAssembled(assembly);
+  await releases.release(composition, assembly, envs, 'system:auto_deploy');
+}
+
+const runningIn = async ({ store }: Ports, tenantId: string, name: string): Promise<readonly Env[]> => {
+  const current = environments.map((env) => store.deployments.currentOf(tenantId, env, name));
+  return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment.env] : []));
+};
+
+async function allowedTo(ports: Ports, author: Principal): Promise<ReadonlySet<Env>> {
+  const may = await Promise.all(environments.map((env) => ports.environments.mayChange(author, env)));
+  return new Set(environments.filter((_, i) => may[i]));
 }

@@ -85,8 +85,8 @@ export function SignInForm({ email }: { readonly email?: string }): JSX.Element 
 }
 
 /** Keeps the input after a failure. Only the password must be typed again. */
-function PasswordForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
-  const [email, setEmail] = useState(known);
+function PasswordForm({ email: knownEmail = '' }: { readonly email?: string }): JSX.Element {
+  const [email, setEmail] = useState(knownEmail);
   const [password, setPassword] = useState('');
   const { by, onSubmit } = useSending(async () => {
     try {

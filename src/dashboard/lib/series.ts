@@ -7,16 +7,16 @@ export type Series = Reply<'statsSeries'>['series'][number];
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
 
-export const callsOf = ({ allowed, denied, would_deny: would, asked }: Series): Calls => ({
+export const callsOf = ({ allowed, denied, would_deny: would, asked: pending }: Series): Calls => ({
   allowed: sum(allowed),
   denied: sum(denied),
   would_deny: sum(would),
-  asked: sum(asked),
+  asked: sum(pending),
 });
 
 /** All calls of each bucket, and the denied ones. */
-export const barsOf = ({ allowed, denied, would_deny: would, asked }: Series) => ({
-  totals: allowed.map((one, at) => one + (denied[at] ?? 0) + (would[at] ?? 0) + (asked[at] ?? 0)),
+export const barsOf = ({ allowed, denied, would_deny: would, asked: pending }: Series) => ({
+  totals: allowed.map((one, at) => one + (denied[at] ?? 0) + (would[at] ?? 0) + (pending[at] ?? 0)),
   denied,
 });
 

@@ -190,7 +190,7 @@ export class LiveConnection {
     this.#failures = settled ? 0 : this.#failures + 1;
     if (silentSince !== null) {
       this.#say({ state: 'stale', since: silentSince, nextTry: null });
-      // Nodes of an older version send only pings on WebSockets, and comments on event streams.
+      // A proxy may hold back what a WebSocket carries.
       if (!this.#hasKeepalives) this.#useSse = true;
     }
     const answer = await this.#askWho();

@@ -17,11 +17,11 @@ export function takeFleet(frame: FleetFrame): void {
 
 /** Figures of one environment, or sums of all; null while they are unknown. */
 export function fleetOf(
-  known: { readonly [env: string]: FleetNumbers },
+  numbersByEnv: { readonly [env: string]: FleetNumbers },
   env: string | null | undefined,
 ): FleetNumbers | null {
-  if (env) return known[env] ?? null;
-  const all = Object.values(known);
+  if (env) return numbersByEnv[env] ?? null;
+  const all = Object.values(numbersByEnv);
   if (all.length === 0) return null;
   const sum = (of: keyof FleetNumbers): number => all.reduce((total, numbers) => total + numbers[of], 0);
   return {

@@ -36,8 +36,11 @@ function completionsOf(text: string, { fields }: QueryGrammar, values: QueryValu
       .map(({ name, kind }) => `${sign}${name}${kind === 'path' ? '.' : ':'}`)
       .map((whole) => ({ text: whole, label: whole }));
   }
-  const known = fields.find(({ name }) => name === field);
-  const choices = known && 'choices' in known ? Object.keys(known.choices as object) : (values[field] ?? []);
+  const fieldOfName = fields.find(({ name }) => name === field);
+  const choices =
+    fieldOfName && 'choices' in fieldOfName
+      ? Object.keys(fieldOfName.choices as object)
+      : (values[field] ?? []);
   return choices
     .filter((value) => value.startsWith(start) && value !== start)
     .map((value) => {

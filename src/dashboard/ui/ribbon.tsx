@@ -20,8 +20,8 @@ const kinds = [
   ['allowed', 'allowed'],
 ] as const;
 
-export const sumOf = ({ allowed, denied, would_deny: would, asked }: Calls): number =>
-  allowed + denied + would + asked;
+export const sumOf = ({ allowed, denied, would_deny: would, asked: pending }: Calls): number =>
+  allowed + denied + would + pending;
 
 export function Ribbon({ calls }: { readonly calls: Calls }): JSX.Element {
   const words = kinds.filter(([key]) => calls[key] > 0).map(([key, word]) => `${count(calls[key])} ${word}`);

@@ -304,7 +304,7 @@ function Head<R extends RowData>({
 
 function SelectAll<R extends RowData>({
   model,
-  named,
+  named: labels,
 }: {
   readonly model: Model<R>;
   /** The label is visible, because no column of checkboxes explains it. */
@@ -323,7 +323,7 @@ function SelectAll<R extends RowData>({
         checked={all}
         onChange={() => model.toggleAllRowsSelected(!all, { deselectAll: true })}
       />
-      {named && <span aria-hidden="true">All loaded rows</span>}
+      {labels && <span aria-hidden="true">All loaded rows</span>}
     </div>
   );
 }

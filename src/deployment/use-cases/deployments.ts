@@ -147,137 +147,141 @@ async function counted<T>(
   }
 }
 
-export function createDeployments({
-  store,
-  actors,
-  secrets,
-  evaluator,
-  settings,
-  meters,
-  inspector,
-  environments,
-}: Ports): Deployments {
-  const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
+export const createDeployments = (ports: Ports): Deployments => ({
+  kindOf: (tenantId, yaml) => kindOf(ports, tenantId, yaml),
+  deployTo: (tenantId, env, request) =>
+    counted(ports.meters, env, 'deployed', () => order(ports, tenantId, env, request)),
+  async requireRunning(tenantId, env, bundleName, ifMatch) {
+    if (ifMatch === null) return;
+    const current = await ports.store.deployments.currentOf(tenantId, env, bundleName);
+    requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
+  },
+  deploy: (principal, env, bundleName, version, how) =>
+    counted(ports.meters, env, 'deployed', () => deploy(ports, principal, env, bundleName, version, how)),
+  undeploy: (principal, env, bundleName, ifMatch = null) =>
+    counted(ports.meters, env, 'undeployed', () => undeploy(ports, principal, env, bundleName, ifMatch)),
+  async rollout(principal, id, page) {
+    const { store, actors } = ports;
+    const { tenantId } = principal;
+    const deployment = await store.deployments.get(tenantId, id);
+    if (!deployment || !seesEnv(principal, deployment.env)) throw notFound('Deployment not found.');
+    const { env, bundleName, revisionHash } = deployment;
+    const [rollout, newest, current] = await Promise.all([
+      actors.ask('environment', environmentKey(tenantId, env), 'rollout', {
+        bundleName,
+        revisionHash,
+        ...page,
+      }),
+      store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
+      store.deployments.currentOf(tenantId, env, bundleName),
+    ]);
+    const versions = versionsByHash(newest.items);
+    versions.set(revisionHash, deployment.version);
+    return {
+      ...rollout,
+      deployment,
+      isCurrent: current?.id === id,
+      versionOf: (policyVersion) => (policyVersion === null ? null : (versions.get(policyVersion) ?? null)),
+    };
+  },
 
-  const kindOf: Deployments['kindOf'] = async (tenantId, yaml) => {
-    const outline = await evaluator.outline(tenantId, yaml).catch((error: unknown) => {
-      if (error instanceof HubError) return null;
-      throw error;
-    });
-    return outline && documentKindOf(outline.kind, settings.wire);
-  };
+  async current(principal, env, bundleName) {
+    const { store } = ports;
+    requireSight(principal, env);
+    const { tenantId } = principal;
+    const none = absent(env, bundleName);
+    const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
+    if (!deployment) throw none;
+    const [bundle, yaml, successions] = await Promise.all([
+      store.bundles.version(tenantId, bundleName, deployment.version),
+      store.bundles.yaml(tenantId, bundleName, deployment.version),
+      store.signing.successions(tenantId),
+    ]);
+    if (!bundle || !yaml) throw none;
+    return { bundle, deployment, yaml, successions };
+  },
+  async list(principal, { env = null, ...rest }, page) {
+    const { tenantId } = principal;
+    const { since = 0, until = Number.POSITIVE_INFINITY } = rest;
+    checkRange({ since, until });
+    const filter = { env: listedEnvs(principal, env), ...rest };
+    const { items, more } = await ports.store.deployments.list(tenantId, filter, page);
+    const rollbacks = await ports.store.deployments.rollbacks(tenantId, items);
+    return { items: items.map((one) => ({ ...one, isRollback: rollbacks.has(one.id) })), more };
+  },
+});
 
-  const order = (
-    tenantId: string,
-    env: Env,
-    { ifMatch = null, ...deployment }: DeployOrder,
-  ): Promise<Deployment> =>
-    actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
-      id: secrets.uuid(),
-      ...deployment,
-      ...(ifMatch === null ? {} : { ifMatch }),
-    });
+const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
 
-  const deploy: Deployments['deploy'] = async (
-    principal,
-    env,
+async function kindOf(
+  { evaluator, settings }: Ports,
+  tenantId: string,
+  yaml: string,
+): Promise<DocumentKind | null> {
+  const outline = await evaluator.outline(tenantId, yaml).catch((error: unknown) => {
+    if (error instanceof HubError) return null;
+    throw error;
+  });
+  return outline && documentKindOf(outline.kind, settings.wire);
+}
+
+const order = (
+  { actors, secrets }: Ports,
+  tenantId: string,
+  env: Env,
+  { ifMatch = null, ...deployment }: DeployOrder,
+): Promise<Deployment> =>
+  actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
+    id: secrets.uuid(),
+    ...deployment,
+    ...(ifMatch === null ? {} : { ifMatch }),
+  });
+
+async function deploy(
+  ports: Ports,
+  principal: Principal,
+  env: Env,
+  bundleName: string,
+  version: number,
+  { force, reason, ifMatch = null }: DeployChoice,
+): Promise<Deployed> {
+  const { environments, store, inspector } = ports;
+  if (force) requireRole(principal, 'admin');
+  await environments.requireChange(principal, [env]);
+  const { tenantId } = principal;
+  const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+  if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
+  const text = textOf(yaml);
+  const warnings = await inspector.inspect(tenantId, text);
+  const isBad = warnings.some(isError);
+  const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
+  if (!force && !isRollback) requireDeployable(warnings);
+  const deployment = await order(ports, tenantId, env, {
     bundleName,
     version,
-    { force, reason, ifMatch = null },
-  ) => {
-    if (force) requireRole(principal, 'admin');
-    await environments.requireChange(principal, [env]);
-    const { tenantId } = principal;
-    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
-    if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
-    const text = textOf(yaml);
-    const warnings = await inspector.inspect(tenantId, text);
-    const isBad = warnings.some(isError);
-    const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
-    if (!force && !isRollback) requireDeployable(warnings);
-    const deployment = await order(tenantId, env, {
-      bundleName,
-      version,
-      documentKind: await kindOf(tenantId, text),
-      deployedBy: actorName(principal.actor),
-      forced: isBad && !isRollback,
-      reason,
-      actor: auditActor(principal),
-      ifMatch,
-    });
-    return { deployment, warnings };
-  };
+    documentKind: await kindOf(ports, tenantId, text),
+    deployedBy: actorName(principal.actor),
+    forced: isBad && !isRollback,
+    reason,
+    actor: auditActor(principal),
+    ifMatch,
+  });
+  return { deployment, warnings };
+}
 
-  async function undeploy(principal: Principal, env: Env, bundleName: string, ifMatch: IfMatch) {
-    await environments.requireChange(principal, [env]);
-    const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
-      bundleName,
-      undeployedBy: actorName(principal.actor),
-      actor: auditActor(principal),
-      ...(ifMatch === null ? {} : { ifMatch }),
-    });
-    if (!ended) throw absent(env, bundleName);
-  }
-
-  return {
-    kindOf,
-    deployTo: (tenantId, env, request) =>
-      counted(meters, env, 'deployed', () => order(tenantId, env, request)),
-    async requireRunning(tenantId, env, bundleName, ifMatch) {
-      if (ifMatch === null) return;
-      const current = await store.deployments.currentOf(tenantId, env, bundleName);
-      requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
-    },
-    deploy: (principal, env, bundleName, version, how) =>
-      counted(meters, env, 'deployed', () => deploy(principal, env, bundleName, version, how)),
-    undeploy: (principal, env, bundleName, ifMatch = null) =>
-      counted(meters, env, 'undeployed', () => undeploy(principal, env, bundleName, ifMatch)),
-    async rollout(principal, id, page) {
-      const { tenantId } = principal;
-      const deployment = await store.deployments.get(tenantId, id);
-      if (!deployment || !seesEnv(principal, deployment.env)) throw notFound('Deployment not found.');
-      const { env, bundleName, revisionHash } = deployment;
-      const [rollout, newest, current] = await Promise.all([
-        actors.ask('environment', environmentKey(tenantId, env), 'rollout', {
-          bundleName,
-          revisionHash,
-          ...page,
-        }),
-        store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
-        store.deployments.currentOf(tenantId, env, bundleName),
-      ]);
-      const versions = versionsByHash(newest.items);
-      versions.set(revisionHash, deployment.version);
-      return {
-        ...rollout,
-        deployment,
-        isCurrent: current?.id === id,
-        versionOf: (policyVersion) => (policyVersion === null ? null : (versions.get(policyVersion) ?? null)),
-      };
-    },
-
-    async current(principal, env, bundleName) {
-      requireSight(principal, env);
-      const { tenantId } = principal;
-      const none = absent(env, bundleName);
-      const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
-      if (!deployment) throw none;
-      const [bundle, yaml, successions] = await Promise.all([
-        store.bundles.version(tenantId, bundleName, deployment.version),
-        store.bundles.yaml(tenantId, bundleName, deployment.version),
-        store.signing.successions(tenantId),
-      ]);
-      if (!bundle || !yaml) throw none;
-      return { bundle, deployment, yaml, successions };
-    },
-    async list(principal, { env = null, ...rest }, page) {
-      const { tenantId } = principal;
-      const { since = 0, until = Number.POSITIVE_INFINITY } = rest;
-      checkRange({ since, until });
-      const filter = { env: listedEnvs(principal, env), ...rest };
-      const { items, more } = await store.deployments.list(tenantId, filter, page);
-      const rollbacks = await store.deployments.rollbacks(tenantId, items);
-      return { items: items.map((one) => ({ ...one, isRollback: rollbacks.has(one.id) })), more };
-    },
-  };
+async function undeploy(
+  { environments, actors }: Ports,
+  principal: Principal,
+  env: Env,
+  bundleName: string,
+  ifMatch: IfMatch,
+) {
+  await environments.requireChange(principal, [env]);
+  const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
+    bundleName,
+    undeployedBy: actorName(principal.actor),
+    actor: auditActor(principal),
+    ...(ifMatch === null ? {} : { ifMatch }),
+  });
+  if (!ended) throw absent(env, bundleName);
 }

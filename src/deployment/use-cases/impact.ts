@@ -53,7 +53,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
     return assembly.yaml;
   }
 
-  /** A document from an older version of the hub may not be a valid bundle. */
+  /** Null: the stored document is not a valid bundle by the rules of this version. */
   async function runningNow(
     tenantId: string,
     name: string,

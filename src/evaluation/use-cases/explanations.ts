@@ -124,20 +124,32 @@ interface Document {
   readonly yaml: string;
 }
 
-export function createExplanations(ports: Ports): Explanations {
-  const { store, evaluator, clock, eventSearches, runs, recentToolSettings } = ports;
-  const { bundles, deployments } = store;
-  const admission = new Admission(clock);
+class EventExplanations implements Explanations {
+  readonly #ports: Ports;
+  readonly #admission: Admission;
 
-  async function documentOf(
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
+  }
+
+  explain(principal: Principal, eventId: string, range: ExplainRange): Promise<ExplainedEvent> {
+    return this.#admission.run(
+      { tenantId: principal.tenantId, person: actorName(principal.actor) },
+      'explanations',
+      () => this.#explain(principal, eventId, range),
+    );
+  }
+
+  async #documentOf(
     tenantId: string,
     name: string,
     version: number,
     deployment: Deployment | null,
   ): Promise<Document | null> {
     const [saved, bytes] = await Promise.all([
-      bundles.version(tenantId, name, version),
-      bundles.yaml(tenantId, name, version),
+      this.#ports.store.bundles.version(tenantId, name, version),
+      this.#ports.store.bundles.yaml(tenantId, name, version),
     ]);
     if (!saved || !bytes) return null;
     const { revisionHash } = saved;
@@ -145,12 +157,12 @@ export function createExplanations(ports: Ports): Explanations {
   }
 
   /** The document that decided the call: the one that the event names by its hash, else the one in force then. */
-  async function documentThen(tenantId: string, env: Env, event: StoredEvent): Promise<Document | null> {
+  async #documentThen(tenantId: string, env: Env, event: StoredEvent): Promise<Document | null> {
     const policyVersion = policyVersionOf(event);
-    const key = await runs.names.resolve(tenantId, env, policyVersion);
+    const key = await this.#ports.runs.names.resolve(tenantId, env, policyVersion);
     const bundleName = key?.name ?? (policyVersion === null ? textIn(event.payload?.bundle_name) : null);
     if (bundleName === null) return null;
-    const { items } = await deployments.list(
+    const { items } = await this.#ports.store.deployments.list(
       tenantId,
       { env, bundleName },
       { limit: maxDeployments, offset: 0 },
@@ -158,29 +170,29 @@ export function createExplanations(ports: Ports): Explanations {
     const before = items.filter(({ createdAt }) => createdAt <= event.timestamp);
     if (key === null) {
       const inForce = before[0];
-      return inForce ? documentOf(tenantId, bundleName, inForce.version, inForce) : null;
+      return inForce ? this.#documentOf(tenantId, bundleName, inForce.version, inForce) : null;
     }
     const inForce = before.find(({ version }) => version === key.version) ?? null;
-    return documentOf(tenantId, bundleName, key.version, inForce);
+    return this.#documentOf(tenantId, bundleName, key.version, inForce);
   }
 
-  async function documentNow(tenantId: string, env: Env, name: string | null): Promise<Document | null> {
-    const current = name === null ? null : await deployments.currentOf(tenantId, env, name);
-    return current && documentOf(tenantId, current.bundleName, current.version, current);
+  async #documentNow(tenantId: string, env: Env, name: string | null): Promise<Document | null> {
+    const current = name === null ? null : await this.#ports.store.deployments.currentOf(tenantId, env, name);
+    return current && this.#documentOf(tenantId, current.bundleName, current.version, current);
   }
 
   /** Null for a document that no agent loads. */
-  async function explained(
+  async #explained(
     tenantId: string,
     yaml: string,
     contractId: string | null,
     event: StoredEvent,
   ): Promise<Explanation | null> {
-    const tools = await recentToolSettings.get(tenantId);
+    const tools = await this.#ports.recentToolSettings.get(tenantId);
     const toolArguments = tools?.value.toolArguments ?? {};
     const call = replayCallOf(event);
     try {
-      return await evaluator.explain(tenantId, {
+      return await this.#ports.evaluator.explain(tenantId, {
         yaml,
         contractId,
         call,
@@ -193,7 +205,7 @@ export function createExplanations(ports: Ports): Explanations {
     }
   }
 
-  async function similarTo(
+  async #similarTo(
     principal: Principal,
     event: StoredEvent,
     contractId: string | null,
@@ -204,35 +216,33 @@ export function createExplanations(ports: Ports): Explanations {
       ...(contractId === null ? [] : [valueTerm('contract', contractId)]),
       valueTerm('verdict', firstVerdict[countedAs(event.verdict, event.mode)]),
     ];
-    const count = await store.events.count(principal.tenantId, { ...range, query: { terms } });
+    const count = await this.#ports.store.events.count(principal.tenantId, { ...range, query: { terms } });
     return { q: printQuery({ terms }, eventGrammar), count };
   }
 
-  async function explain(
-    principal: Principal,
-    eventId: string,
-    range: ExplainRange,
-  ): Promise<ExplainedEvent> {
+  async #explain(principal: Principal, eventId: string, range: ExplainRange): Promise<ExplainedEvent> {
     const { tenantId } = principal;
-    const until = range.until ?? clock.now() + 1;
+    const until = range.until ?? this.#ports.clock.now() + 1;
     const similarRange = {
       env: listedEnvs(principal, range.env),
       since: range.since ?? until - dayMs,
       until,
     };
     checkRange(similarRange);
-    const event = await eventSearches.get(principal, eventId);
+    const event = await this.#ports.eventSearches.get(principal, eventId);
     const env = environments.find((one) => one === event.env);
     const { contractId, conditions: recorded } = decisionOf(event);
-    const then = env === undefined ? null : await documentThen(tenantId, env, event);
+    const then = env === undefined ? null : await this.#documentThen(tenantId, env, event);
     const name = then?.bundle.name ?? textIn(event.payload?.bundle_name);
     const [current, similar] = await Promise.all([
-      env === undefined ? null : documentNow(tenantId, env, name),
-      similarTo(principal, event, contractId, similarRange),
+      env === undefined ? null : this.#documentNow(tenantId, env, name),
+      this.#similarTo(principal, event, contractId, similarRange),
     ]);
-    const before = then && (await explained(tenantId, then.yaml, contractId, event));
+    const before = then && (await this.#explained(tenantId, then.yaml, contractId, event));
     const isSame = then !== null && then.revisionHash === current?.revisionHash;
-    const after = isSame ? before : current && (await explained(tenantId, current.yaml, contractId, event));
+    const after = isSame
+      ? before
+      : current && (await this.#explained(tenantId, current.yaml, contractId, event));
     const conditions =
       recorded.length > 0 ? withLines(recorded, before?.conditions ?? []) : (before?.conditions ?? []);
     const source = recorded.length > 0 ? 'recorded' : conditions.length > 0 ? 'recomputed' : 'unavailable';
@@ -253,16 +263,9 @@ export function createExplanations(ports: Ports): Explanations {
       similar,
     };
   }
-
-  return {
-    explain: (principal, eventId, range) =>
-      admission.run(
-        { tenantId: principal.tenantId, person: actorName(principal.actor) },
-        'explanations',
-        () => explain(principal, eventId, range),
-      ),
-  };
 }
+
+export const createExplanations = (ports: Ports): Explanations => new EventExplanations(ports);
 
 function reasonOf(
   contractId: string | null,

@@ -13,6 +13,7 @@ import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
+import type { TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ReplayDocuments, Replayer, ReplayOutline } from '../port/replayer.ts';
 import { wordsOf } from '../rules/custom-words.ts';
@@ -101,23 +102,101 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secr
   readonly compositions: Pick<Compositions, 'preview'>;
 };
 
-export function createReplays(ports: Ports): Replays {
-  const { store, evaluator, replayer, clock, secrets, compositions } = ports;
-  const { bundles, deployments } = store;
-  const admission = new Admission(clock);
+class BundleReplays implements Replays {
+  readonly #ports: Ports;
+  readonly #admission: Admission;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
+  }
+
+  run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay> {
+    requireRole(principal, 'operator');
+    const { tenantId } = principal;
+    const until = request.until ?? this.#ports.clock.now();
+    const since = request.since ?? until - usualWindowMs;
+    if (until < since) {
+      throw new HubError(
+        'unprocessable',
+        'The time range ends before it begins. Choose an until that is not before since.',
+      );
+    }
+    const visibleEnvs = listedEnvs(principal, request.env);
+    return this.#admission.run({ tenantId }, 'replays', async () => {
+      await count(limits.replays);
+      return this.#replay(principal, request, { since, until }, visibleEnvs);
+    });
+  }
+
+  async #replay(
+    principal: Principal,
+    request: ReplayRequest,
+    { since, until }: TimeRange,
+    visibleEnvs: EventFilter['env'],
+  ): Promise<Replay> {
+    const { evaluator, store, replayer } = this.#ports;
+    const { tenantId } = principal;
+    const { env, agentId, sessionId } = request;
+    const candidate = await this.#candidateOf(principal, request);
+    const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
+    if (request.name !== null && request.name !== name) {
+      throw refused(
+        'name_mismatch',
+        `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
+      );
+    }
+    const base = await this.#baseOf(tenantId, name, candidate, request);
+    const tools = await store.settings.get(tenantId, 'tools');
+    const documents: ReplayDocuments = {
+      base: base?.yaml ?? null,
+      candidate: candidate.yaml,
+      toolArguments: tools?.value.toolArguments ?? {},
+      words: wordsOf(tools),
+    };
+    const outline = await replayer.outline(tenantId, documents);
+    const filter: EventFilter = {
+      env: visibleEnvs,
+      since,
+      until,
+      verdicts: decidingVerdicts,
+      ...(agentId === null ? {} : { agentId }),
+      ...(sessionId === null ? {} : { sessionId }),
+    };
+    const result = await this.#judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
+    const { calls } = result.calls;
+    const counters = result.calls.counters();
+    const counted = calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
+    const limited = await replayer.limits(tenantId, documents, counted);
+    const report = reportOf(calls, (place) => judgedAt(result.judged[place], limited.judged[place]), request);
+    return {
+      ...report,
+      name,
+      base: base && sideOf(base),
+      candidate: sideOf(candidate),
+      window: { since, until, env },
+      callsSeen: calls.length,
+      callsInWindow: result.isWhole
+        ? calls.length
+        : Math.max(calls.length, await store.events.count(tenantId, filter)),
+      skippedRules: outline.skipped,
+      truncated: result.truncated,
+    };
+  }
 
   /** @throws HubError not_found */
-  async function saved(
+  async #saved(
     tenantId: string,
     name: string,
     version: number | null,
     noun: ReplayRequest['noun'],
   ): Promise<Document> {
+    const { store } = this.#ports;
     const bundle: BundleVersion | null =
       version === null
-        ? ((await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
-        : await bundles.version(tenantId, name, version);
-    const bytes = bundle && (await bundles.yaml(tenantId, name, bundle.version));
+        ? ((await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
+        : await store.bundles.version(tenantId, name, version);
+    const bytes = bundle && (await store.bundles.yaml(tenantId, name, bundle.version));
     if (!bundle || !bytes) {
       const which = version === null ? '' : ` version ${version}`;
       throw notFound(`${noun} '${name}'${which} not found.`);
@@ -125,42 +204,48 @@ export function createReplays(ports: Ports): Replays {
     return { name, version: bundle.version, revisionHash: bundle.revisionHash, yaml: textOf(bytes) };
   }
 
-  const unsaved = (yaml: string): Document => ({
-    name: null,
-    version: null,
-    revisionHash: secrets.sha256(yaml),
-    yaml,
-  });
+  #unsaved(yaml: string): Document {
+    return {
+      name: null,
+      version: null,
+      revisionHash: this.#ports.secrets.sha256(yaml),
+      yaml,
+    };
+  }
 
   /** @throws HubError not_found, unprocessable */
-  async function candidateOf(principal: Principal, { candidate, noun }: ReplayRequest): Promise<Document> {
-    if ('yaml' in candidate) return unsaved(candidate.yaml);
-    if ('name' in candidate) return saved(principal.tenantId, candidate.name, candidate.version, noun);
-    const { assembly } = await compositions.preview(principal, candidate.composition);
+  async #candidateOf(principal: Principal, { candidate, noun }: ReplayRequest): Promise<Document> {
+    if ('yaml' in candidate) return this.#unsaved(candidate.yaml);
+    if ('name' in candidate) return this.#saved(principal.tenantId, candidate.name, candidate.version, noun);
+    const { assembly } = await this.#ports.compositions.preview(principal, candidate.composition);
     const [problem] = assembly.problems;
     if (problem !== undefined) throw new HubError('unprocessable', problem);
-    return unsaved(assembly.yaml);
+    return this.#unsaved(assembly.yaml);
   }
 
   /** The deployed version of the name: in the environment, else in its latest deployment. */
-  async function deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
-    if (env !== null) return (await deployments.currentOf(tenantId, env, name))?.version ?? null;
-    const all = (await deployments.currentAll(tenantId)).filter(({ bundleName }) => bundleName === name);
+  async #deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
+    if (env !== null)
+      return (await this.#ports.store.deployments.currentOf(tenantId, env, name))?.version ?? null;
+    const all = (await this.#ports.store.deployments.currentAll(tenantId)).filter(
+      ({ bundleName }) => bundleName === name,
+    );
     return all.sort((a, b) => b.createdAt - a.createdAt)[0]?.version ?? null;
   }
 
   /** @throws HubError not_found, unprocessable */
-  async function baseOf(
+  async #baseOf(
     tenantId: string,
     name: string,
     candidate: Document,
     { base, baseRequired, env, noun }: ReplayRequest,
   ): Promise<Document | null> {
-    const version = base ?? (await deployedVersion(tenantId, env, name));
-    if (version !== null) return saved(tenantId, name, version, noun);
+    const version = base ?? (await this.#deployedVersion(tenantId, env, name));
+    if (version !== null) return this.#saved(tenantId, name, version, noun);
     if (!baseRequired) return null;
     const before = candidate.version === null ? null : candidate.version - 1;
-    const previousReplay = before === 0 ? null : await saved(tenantId, name, before, noun).catch(ifAbsent);
+    const previousReplay =
+      before === 0 ? null : await this.#saved(tenantId, name, before, noun).catch(ifAbsent);
     if (previousReplay) return previousReplay;
     throw new HubError(
       'unprocessable',
@@ -169,7 +254,7 @@ export function createReplays(ports: Ports): Replays {
   }
 
   /** Judges the newest calls that fit, portion by portion, as long as there is time. */
-  async function judgeAll(
+  async #judgeAll(
     tenantId: string,
     documents: ReplayDocuments,
     filter: EventFilter,
@@ -179,16 +264,19 @@ export function createReplays(ports: Ports): Replays {
     const calls = new ReplayCalls({ maxCalls, maxSessions });
     const judged: Pick<JudgedCall, 'base' | 'candidate'>[] = [];
     let leftMs = replayBudgetMs - spentMs;
-    const read = (cursor: string | null) => store.events.search(tenantId, filter, portion, cursor);
-    const [firstMs, first] = await timed(() => read(null));
+    const read = (cursor: string | null) =>
+      this.#ports.store.events.search(tenantId, filter, portion, cursor);
+    const [firstMs, first] = await this.#timed(() => read(null));
     leftMs -= firstMs;
     for (let page: EventPage = first; ; ) {
       const added = calls.take(page.events);
       const { next: cursor } = page;
       // The next portion is read while this one is judged.
-      const [bothMs, [firstPage, next]] = await timed(() =>
+      const [bothMs, [firstPage, next]] = await this.#timed(() =>
         Promise.all([
-          added.length === 0 ? nothing : replayer.judge(tenantId, documents, added, Math.max(0, leftMs)),
+          added.length === 0
+            ? nothing
+            : this.#ports.replayer.judge(tenantId, documents, added, Math.max(0, leftMs)),
           cursor === null || calls.isFull ? null : read(cursor),
         ]),
       );
@@ -203,80 +291,14 @@ export function createReplays(ports: Ports): Replays {
     }
   }
 
-  async function timed<T>(work: () => Promise<T>): Promise<readonly [ms: number, result: T]> {
-    const began = clock.monotonic();
+  async #timed<T>(work: () => Promise<T>): Promise<readonly [ms: number, result: T]> {
+    const began = this.#ports.clock.monotonic();
     const result = await work();
-    return [clock.monotonic() - began, result];
+    return [this.#ports.clock.monotonic() - began, result];
   }
-
-  return {
-    run(principal, request, count) {
-      requireRole(principal, 'operator');
-      const { tenantId } = principal;
-      const { env, agentId, sessionId } = request;
-      const seenEnvs = listedEnvs(principal, env);
-      const until = request.until ?? clock.now();
-      const since = request.since ?? until - usualWindowMs;
-      if (until < since) {
-        throw new HubError(
-          'unprocessable',
-          'The time range ends before it begins. Choose an until that is not before since.',
-        );
-      }
-      return admission.run({ tenantId }, 'replays', async () => {
-        await count(limits.replays);
-        const candidate = await candidateOf(principal, request);
-        const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
-        if (request.name !== null && request.name !== name) {
-          throw refused(
-            'name_mismatch',
-            `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
-          );
-        }
-        const base = await baseOf(tenantId, name, candidate, request);
-        const tools = await store.settings.get(tenantId, 'tools');
-        const documents: ReplayDocuments = {
-          base: base?.yaml ?? null,
-          candidate: candidate.yaml,
-          toolArguments: tools?.value.toolArguments ?? {},
-          words: wordsOf(tools),
-        };
-        const outline = await replayer.outline(tenantId, documents);
-        const filter: EventFilter = {
-          env: seenEnvs,
-          since,
-          until,
-          verdicts: decidingVerdicts,
-          ...(agentId === null ? {} : { agentId }),
-          ...(sessionId === null ? {} : { sessionId }),
-        };
-        const result = await judgeAll(tenantId, documents, filter, request, outline.elapsedMs);
-        const calls = result.calls.calls;
-        const counters = result.calls.counters();
-        const counted = calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
-        const limited = await replayer.limits(tenantId, documents, counted);
-        const report = reportOf(
-          calls,
-          (place) => judgedAt(result.judged[place], limited.judged[place]),
-          request,
-        );
-        return {
-          ...report,
-          name,
-          base: base && sideOf(base),
-          candidate: sideOf(candidate),
-          window: { since, until, env },
-          callsSeen: calls.length,
-          callsInWindow: result.isWhole
-            ? calls.length
-            : Math.max(calls.length, await store.events.count(tenantId, filter)),
-          skippedRules: outline.skipped,
-          truncated: result.truncated,
-        };
-      });
-    },
-  };
 }
+
+export const createReplays = (ports: Ports): Replays => new BundleReplays(ports);
 
 const nothing = { judged: [], elapsedMs: 0 };
 

@@ -1,6 +1,6 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
-import { changeBy, recorder } from '../../audit/note.ts';
+import { changeBy, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { changed, type IfMatch, requireMatch, timeTag } from '../../shared/if-match.ts';
@@ -52,8 +52,6 @@ export function createToolSettings(
   ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly recentToolSettings: RecentToolSettings },
 ): ToolSettings {
   const { store, clock, recentToolSettings } = ports;
-  const recorded = recorder(ports, 'setting');
-  const change = changeBy(ports);
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
     async put(principal, patch, ifMatch = null) {
@@ -67,8 +65,8 @@ export function createToolSettings(
         updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
         updatedBy: actorName(principal.actor),
       };
-      const { settings } = recorded(principal, 'changed', 'tools', {
-        details: change(before?.value ?? null, patch),
+      const { settings } = recorded(ports, 'setting', principal, 'changed', 'tools', {
+        details: changeBy(ports, before?.value ?? null, patch),
       });
       const ifUpdatedAt = ifMatch === null ? undefined : (before?.updatedAt ?? null);
       if (!(await settings.put(setting, ifUpdatedAt))) throw changed(subject);

@@ -29,7 +29,7 @@ export interface EventFilter {
   readonly callId?: string;
   /**
    * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
-   * (event/rules/texts). Of events that earlier versions stored, a store may search the whole payload.
+   * (event/rules/texts).
    */
   readonly search?: string;
   /** Parsed with the grammar of events (event/rules/query). Counts take only terms that counted parts decide. */

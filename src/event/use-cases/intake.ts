@@ -17,7 +17,7 @@ import type { EventBatch, IngestResult } from '../port.ts';
 import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
-import { createCountAnnouncements } from './count-announcements.ts';
+import { type CountAnnouncements, createCountAnnouncements } from './count-announcements.ts';
 
 /** Events that can be stored. */
 export interface IngestBatch {
@@ -75,39 +75,85 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock' | 'meters
 };
 type Place = Pick<KeyPrincipal, 'tenantId' | 'env'>;
 
-export function createEventIntake(ports: Ports): EventIntake {
-  const { store, actors, announcer, clock, meters, lastSeen } = ports;
-  const announceCounts = createCountAnnouncements(ports);
+class BatchIntake implements EventIntake {
+  readonly #ports: Ports;
+  readonly #announceCounts: CountAnnouncements;
   /**
    * By environment, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so
    * memory will do.
    */
-  const owed = new Map<string, number>();
+  readonly #owed = new Map<string, number>();
 
-  function owe({ tenantId, env }: Place, accepted: number): void {
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#announceCounts = createCountAnnouncements(ports);
+  }
+
+  countRejected(api: EventApi, events: number): void {
+    this.#ports.meters.events.add([api, 'rejected'], events);
+  }
+
+  async accept(
+    principal: KeyPrincipal,
+    batch: IngestBatch,
+    count: CountLimit,
+    api: EventApi = 'console',
+  ): Promise<Taken> {
+    const { clock, meters, lastSeen, store, actors } = this.#ports;
+    const { tenantId, env } = principal;
+    await withinLimits(principal, batch.events, count);
+    const now = clock.now();
+    const refused = takeOutOfScope(principal, batch);
+    meters.events.add([api, 'rejected'], refused.outOfScope.length);
+    if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
+    const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
+    const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
+    const reports = versionsRun(batch.events, now);
+    const ingested = await this.#storeAll(principal, batch, now, unregistered);
+    meters.events.add([api, 'stored'], ingested.accepted);
+    meters.events.add([api, 'duplicate'], ingested.duplicates);
+    lastSeen.touchLater(principal, agentIds);
+    try {
+      const { manifest } = batch;
+      if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
+        await store.agents.putManifest(tenantId, manifest, now);
+      }
+      if (reports.length > 0) {
+        await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
+      }
+      await this.#announce(principal, ingested.accepted);
+    } catch (error) {
+      this.#owe(principal, ingested.accepted);
+      throw error;
+    }
+    return { ...ingested, ...refused };
+  }
+
+  #owe({ tenantId, env }: Place, accepted: number): void {
     const key = environmentKey(tenantId, env);
-    if (accepted > 0) owed.set(key, (owed.get(key) ?? 0) + accepted);
+    if (accepted > 0) this.#owed.set(key, (this.#owed.get(key) ?? 0) + accepted);
   }
 
-  function countStored({ tenantId, env }: Place, { accepted, verdicts }: IngestResult): void {
-    for (const verdict of countedVerdicts) meters.decisions.add([env, verdict], verdicts[verdict]);
-    meters.tenantEvents.add(tenantId, accepted);
-    announceCounts(tenantId, env, verdicts);
+  #countStored({ tenantId, env }: Place, { accepted, verdicts }: IngestResult): void {
+    for (const verdict of countedVerdicts)
+      this.#ports.meters.decisions.add([env, verdict], verdicts[verdict]);
+    this.#ports.meters.tenantEvents.add(tenantId, accepted);
+    this.#announceCounts(tenantId, env, verdicts);
   }
 
-  async function announce(place: Place, accepted: number): Promise<void> {
+  async #announce(place: Place, accepted: number): Promise<void> {
     const { tenantId, env } = place;
     const key = environmentKey(tenantId, env);
-    const before = owed.get(key) ?? 0;
-    owed.delete(key);
+    const before = this.#owed.get(key) ?? 0;
+    this.#owed.delete(key);
     const announcements = [before, accepted]
       .filter((count) => count > 0)
       .map((count) => ({ kind: 'eventsAccepted', tenantId, env, accepted: count }) as const);
     if (announcements.length === 0) return;
     try {
-      await announcer.announce(announcements);
+      await this.#ports.announcer.announce(announcements);
     } catch (error) {
-      owe(place, before);
+      this.#owe(place, before);
       throw error;
     }
   }
@@ -117,12 +163,13 @@ export function createEventIntake(ports: Ports): EventIntake {
    * them as duplicates.
    * @param unregistered agents that are registered in the commits of their events
    */
-  async function storeAll(
+  async #storeAll(
     principal: KeyPrincipal,
     batch: IngestBatch,
     receivedAt: number,
     unregistered: Set<string>,
   ): Promise<Ingested> {
+    const { store, clock, lastSeen, meters } = this.#ports;
     const { tenantId, env, actor } = principal;
     const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
     const requestAgent = agentOf(principal);
@@ -152,47 +199,15 @@ export function createEventIntake(ports: Ports): EventIntake {
       const ingested =
         newIds.length === 0 ? await ingest([]) : await lastSeen.registerWith(principal, newIds, ingest);
       meters.eventCommits.add(clock.monotonic() - begun);
-      countStored(principal, ingested);
+      this.#countStored(principal, ingested);
       accepted += ingested.accepted;
       duplicates += ingested.duplicates;
     }
     return { accepted, duplicates };
   }
-
-  return {
-    countRejected: (api, events) => meters.events.add([api, 'rejected'], events),
-
-    async accept(principal, batch, count, api = 'console') {
-      const { tenantId, env } = principal;
-      await withinLimits(principal, batch.events, count);
-      const now = clock.now();
-      const refused = takeOutOfScope(principal, batch);
-      meters.events.add([api, 'rejected'], refused.outOfScope.length);
-      if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
-      const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
-      const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
-      const reports = versionsRun(batch.events, now);
-      const ingested = await storeAll(principal, batch, now, unregistered);
-      meters.events.add([api, 'stored'], ingested.accepted);
-      meters.events.add([api, 'duplicate'], ingested.duplicates);
-      lastSeen.touchLater(principal, agentIds);
-      try {
-        const { manifest } = batch;
-        if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
-          await store.agents.putManifest(tenantId, manifest, now);
-        }
-        if (reports.length > 0) {
-          await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
-        }
-        await announce(principal, ingested.accepted);
-      } catch (error) {
-        owe(principal, ingested.accepted);
-        throw error;
-      }
-      return { ...ingested, ...refused };
-    },
-  };
 }
+
+export const createEventIntake = (ports: Ports): EventIntake => new BatchIntake(ports);
 
 /** @throws HubError rate_limited */
 async function withinLimits(
@@ -277,7 +292,7 @@ function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): reado
   return [...taken];
 }
 
-/** True if an earlier version may have registered an agent with this name. */
+/** True if a registration may have this name, also one that no new agent can have (isAgentId). */
 const canBeRegistered = (text: string): boolean =>
   text.length <= 255 && !hasControl(text) && isWellFormed(text);
 

@@ -55,33 +55,92 @@ type ScanKind = 'page' | 'facets' | 'histogram';
 const ownerOf = ({ tenantId, actor }: Principal, kind: ScanKind): string =>
   JSON.stringify([tenantId, actor, kind]);
 
-export function createEventScans(events: EventStore, clock: Clock): EventScans {
-  const scans = new Map<string, Scan>();
-  const admission = new Admission(clock);
+class SlicedScans implements EventScans {
+  readonly #events: EventStore;
+  readonly #clock: Clock;
+  readonly #scans = new Map<string, Scan>();
+  readonly #admission: Admission;
 
-  async function running<T>(
+  constructor(events: EventStore, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
+    this.#admission = new Admission(this.#clock);
+  }
+
+  page(
     principal: Principal,
-    kind: ScanKind,
-    task: (scan: Scan) => Promise<T>,
-  ): Promise<T> {
+    filter: EventFilter,
+    limit: number,
+    from: string | null,
+    budgetMs: number,
+  ): Promise<EventPage> {
+    return this.#running(principal, 'page', (scan) =>
+      this.#fill(scan, principal, filter, limit, from, this.#clock.monotonic() + budgetMs),
+    );
+  }
+
+  async facets(
+    principal: Principal,
+    filter: EventFilter,
+    limit: number,
+    budgetMs: number,
+  ): Promise<Facets & CountProgress> {
+    const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
+      readonly [F in FacetName]: Map<string, number>;
+    };
+    let total = 0;
+    const partial = await this.#count(principal, 'facets', filter, budgetMs, (event) => {
+      total++;
+      for (const [facet, value] of facetValues(event)) by[facet].set(value, (by[facet].get(value) ?? 0) + 1);
+    });
+    const facets = facetNames.map((name) => [name, facetOf(by[name], limit)]);
+    return { events: total, by: Object.fromEntries(facets) as Facets['by'], ...partial };
+  }
+
+  async histogram(
+    principal: Principal,
+    filter: EventFilter,
+    bucketMs: number,
+    budgetMs: number,
+  ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress> {
+    const { until = Number.POSITIVE_INFINITY } = filter;
+    const buckets = new Map<number, { [K in CountedAs]: number }>();
+    const partial = await this.#count(
+      principal,
+      'histogram',
+      filter,
+      budgetMs,
+      ({ timestamp, verdict, mode }) => {
+        if (timestamp >= until) return;
+        const start = Math.floor(timestamp / bucketMs) * bucketMs;
+        const bucket = buckets.get(start) ?? { allowed: 0, denied: 0, pending: 0, observed: 0 };
+        bucket[countedAs(verdict, mode)]++;
+        buckets.set(start, bucket);
+      },
+    );
+    const sorted = [...buckets].sort(([a], [b]) => a - b);
+    return { buckets: sorted.map(([start, counts]) => ({ start, ...counts })), ...partial };
+  }
+
+  async #running<T>(principal: Principal, kind: ScanKind, task: (scan: Scan) => Promise<T>): Promise<T> {
     const owner = ownerOf(principal, kind);
-    const older = scans.get(owner);
-    const permit = older?.permit ?? admission.take(principal, 'textSearches');
+    const older = this.#scans.get(owner);
+    const permit = older?.permit ?? this.#admission.take(principal, 'textSearches');
     if (older) older.isEnded = true;
     const scan: Scan = { permit, isEnded: false };
-    scans.set(owner, scan);
+    this.#scans.set(owner, scan);
     try {
       return await task(scan);
     } finally {
-      if (scans.get(owner) === scan) {
-        scans.delete(owner);
+      if (this.#scans.get(owner) === scan) {
+        this.#scans.delete(owner);
         permit.release();
       }
     }
   }
 
   /** Fills a page, slice by slice. */
-  async function fill(
+  async #fill(
     scan: Scan,
     { tenantId }: Principal,
     filter: EventFilter,
@@ -92,81 +151,50 @@ export function createEventScans(events: EventStore, clock: Clock): EventScans {
     const matching: StoredEvent[] = [];
     let cursor = from;
     for (;;) {
-      const left = until - clock.monotonic();
+      const left = until - this.#clock.monotonic();
       const budget = Math.max(0, Math.min(sliceMs, left));
-      const slice = await events.search(tenantId, filter, limit - matching.length, cursor, 'newest', budget);
+      const slice = await this.#events.search(
+        tenantId,
+        filter,
+        limit - matching.length,
+        cursor,
+        'newest',
+        budget,
+      );
       matching.push(...slice.events);
       cursor = slice.next;
       if (slice.next === null || slice.searchedTo === undefined)
         return { events: matching, next: slice.next };
-      if (scan.isEnded || clock.monotonic() >= until)
+      if (scan.isEnded || this.#clock.monotonic() >= until)
         return { events: matching, next: slice.next, searchedTo: slice.searchedTo };
     }
   }
 
   /** Hands each matching event to `take`, but those of the sample run. */
-  async function count(
+  async #count(
     principal: Principal,
     kind: ScanKind,
     filter: EventFilter,
     budgetMs: number,
     take: (event: StoredEvent) => void,
   ): Promise<CountProgress> {
-    const until = clock.monotonic() + budgetMs;
-    return running(principal, kind, async (scan) => {
+    const until = this.#clock.monotonic() + budgetMs;
+    return this.#running(principal, kind, async (scan) => {
       for (let cursor: string | null = null; ; ) {
-        const page: EventPage = await fill(scan, principal, filter, countedAtOnce, cursor, until);
+        const page: EventPage = await this.#fill(scan, principal, filter, countedAtOnce, cursor, until);
         for (const event of page.events) if (!event.sample) take(event);
         if (page.next === null) return {};
         if (page.searchedTo !== undefined) return { searchedTo: page.searchedTo };
         cursor = page.next;
         const last = page.events.at(-1);
-        if (clock.monotonic() >= until && last) return { searchedTo: last.timestamp };
+        if (this.#clock.monotonic() >= until && last) return { searchedTo: last.timestamp };
       }
     });
   }
-
-  return {
-    page: (principal, filter, limit, from, budgetMs) =>
-      running(principal, 'page', (scan) =>
-        fill(scan, principal, filter, limit, from, clock.monotonic() + budgetMs),
-      ),
-
-    async facets(principal, filter, limit, budgetMs) {
-      const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
-        readonly [F in FacetName]: Map<string, number>;
-      };
-      let total = 0;
-      const partial = await count(principal, 'facets', filter, budgetMs, (event) => {
-        total++;
-        for (const [facet, value] of facetValues(event))
-          by[facet].set(value, (by[facet].get(value) ?? 0) + 1);
-      });
-      const facets = facetNames.map((name) => [name, facetOf(by[name], limit)]);
-      return { events: total, by: Object.fromEntries(facets) as Facets['by'], ...partial };
-    },
-
-    async histogram(principal, filter, bucketMs, budgetMs) {
-      const { until = Number.POSITIVE_INFINITY } = filter;
-      const buckets = new Map<number, { [K in CountedAs]: number }>();
-      const partial = await count(
-        principal,
-        'histogram',
-        filter,
-        budgetMs,
-        ({ timestamp, verdict, mode }) => {
-          if (timestamp >= until) return;
-          const start = Math.floor(timestamp / bucketMs) * bucketMs;
-          const bucket = buckets.get(start) ?? { allowed: 0, denied: 0, pending: 0, observed: 0 };
-          bucket[countedAs(verdict, mode)]++;
-          buckets.set(start, bucket);
-        },
-      );
-      const sorted = [...buckets].sort(([a], [b]) => a - b);
-      return { buckets: sorted.map(([start, counts]) => ({ start, ...counts })), ...partial };
-    },
-  };
 }
+
+export const createEventScans = (events: EventStore, clock: Clock): EventScans =>
+  new SlicedScans(events, clock);
 
 /** The values that an event has in each facet, each once. */
 function facetValues(event: StoredEvent): readonly (readonly [FacetName, string])[] {

@@ -13,7 +13,7 @@ import type { EventFilter } from '../rules/filter.ts';
 import { queryTest } from '../rules/query/match.ts';
 import { narrowedByQuery } from '../rules/query/narrow.ts';
 import { createQueryReader, type QueryReader } from './query-text.ts';
-import { type CountProgress, createEventScans } from './scans.ts';
+import { type CountProgress, createEventScans, type EventScans } from './scans.ts';
 
 export interface EventSearches {
   /**
@@ -76,69 +76,98 @@ const defaultBudgetMs = 1_000;
 const readsPayloads = ({ query }: EventFilter): boolean =>
   query !== undefined && queryTest(query).needsPayload;
 
-export function createEventSearches(ports: Pick<AppPorts, 'store' | 'clock'>): EventSearches {
-  const { events } = ports.store;
-  const scans = createEventScans(events, ports.clock);
-  return {
-    read: createQueryReader(ports),
+type Ports = Pick<AppPorts, 'store' | 'clock'>;
 
-    async page(principal, filter, limit, from, order, budgetMs = defaultBudgetMs) {
-      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-      if (readsPayloads(visible)) return scans.page(principal, visible, limit, from, budgetMs);
-      return events.search(principal.tenantId, visible, limit, from, order);
-    },
+class QuerySearches implements EventSearches {
+  readonly #ports: Ports;
+  readonly #scans: EventScans;
+  readonly read: EventSearches['read'];
 
-    async skip(principal, filter, count, order) {
-      const visible = eventsSeenBy(principal, filter);
-      let from: string | null = null;
-      for (let left = count; left > 0; ) {
-        const page = await events.search(
-          principal.tenantId,
-          visible,
-          Math.min(left, skippedAtOnce),
-          from,
-          order,
-        );
-        if (page.next === null) return null;
-        from = page.next;
-        left -= page.events.length;
-      }
-      return from;
-    },
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#scans = createEventScans(ports.store.events, ports.clock);
+    this.read = createQueryReader(ports);
+  }
 
-    async get(principal, id) {
-      const event = await events.get(principal.tenantId, id);
-      if (!event || !seesEnv(principal, event.env) || !scopeTest(principal)(event.agent_id)) {
-        throw notFound('Event not found.');
-      }
-      return event;
-    },
+  async page(
+    principal: Principal,
+    filter: EventFilter,
+    limit: number,
+    from: string | null,
+    order?: EventOrder,
+    budgetMs: number = defaultBudgetMs,
+  ): Promise<EventPage> {
+    const visible = narrowedByQuery(eventsSeenBy(principal, filter));
+    if (readsPayloads(visible)) return this.#scans.page(principal, visible, limit, from, budgetMs);
+    return this.#ports.store.events.search(principal.tenantId, visible, limit, from, order);
+  }
 
-    async facets(principal, filter, budgetMs = defaultBudgetMs) {
-      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-      if (readsPayloads(visible)) return scans.facets(principal, visible, facetLimit, budgetMs);
-      return events.facets(principal.tenantId, visible, facetLimit);
-    },
+  async skip(
+    principal: Principal,
+    filter: EventFilter,
+    count: number,
+    order?: EventOrder,
+  ): Promise<string | null> {
+    const visible = eventsSeenBy(principal, filter);
+    let from: string | null = null;
+    for (let left = count; left > 0; ) {
+      const page = await this.#ports.store.events.search(
+        principal.tenantId,
+        visible,
+        Math.min(left, skippedAtOnce),
+        from,
+        order,
+      );
+      if (page.next === null) return null;
+      from = page.next;
+      left -= page.events.length;
+    }
+    return from;
+  }
 
-    async histogram(principal, filter, bucketSeconds, budgetMs = defaultBudgetMs) {
-      const { since, until } = filter;
-      const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-      const bucketMs = bucketSeconds * 1000;
-      if (until <= since) return { buckets: [] };
-      if ((until - since) / bucketMs > maxBuckets) {
-        throw new HubError(
-          'unprocessable',
-          `The time range has more than ${maxBuckets} buckets. Choose larger bucket_seconds.`,
-        );
-      }
-      if (bucketSeconds < narrow && until - since > narrowRange * 1000) {
-        throw new HubError(
-          'unprocessable',
-          `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
-        );
-      }
-      if (readsPayloads(visible)) return scans.histogram(principal, visible, bucketMs, budgetMs);
-      return { buckets: await events.histogram(principal.tenantId, visible, bucketMs) };
-    },
-  };
+  async get(principal: Principal, id: string): Promise<StoredEvent> {
+    const event = await this.#ports.store.events.get(principal.tenantId, id);
+    if (!event || !seesEnv(principal, event.env) || !scopeTest(principal)(event.agent_id)) {
+      throw notFound('Event not found.');
+    }
+    return event;
+  }
+
+  async facets(
+    principal: Principal,
+    filter: EventFilter,
+    budgetMs: number = defaultBudgetMs,
+  ): Promise<Facets & CountProgress> {
+    const visible = narrowedByQuery(eventsSeenBy(principal, filter));
+    if (readsPayloads(visible)) return this.#scans.facets(principal, visible, facetLimit, budgetMs);
+    return this.#ports.store.events.facets(principal.tenantId, visible, facetLimit);
+  }
+
+  async histogram(
+    principal: Principal,
+    filter: EventFilter & { readonly since: number; readonly until: number },
+    bucketSeconds: number,
+    budgetMs: number = defaultBudgetMs,
+  ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress> {
+    const { since, until } = filter;
+    const visible = narrowedByQuery(eventsSeenBy(principal, filter));
+    const bucketMs = bucketSeconds * 1000;
+    if (until <= since) return { buckets: [] };
+    if ((until - since) / bucketMs > maxBuckets) {
+      throw new HubError(
+        'unprocessable',
+        `The time range has more than ${maxBuckets} buckets. Choose larger bucket_seconds.`,
+      );
+    }
+    if (bucketSeconds < narrow && until - since > narrowRange * 1000) {
+      throw new HubError(
+        'unprocessable',
+        `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
+      );
+    }
+    if (readsPayloads(visible)) return this.#scans.histogram(principal, visible, bucketMs, budgetMs);
+    return { buckets: await this.#ports.store.events.histogram(principal.tenantId, visible, bucketMs) };
+  }
 }
+
+export const createEventSearches = (ports: Ports): EventSearches => new QuerySearches(ports);

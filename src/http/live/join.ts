@@ -21,32 +21,45 @@ interface JoinPorts {
  * bundle and content that was replayed, or made for it at connect, is not sent a second time.
  * @throws whatever the log or the actors throw; the stream is to be ended then
  */
-export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => Promise<void> {
+export class StreamJoin {
+  readonly #ports: JoinPorts;
   /** Caches frames, because many streams get the same announcement at once. */
-  const encodedOf = new WeakMap<Announcement, readonly EncodedFrame[]>();
+  readonly #encodedOf = new WeakMap<Announcement, readonly EncodedFrame[]>();
 
-  function encoded(announcement: Announcement): readonly EncodedFrame[] {
-    const cached = encodedOf.get(announcement);
+  constructor(ports: JoinPorts) {
+    this.#ports = ports;
+  }
+
+  join(stream: Stream): Promise<void> {
+    return stream.lastEventId === null && stream.missed === null
+      ? this.#first(stream)
+      : this.#whole(stream, { head: stream.feed.head, place: stream.feed.place }, null);
+  }
+
+  #encoded(announcement: Announcement): readonly EncodedFrame[] {
+    const cached = this.#encodedOf.get(announcement);
     if (cached) return cached;
-    const frames = api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
-    encodedOf.set(announcement, frames);
+    const frames = this.#ports.api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
+    this.#encodedOf.set(announcement, frames);
     return frames;
   }
 
   /** Nearly always one document, or nothing. */
-  function framesOf(catchUp: readonly Announcement[]): readonly EncodedFrame[] {
+  #framesOf(catchUp: readonly Announcement[]): readonly EncodedFrame[] {
     const [first] = catchUp;
-    return first && catchUp.length === 1 ? encoded(first) : catchUp.flatMap(encoded);
+    return first && catchUp.length === 1
+      ? this.#encoded(first)
+      : catchUp.flatMap((one) => this.#encoded(one));
   }
 
   /** For a stream that missed nothing, and that nothing reaches meanwhile: nearly all of a fleet that comes back. */
-  async function first(stream: Stream): Promise<void> {
+  async #first(stream: Stream): Promise<void> {
     const { audience, head, place } = stream.feed;
     const catchUp = await stream.admitted.catchUp();
     if (stream.ended) return;
-    const frames = framesOf(catchUp);
+    const frames = this.#framesOf(catchUp);
     if (frames.length > 1 || stream.backlog) {
-      await whole(stream, { head, place }, catchUp);
+      await this.#whole(stream, { head, place }, catchUp);
       return;
     }
     const out = new Backlog();
@@ -63,12 +76,13 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
    * @param at how far its feed was when it began to join
    * @param announcements what it must get at once, where that is known; otherwise it is asked for
    */
-  async function whole(
+  async #whole(
     stream: Stream,
     at: Pick<Stream['feed'], 'head' | 'place'>,
     announcements: readonly Announcement[] | null,
   ): Promise<void> {
     const { codec, feed } = stream;
+    const { broadcast, api } = this.#ports;
     let head = at.head;
     // Events of before this are told by `stream.missed`, or not at all; later ones wait in the backlog.
     const place = stream.missed?.place ?? at.place;
@@ -100,7 +114,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
     const catchUp = announcements ?? (await stream.admitted.catchUp());
     if (stream.ended) return;
-    for (const frame of framesOf(catchUp)) {
+    for (const frame of this.#framesOf(catchUp)) {
       if (frame.frame.audience !== feed.audience) continue;
       if (stream.admitted.skips?.(frame.frame, stream.bundleName)) continue;
       const piece = own(frame);
@@ -119,15 +133,61 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     if (stream.missed) stream.missed.position = k > 0 ? ownPosition(head, k) : head;
     stream.joined(out, newest?.position ?? null);
   }
-
-  return (stream) =>
-    stream.lastEventId === null && stream.missed === null
-      ? first(stream)
-      : whole(stream, { head: stream.feed.head, place: stream.feed.place }, null);
 }
 
 /** Bytes that are written at once to a client that catches up. */
-const pourBytes = 64 * 1024;
+const chunkBytes = 64 * 1024;
+
+/** Writes what a stream missed, piece by piece, as fast as the client takes it. */
+class HistoryWriter {
+  /** Ids of the events that were written. */
+  readonly sent = new Set<string>();
+  /** The store does not know what the stream missed. */
+  isGone = false;
+  readonly #stream: Stream;
+  readonly #alive: () => void;
+
+  constructor(stream: Stream, alive: () => void) {
+    this.#stream = stream;
+    this.#alive = alive;
+  }
+
+  /** Writes pieces until there is no more of them, or the stream ends. */
+  async write(history: History): Promise<void> {
+    while (!this.#stream.ended && (await this.#writeNext(history)));
+  }
+
+  /** The next piece; false when there is no more of it. */
+  async #writeNext({ next }: History): Promise<boolean> {
+    const stream = this.#stream;
+    const page = await next();
+    if (page === 'gone') {
+      this.isGone = true;
+      return false;
+    }
+    let waiting: Buffer[] = [];
+    let size = 0;
+    const writeChunk = async (): Promise<void> => {
+      const bytes = Buffer.concat(waiting, size);
+      waiting = [];
+      size = 0;
+      if (bytes.length > 0 && !stream.ended) await stream.pour(bytes);
+      this.#alive();
+    };
+    for (const { position, frame } of page.frames) {
+      const placed = new PlacedFrame(position, new EncodedFrame(frame));
+      if (!stream.concerns(placed)) continue;
+      this.sent.add(frame.event?.id ?? '');
+      const bytes = placed.bytes(stream.codec);
+      waiting.push(bytes);
+      size += bytes.length;
+      // A WebSocket's messages go one by one.
+      if (stream.codec !== 'sse' || size >= chunkBytes) await writeChunk();
+    }
+    await writeChunk();
+    return page.more;
+  }
+}
 
 /**
  * Joins a stream whose frames are stored: what it missed is read piece by piece, as fast as the client takes it, and
@@ -141,54 +201,21 @@ export async function joinByHistory(
 ): Promise<void> {
   const { feed, lastEventId, codec, admitted } = stream;
   const history = lastEventId === null ? null : (admitted.history?.(lastEventId) ?? null);
-  const sent = new Set<string>();
-
-  /** The store does not know what the stream missed. */
-  let isGone = false;
-
-  /** The next piece; false when there is no more of it. */
-  async function pourNext({ next }: History): Promise<boolean> {
-    const page = await next();
-    if (page === 'gone') {
-      isGone = true;
-      return false;
-    }
-    let waiting: Buffer[] = [];
-    let size = 0;
-    const pour = async (): Promise<void> => {
-      const bytes = Buffer.concat(waiting, size);
-      waiting = [];
-      size = 0;
-      if (bytes.length > 0 && !stream.ended) await stream.pour(bytes);
-      alive();
-    };
-    for (const { position, frame } of page.frames) {
-      const placed = new PlacedFrame(position, new EncodedFrame(frame));
-      if (!stream.concerns(placed)) continue;
-      sent.add(frame.event?.id ?? '');
-      const bytes = placed.bytes(codec);
-      waiting.push(bytes);
-      size += bytes.length;
-      // A WebSocket's messages go one by one.
-      if (codec !== 'sse' || size >= pourBytes) await pour();
-    }
-    await pour();
-    return page.more;
-  }
-
-  while (history && !stream.ended && (await pourNext(history)));
+  const writer = new HistoryWriter(stream, alive);
+  if (history) await writer.write(history);
   if (stream.ended) return;
   feed.add(stream);
-  if (history && !isGone) {
+  if (history && !writer.isGone) {
     await history.again();
-    while (!stream.ended && (await pourNext(history)));
+    await writer.write(history);
   }
-  // Told once, when whatever is new reaches the stream.
-  if (isGone && !stream.ended) {
+  // Sent once, when new frames already reach the stream.
+  if (writer.isGone && !stream.ended) {
     const gap = new PlacedFrame(feed.head, new EncodedFrame(api.resync(feed.audience)));
     await stream.pour(gap.bytes(codec));
   }
   if (stream.ended) return;
+  const { sent } = writer;
   const out = new Backlog();
   for (const piece of stream.backlog?.pieces() ?? []) {
     if (piece instanceof PlacedFrame && sent.has(piece.frame.event?.id ?? '')) continue;

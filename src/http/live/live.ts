@@ -23,7 +23,7 @@ import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Endings, endReason } from './endings.ts';
 import { Feeds, type StreamCount } from './feeds.ts';
-import { createJoin, joinByHistory } from './join.ts';
+import { joinByHistory, StreamJoin } from './join.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
 import { createReannouncer } from './reannouncer.ts';
 import { createRecheck } from './recheck.ts';
@@ -109,7 +109,7 @@ export function createLive(options: LiveOptions): Live {
   const { broadcast, api, handlers, clock, log, isStillValid, turned } = options;
   const { received } = options.budgets ?? createBudgets();
   const feeds = new Feeds((audience) => api.resync(audience));
-  const join = createJoin({ broadcast, api });
+  const joins = new StreamJoin({ broadcast, api });
   const reannounce = createReannouncer(clock, log);
   const messages = createSocketMessages({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
@@ -194,7 +194,7 @@ export function createLive(options: LiveOptions): Live {
   function begin(stream: Stream): Promise<void> {
     missed.begin(stream);
     stream.feed.add(stream);
-    const joined = join(stream);
+    const joined = joins.join(stream);
     return stream.missed ? joined.then(() => void missed.send(stream)) : joined;
   }
 

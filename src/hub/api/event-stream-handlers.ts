@@ -16,78 +16,74 @@ import type { HostedStreamQuery } from './hosted-stream-routes.ts';
 /** A place among the events, as clients send it back. */
 const place = /^\d{1,16}$/;
 
-export function eventStreams(
+export const eventStreams = (
   hub: Hub,
-): Pick<StreamHandlers, 'admitEvents'> & { readonly events: EventSource } {
-  const { eventTail, runs } = hub.app;
-
-  const framesOf = (audience: Audience, tenantId: string, events: readonly StoredEvent[]) =>
-    Promise.all(
-      events.map(async (event) => {
-        const env = environments.find((one) => one === event.env) ?? 'production';
-        const ruleset = await runs.names.resolve(tenantId, env, policyVersionOf(event));
-        return { position: String(event.seq), frame: new EventFrame(audience, event, ruleset) };
-      }),
-    );
-
-  const historyOf = (audience: Audience, tenantId: string, seq: number, max?: number): History => {
-    const missed = eventTail.missed(tenantId, seq, max);
-    return {
-      async next() {
-        const page = await missed.next();
-        if (page === 'gone') return page;
-        return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
-      },
-      again: () => missed.again(),
-    };
-  };
-
-  return {
-    events: {
-      history: (audience, place, max) => historyOf(audience, tenantIn(audience), place, max),
-      async follow(audience, deliver, lost = () => {}) {
-        const tenantId = tenantIn(audience);
-        const following = await eventTail.follow(tenantId, {
-          async take(events) {
-            for (const placed of await framesOf(audience, tenantId, events)) await deliver(placed);
-          },
-          lost: (seq) => lost(String(seq)),
-        });
-        return { position: String(following.seq), stop: following.stop };
-      },
-    },
-
-    async admitEvents(caller, query) {
-      const { tenantId } = caller;
-      const audience = eventsOf(tenantId);
-      const streamFilter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
-      const filter =
-        streamFilter && caller.kind !== 'hostedKey'
-          ? { ...streamFilter, env: listedEnvs({ env: null, envRoles: caller.roles }, streamFilter.env) }
-          : streamFilter;
-      return {
-        caller:
-          caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
-        admitted: {
-          audience,
-          agentId: null,
-          bundleName: null,
-          pinned: true,
-          skips: ({ event }) => event !== undefined && (filter === null || !fits(filter, event)),
-          history: (lastEventId) => historyAfter(lastEventId),
-          catchUp: async () => [],
-          announce: async () => {},
-          closed: () => {},
+): Pick<StreamHandlers, 'admitEvents'> & { readonly events: EventSource } => ({
+  events: {
+    history: (audience, place, max) => historyOf(hub, audience, tenantIn(audience), place, max),
+    async follow(audience, deliver, lost = () => {}) {
+      const tenantId = tenantIn(audience);
+      const following = await hub.app.eventTail.follow(tenantId, {
+        async take(events) {
+          for (const placed of await framesOf(hub, audience, tenantId, events)) await deliver(placed);
         },
-      };
-
-      function historyAfter(lastEventId: string): History {
-        const seq = place.test(lastEventId) ? Number(lastEventId) : Number.NaN;
-        if (!Number.isSafeInteger(seq)) return { next: async () => 'gone', again: async () => {} };
-        return historyOf(audience, tenantId, seq);
-      }
+        lost: (seq) => lost(String(seq)),
+      });
+      return { position: String(following.seq), stop: following.stop };
     },
+  },
+
+  async admitEvents(caller, query) {
+    const { tenantId } = caller;
+    const audience = eventsOf(tenantId);
+    const streamFilter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
+    const filter =
+      streamFilter && caller.kind !== 'hostedKey'
+        ? { ...streamFilter, env: listedEnvs({ env: null, envRoles: caller.roles }, streamFilter.env) }
+        : streamFilter;
+    return {
+      caller:
+        caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
+      admitted: {
+        audience,
+        agentId: null,
+        bundleName: null,
+        pinned: true,
+        skips: ({ event }) => event !== undefined && (filter === null || !fits(filter, event)),
+        history: (lastEventId) => historyAfter(hub, audience, tenantId, lastEventId),
+        catchUp: async () => [],
+        announce: async () => {},
+        closed: () => {},
+      },
+    };
+  },
+});
+
+const framesOf = (hub: Hub, audience: Audience, tenantId: string, events: readonly StoredEvent[]) =>
+  Promise.all(
+    events.map(async (event) => {
+      const env = environments.find((one) => one === event.env) ?? 'production';
+      const ruleset = await hub.app.runs.names.resolve(tenantId, env, policyVersionOf(event));
+      return { position: String(event.seq), frame: new EventFrame(audience, event, ruleset) };
+    }),
+  );
+
+function historyOf(hub: Hub, audience: Audience, tenantId: string, seq: number, max?: number): History {
+  const missed = hub.app.eventTail.missed(tenantId, seq, max);
+  return {
+    async next() {
+      const page = await missed.next();
+      if (page === 'gone') return page;
+      return { frames: await framesOf(hub, audience, tenantId, page.events), more: page.more };
+    },
+    again: () => missed.again(),
   };
+}
+
+function historyAfter(hub: Hub, audience: Audience, tenantId: string, lastEventId: string): History {
+  const seq = place.test(lastEventId) ? Number(lastEventId) : Number.NaN;
+  if (!Number.isSafeInteger(seq)) return { next: async () => 'gone', again: async () => {} };
+  return historyOf(hub, audience, tenantId, seq);
 }
 
 function tenantIn(audience: Audience): string {

@@ -67,71 +67,69 @@ const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
 };
 
 /** The stream handlers of a node. @param streams the node's */
-export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
-  return {
-    async admitAgent(caller, query, connectionId) {
-      return admitAgent(hub, streams, caller, query, connectionId);
-    },
+export const streamHandlers = (hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> => ({
+  async admitAgent(caller, query, connectionId) {
+    return admitAgent(hub, streams, caller, query, connectionId);
+  },
 
-    async admitHosted(caller, query, connectionId) {
-      if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
-      const requestedEnv = query.env === undefined || query.env === '' ? null : query.env;
-      // A key of all environments follows the one it asks for.
-      if (caller.env === null && requestedEnv !== null && !isEnv(requestedEnv)) {
-        throw validationFailed([{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }]);
+  async admitHosted(caller, query, connectionId) {
+    if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
+    const requestedEnv = query.env === undefined || query.env === '' ? null : query.env;
+    // A key of all environments follows the one it asks for.
+    if (caller.env === null && requestedEnv !== null && !isEnv(requestedEnv)) {
+      throw validationFailed([{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }]);
+    }
+    const env = caller.env ?? environments.find((one) => one === requestedEnv) ?? 'production';
+    const key = { ...caller, kind: 'key', env } as const;
+    return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
+  },
+
+  async admitDashboard(caller, { include }) {
+    const { tenantId } = caller;
+    const principal = principalOf(caller);
+    const visibleEnvs = environments.filter((env) => seesEnv(principal, env));
+    const parts = new Set(
+      include === undefined ? [] : checkedAt(includeField, include, 'include').split(','),
+    );
+    const fleet = parts.has('fleet');
+    const tools = parts.has('tools');
+    return {
+      audience: dashboardsOf(tenantId),
+      agentId: null,
+      bundleName: null,
+      pinned: false,
+      skips: (frame) =>
+        (frame.fleet !== undefined && !fleet) ||
+        (frame.tools === true && !tools) ||
+        (frame.part !== undefined && !parts.has(frame.part)) ||
+        (frame.type === 'event_created' && parts.has('stats')) ||
+        (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
+      catchUp: async () => (fleet ? streams.fleetNow(tenantId, visibleEnvs) : []),
+      keepalive,
+      announce: async () => {},
+      closed: () => {},
+    };
+  },
+
+  async message(caller, { type, body, rounded }) {
+    const route = routeOf[type];
+    const limits = createRouteLimits(hub.app.rateLimits, route, caller, caller.network);
+    await limits.arrived();
+    switch (type) {
+      case 'events': {
+        const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
+        return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
       }
-      const env = caller.env ?? environments.find((one) => one === requestedEnv) ?? 'production';
-      const key = { ...caller, kind: 'key', env } as const;
-      return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
-    },
-
-    async admitDashboard(caller, { include }) {
-      const { tenantId } = caller;
-      const principal = principalOf(caller);
-      const visibleEnvs = environments.filter((env) => seesEnv(principal, env));
-      const parts = new Set(
-        include === undefined ? [] : checkedAt(includeField, include, 'include').split(','),
-      );
-      const fleet = parts.has('fleet');
-      const tools = parts.has('tools');
-      return {
-        audience: dashboardsOf(tenantId),
-        agentId: null,
-        bundleName: null,
-        pinned: false,
-        skips: (frame) =>
-          (frame.fleet !== undefined && !fleet) ||
-          (frame.tools === true && !tools) ||
-          (frame.part !== undefined && !parts.has(frame.part)) ||
-          (frame.type === 'event_created' && parts.has('stats')) ||
-          (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
-        catchUp: async () => (fleet ? streams.fleetNow(tenantId, visibleEnvs) : []),
-        keepalive,
-        announce: async () => {},
-        closed: () => {},
-      };
-    },
-
-    async message(caller, { type, body, rounded }) {
-      const route = routeOf[type];
-      const limits = createRouteLimits(hub.app.rateLimits, route, caller, caller.network);
-      await limits.arrived();
-      switch (type) {
-        case 'events': {
-          const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
-          return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
-        }
-        case 'report':
-          return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
-        case 'approval': {
-          const request = checked(approvalRoutes.createApproval.body, body);
-          await limits.before({ params: {}, body: request });
-          return requestApproval(hub, caller, request);
-        }
+      case 'report':
+        return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
+      case 'approval': {
+        const request = checked(approvalRoutes.createApproval.body, body);
+        await limits.before({ params: {}, body: request });
+        return requestApproval(hub, caller, request);
       }
-    },
-  };
-}
+    }
+  },
+});
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 function admitAgent(

@@ -138,7 +138,7 @@ async function readCompositions(
 ): Promise<ReadonlyMap<string, HubComposition>> {
   const names = await pages((query) => hub.read((it) => it.listCompositions({ query })));
   const older = new Map<string, Promise<string>>();
-  /** Reads the content of an older version once. */
+  /** Reads the content of a version that is not the newest once. */
   const olderHash = (contract_id: string, version: number): Promise<string> => {
     const key = `${contract_id}@${version}`;
     const reading =

@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.ts';
 export const notificationQueues = {
   /** Finds the channels of an approval that was asked for or has ended. */
   fanOut: 'notifications',
-  /** Finds the channels of a changed tool. A queue of its own: nodes of earlier versions do not know its jobs. */
+  /** Finds the channels of a changed tool. */
   toolChange: 'tool-changes',
   /** Makes one attempt of one delivery. */
   deliver: 'deliveries',

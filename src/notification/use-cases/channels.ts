@@ -84,199 +84,219 @@ const removedAtOnce = 1000;
 
 const absent = (): HubError => notFound('Notification channel not found.');
 
-export function createChannels(ports: Ports): Channels {
-  const { secrets, clock, jobs, messengers, settings } = ports;
-  const { channels, deliveries } = ports.store;
-  const change = changeBy(ports);
-
-  const seal = (config: ChannelConfig): string =>
-    secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
-
+class NotificationChannels implements Channels {
+  readonly #ports: Ports;
   // By the sealed text: what changes is sealed anew, on every node.
-  const openConfigs = new BoundedMap<ChannelConfig>(maxOpenConfigs);
+  readonly #openConfigs = new BoundedMap<ChannelConfig>(maxOpenConfigs);
+  /** Platforms call https addresses alone; on this machine a test may play one. */
+  readonly #isReachable: boolean;
 
-  function open(channel: Channel): OpenChannel {
-    const { sealedConfig } = channel;
-    const now = clock.now();
-    const cachedConfig = openConfigs.get(sealedConfig, now);
-    if (cachedConfig) return { channel, config: cachedConfig };
-    const plain = secrets.unseal('channel-config', sealedConfig);
-    const config = JSON.parse(Buffer.from(plain).toString()) as ChannelConfig;
-    openConfigs.set(sealedConfig, config, now + openConfigMs);
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#isReachable =
+      ports.settings.baseUrl.startsWith('https:') || ports.settings.chatBotUrl.startsWith('http:');
+  }
+
+  async list({ tenantId }: Principal, page: PageRequest): Promise<Page<OpenChannel>> {
+    const { items, more } = await this.#ports.store.channels.list(tenantId, page);
+    return { items: items.map((channel) => this.open(channel)), more };
+  }
+
+  get({ tenantId }: Principal, id: string): Promise<OpenChannel> {
+    return this.#find(tenantId, id);
+  }
+
+  async create(
+    principal: Principal,
+    { config, id, ...fields }: NewChannel,
+    options: SaveOptions = {},
+  ): Promise<OpenChannel> {
+    requireRole(principal, 'admin');
+    await this.#checkAddresses(config);
+    const now = this.#ports.clock.now();
+    const channel: Channel = {
+      ...fields,
+      id: id ?? this.#ports.secrets.uuid(),
+      tenantId: principal.tenantId,
+      kind: config.kind,
+      sealedConfig: this.#seal(config),
+      revision: 1,
+      createdAt: now,
+      updatedAt: now,
+      lastTestAt: null,
+      lastTestOk: null,
+    };
+    const recorded = noted(this.#ports, principal, {
+      action: 'channel.created',
+      subject: { id: channel.id, name: channel.name },
+      summary: `Notification channel '${channel.name}' was created.`,
+      details: { ...detailsOf(channel), ...changeBy(this.#ports, null, fieldsOf(channel)) },
+    });
+    if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
+      throw new HubError(
+        'quota_exceeded',
+        `A tenant can have at most ${maxChannels} notification channels. Delete one first.`,
+      );
+    }
+    await this.#registerSoon({ channel, config }, options);
     return { channel, config };
   }
 
+  async update(
+    principal: Principal,
+    id: string,
+    patch: ChannelPatch,
+    options: SaveOptions = {},
+  ): Promise<OpenChannel> {
+    requireRole(principal, 'admin');
+    for (let attempt = 0; attempt < updateTries; attempt++) {
+      const stored = await this.#find(principal.tenantId, id);
+      const config = patch.config ? patch.config(stored.config) : stored.config;
+      // A channel that is switched on again may have an address that is no longer allowed.
+      if (patch.config || patch.enabled === true) await this.#checkAddresses(config);
+      const channel: Channel = {
+        ...stored.channel,
+        name: patch.name ?? stored.channel.name,
+        enabled: patch.enabled ?? stored.channel.enabled,
+        filters: patch.filters === undefined ? stored.channel.filters : patch.filters,
+        sealedConfig: patch.config ? this.#seal(config) : stored.channel.sealedConfig,
+        revision: stored.channel.revision + 1,
+        updatedAt: this.#ports.clock.now(),
+      };
+      const outcome = await noted(this.#ports, principal, {
+        action: 'channel.updated',
+        subject: { id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was changed.`,
+        details: {
+          ...detailsOf(channel),
+          changed: Object.keys(patch),
+          ...changeBy(this.#ports, fieldsOf(stored.channel), fieldsOf(channel)),
+        },
+      }).channels.update(channel);
+      if (outcome === 'absent') throw absent();
+      if (outcome !== 'stale') {
+        await this.#registerSoon({ channel, config }, options);
+        return { channel, config };
+      }
+    }
+    throw new HubError(
+      'conflict',
+      'Another request changed this notification channel. Read it again, then repeat the change.',
+    );
+  }
+
+  async remove(principal: Principal, id: string): Promise<void> {
+    requireRole(principal, 'admin');
+    const removed = await noted(this.#ports, principal, {
+      action: 'channel.deleted',
+      subject: { id },
+      summary: 'A notification channel was deleted.',
+      fromAnswer: { name: 'name', kind: 'kind' },
+    }).channels.remove(principal.tenantId, id);
+    if (!removed) throw absent();
+    while (
+      (await this.#ports.store.deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) ===
+      removedAtOnce
+    );
+  }
+
+  async test(principal: Principal, id: string): Promise<TestResult> {
+    const { clock, messengers, secrets, store } = this.#ports;
+    requireRole(principal, 'admin');
+    const { channel, config } = await this.#find(principal.tenantId, id);
+    const begun = clock.monotonic();
+    const outcome: AttemptOutcome = await messengers.send({
+      config,
+      notice: { kind: 'test', approvalId: secrets.uuid() },
+      payloadStyle: channel.payloadStyle,
+      deliveryId: secrets.uuid(),
+    });
+    const ok = outcome.kind === 'delivered';
+    await store.channels.tested(principal.tenantId, id, clock.now(), ok);
+    return {
+      ok,
+      status: outcome.status,
+      failure: outcome.kind === 'failed' ? outcome.failure : null,
+      durationMs: clock.monotonic() - begun,
+    };
+  }
+
+  open(channel: Channel): OpenChannel {
+    const { sealedConfig } = channel;
+    const now = this.#ports.clock.now();
+    const cachedConfig = this.#openConfigs.get(sealedConfig, now);
+    if (cachedConfig) return { channel, config: cachedConfig };
+    const plain = this.#ports.secrets.unseal('channel-config', sealedConfig);
+    const config = JSON.parse(Buffer.from(plain).toString()) as ChannelConfig;
+    this.#openConfigs.set(sealedConfig, config, now + openConfigMs);
+    return { channel, config };
+  }
+
+  async register(tenantId: string, id: string, signal: AbortSignal): Promise<void> {
+    const { store, messengers, settings } = this.#ports;
+    const channel = await store.channels.get(tenantId, id);
+    if (!channel?.enabled) return;
+    const { config } = this.open(channel);
+    if (config.kind !== 'chatBot') return;
+    const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel), signal);
+    if (outcome.kind === 'delivered') return;
+    this.#ports.log.warn(
+      { channel: id, status: outcome.status },
+      'cannot register the callback address of a chat bot',
+    );
+    if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
+  }
+
+  async callbackProblem({ channel, config }: OpenChannel): Promise<string | null> {
+    const { messengers, settings, jobs } = this.#ports;
+    if (config.kind !== 'chatBot' || !channel.enabled) return null;
+    if (!this.#isReachable) {
+      return 'Its buttons do not work, because BASE_URL is not an https address that the platform can call.';
+    }
+    const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
+    const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
+    // A job that stays tells the platform once more, which changes nothing.
+    const { queue, id } = registrationJob(channel, 0);
+    if (isOver) await jobs.remove(queue, id).catch(() => false);
+    if (outcome.kind === 'delivered') return null;
+    const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
+    const next = outcome.mayRetry ? 'The hub retries.' : 'Check the bot token.';
+    return `Its buttons do not work yet, because the hub could not register its callback address: the platform ${answer}. ${next}`;
+  }
+
+  #seal(config: ChannelConfig): string {
+    return this.#ports.secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
+  }
+
   /** @throws HubError unprocessable */
-  async function checkAddresses(config: ChannelConfig): Promise<void> {
+  async #checkAddresses(config: ChannelConfig): Promise<void> {
     try {
-      await messengers.check(config);
+      await this.#ports.messengers.check(config);
     } catch (error) {
       if (error instanceof OutboundError) throw new HubError('unprocessable', error.message);
       throw error;
     }
   }
 
-  /** Platforms call https addresses alone; on this machine a test may play one. */
-  const isReachable = settings.baseUrl.startsWith('https:') || settings.chatBotUrl.startsWith('http:');
-
-  async function registerSoon(
+  async #registerSoon(
     { channel, config }: OpenChannel,
     { isToldByCaller = false }: SaveOptions,
   ): Promise<void> {
-    if (config.kind === 'chatBot' && channel.enabled && isReachable) {
-      await jobs.add(registrationJob(channel, clock.now() + (isToldByCaller ? firstTryMs : 0)));
+    if (config.kind === 'chatBot' && channel.enabled && this.#isReachable) {
+      await this.#ports.jobs.add(
+        registrationJob(channel, this.#ports.clock.now() + (isToldByCaller ? firstTryMs : 0)),
+      );
     }
   }
 
-  async function find(tenantId: string, id: string): Promise<OpenChannel> {
-    const channel = await channels.get(tenantId, id);
+  async #find(tenantId: string, id: string): Promise<OpenChannel> {
+    const channel = await this.#ports.store.channels.get(tenantId, id);
     if (!channel) throw absent();
-    return open(channel);
+    return this.open(channel);
   }
-
-  return {
-    open,
-
-    async list({ tenantId }, page) {
-      const { items, more } = await channels.list(tenantId, page);
-      return { items: items.map(open), more };
-    },
-
-    get: ({ tenantId }, id) => find(tenantId, id),
-
-    async create(principal, { config, id, ...fields }, options = {}) {
-      requireRole(principal, 'admin');
-      await checkAddresses(config);
-      const now = clock.now();
-      const channel: Channel = {
-        ...fields,
-        id: id ?? secrets.uuid(),
-        tenantId: principal.tenantId,
-        kind: config.kind,
-        sealedConfig: seal(config),
-        revision: 1,
-        createdAt: now,
-        updatedAt: now,
-        lastTestAt: null,
-        lastTestOk: null,
-      };
-      const recorded = noted(ports, principal, {
-        action: 'channel.created',
-        subject: { id: channel.id, name: channel.name },
-        summary: `Notification channel '${channel.name}' was created.`,
-        details: { ...detailsOf(channel), ...change(null, fieldsOf(channel)) },
-      });
-      if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
-        throw new HubError(
-          'quota_exceeded',
-          `A tenant can have at most ${maxChannels} notification channels. Delete one first.`,
-        );
-      }
-      await registerSoon({ channel, config }, options);
-      return { channel, config };
-    },
-
-    async update(principal, id, patch, options = {}) {
-      requireRole(principal, 'admin');
-      for (let attempt = 0; attempt < updateTries; attempt++) {
-        const stored = await find(principal.tenantId, id);
-        const config = patch.config ? patch.config(stored.config) : stored.config;
-        // A channel that is switched on again may have an address that is no longer allowed.
-        if (patch.config || patch.enabled === true) await checkAddresses(config);
-        const channel: Channel = {
-          ...stored.channel,
-          name: patch.name ?? stored.channel.name,
-          enabled: patch.enabled ?? stored.channel.enabled,
-          filters: patch.filters === undefined ? stored.channel.filters : patch.filters,
-          sealedConfig: patch.config ? seal(config) : stored.channel.sealedConfig,
-          revision: stored.channel.revision + 1,
-          updatedAt: clock.now(),
-        };
-        const outcome = await noted(ports, principal, {
-          action: 'channel.updated',
-          subject: { id, name: channel.name },
-          summary: `Notification channel '${channel.name}' was changed.`,
-          details: {
-            ...detailsOf(channel),
-            changed: Object.keys(patch),
-            ...change(fieldsOf(stored.channel), fieldsOf(channel)),
-          },
-        }).channels.update(channel);
-        if (outcome === 'absent') throw absent();
-        if (outcome !== 'stale') {
-          await registerSoon({ channel, config }, options);
-          return { channel, config };
-        }
-      }
-      throw new HubError(
-        'conflict',
-        'Another request changed this notification channel. Read it again, then repeat the change.',
-      );
-    },
-
-    async remove(principal, id) {
-      requireRole(principal, 'admin');
-      const removed = await noted(ports, principal, {
-        action: 'channel.deleted',
-        subject: { id },
-        summary: 'A notification channel was deleted.',
-        fromAnswer: { name: 'name', kind: 'kind' },
-      }).channels.remove(principal.tenantId, id);
-      if (!removed) throw absent();
-      while ((await deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) === removedAtOnce);
-    },
-
-    async test(principal, id) {
-      requireRole(principal, 'admin');
-      const { channel, config } = await find(principal.tenantId, id);
-      const begun = clock.monotonic();
-      const outcome: AttemptOutcome = await messengers.send({
-        config,
-        notice: { kind: 'test', approvalId: secrets.uuid() },
-        payloadStyle: channel.payloadStyle,
-        deliveryId: secrets.uuid(),
-      });
-      const ok = outcome.kind === 'delivered';
-      await channels.tested(principal.tenantId, id, clock.now(), ok);
-      return {
-        ok,
-        status: outcome.status,
-        failure: outcome.kind === 'failed' ? outcome.failure : null,
-        durationMs: clock.monotonic() - begun,
-      };
-    },
-
-    async register(tenantId, id, signal) {
-      const channel = await channels.get(tenantId, id);
-      if (!channel?.enabled) return;
-      const { config } = open(channel);
-      if (config.kind !== 'chatBot') return;
-      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel), signal);
-      if (outcome.kind === 'delivered') return;
-      ports.log.warn(
-        { channel: id, status: outcome.status },
-        'cannot register the callback address of a chat bot',
-      );
-      if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
-    },
-
-    async callbackProblem({ channel, config }) {
-      if (config.kind !== 'chatBot' || !channel.enabled) return null;
-      if (!isReachable) {
-        return 'Its buttons do not work, because BASE_URL is not an https address that the platform can call.';
-      }
-      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
-      const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
-      // A job that stays tells the platform once more, which changes nothing.
-      const { queue, id } = registrationJob(channel, 0);
-      if (isOver) await jobs.remove(queue, id).catch(() => false);
-      if (outcome.kind === 'delivered') return null;
-      const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
-      const next = outcome.mayRetry ? 'The hub retries.' : 'Check the bot token.';
-      return `Its buttons do not work yet, because the hub could not register its callback address: the platform ${answer}. ${next}`;
-    },
-  };
 }
+
+export const createChannels = (ports: Ports): Channels => new NotificationChannels(ports);
 
 /** What somebody chose of a channel, without its configuration: that may hold secrets. */
 const fieldsOf = ({ name, enabled, filters, payloadStyle }: Channel) => ({

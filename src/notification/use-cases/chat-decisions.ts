@@ -128,134 +128,136 @@ const chatPrincipal = ({ tenantId, env }: Approval, id: string, display: string)
   agentPattern: null,
 });
 
-export function createChatDecisions(ports: Ports): ChatDecisions {
-  const { store, secrets, clock, settings } = ports;
-  const { channels, deliveries, approvals, idempotency } = store;
+export const createChatDecisions = (ports: Ports): ChatDecisions => ({
+  channel: async (id, kind) => openAs(ports, await ports.store.channels.byId(id), kind),
 
-  function openAs<K extends ChannelKind>(
-    channel: Parameters<Channels['open']>[0] | null,
-    kind: K,
-  ): OpenWith<K> | null {
-    if (!channel?.enabled || channel.kind !== kind) return null;
-    const { config } = ports.channels.open(channel);
-    return isOf(config, kind) ? { channel, config } : null;
-  }
+  async signedChannels(kind, approvalId, isSigned) {
+    const requests = await requestsOf(ports, approvalId);
+    const open: OpenWith<typeof kind>[] = [];
+    for (const channelId of new Set(requests.map((request) => request.channelId))) {
+      const candidate = openAs(ports, await ports.store.channels.byId(channelId), kind);
+      if (candidate && isSigned(candidate.config)) open.push(candidate);
+    }
+    return open;
+  },
 
-  /** The requests that were put on their way to channels, over all tenants. */
-  async function requestsOf(approvalId: string): Promise<readonly Delivery[]> {
-    const sent = await deliveries.ofApproval(approvalId, maxOfApproval);
-    return sent.filter(({ event }) => event === 'requested');
-  }
+  async someChannelSigned(isSigned) {
+    const publicKeys = new Set<string>();
+    for (const channel of await ports.store.channels.enabledOfKind('communityChat', maxTriedKeys)) {
+      const publicKey = openAs(ports, channel, 'communityChat')?.config.publicKey;
+      if (publicKey) publicKeys.add(publicKey.toLowerCase());
+    }
+    for (const publicKey of publicKeys) {
+      await turns.next(signatureCost);
+      if (isSigned(publicKey)) return true;
+    }
+    return false;
+  },
 
-  /** Those of the channels that the approval was sent to and whose filters pass it. */
-  async function recipientsOf(
-    approval: Approval,
-    open: readonly OpenChannel[],
-  ): Promise<readonly Recipient[]> {
-    const requests = await requestsOf(approval.id);
-    const call = notifiedCallOf(approval);
-    return open.flatMap(({ channel, config }) => {
-      const { id, tenantId, filters } = channel;
-      const request = requests.find((one) => one.channelId === id && one.tenantId === tenantId);
-      return request && wants(filters, call) ? [{ channel, config, request }] : [];
-    });
-  }
-
-  /** Those of the recipients where a press in this chat may have been. Several where they cannot be told apart. */
-  async function inChat(
-    recipients: readonly Recipient[],
-    chatId: string | null,
-  ): Promise<readonly Recipient[]> {
-    const [first] = recipients;
-    if (chatId === null || !first) return recipients;
-    const exact = recipients.filter((recipient) => chatIdOf(recipient) === chatId);
-    if (exact.length > 0) return exact;
-    // A thread of a community chat has an id of its own, which is no other channel's.
-    if (first.config.kind !== 'communityChat') return recipients.filter((one) => chatIdOf(one) === null);
-    const others = await channels.enabled(first.channel.tenantId);
-    const isOther = others.some((other) => openAs(other, 'communityChat')?.config.channel === chatId);
-    return isOther ? [] : recipients;
-  }
-
-  return {
-    channel: async (id, kind) => openAs(await channels.byId(id), kind),
-
-    async signedChannels(kind, approvalId, isSigned) {
-      const requests = await requestsOf(approvalId);
-      const open: OpenWith<typeof kind>[] = [];
-      for (const channelId of new Set(requests.map((request) => request.channelId))) {
-        const candidate = openAs(await channels.byId(channelId), kind);
-        if (candidate && isSigned(candidate.config)) open.push(candidate);
-      }
-      return open;
-    },
-
-    async someChannelSigned(isSigned) {
-      const publicKeys = new Set<string>();
-      for (const channel of await channels.enabledOfKind('communityChat', maxTriedKeys)) {
-        const publicKey = openAs(channel, 'communityChat')?.config.publicKey;
-        if (publicKey) publicKeys.add(publicKey.toLowerCase());
-      }
-      for (const publicKey of publicKeys) {
-        await turns.next(signatureCost);
-        if (isSigned(publicKey)) return true;
-      }
-      return false;
-    },
-
-    async press(open, press, via) {
-      const { approvalId, approved, userId, userName } = press;
-      const [first] = open;
-      if (!first) return { kind: 'unknown' };
-      const approval = await approvals.get(first.channel.tenantId, approvalId);
-      const pressedIn = approval ? await inChat(await recipientsOf(approval, open), press.chatId) : [];
-      if (!approval || pressedIn.length === 0) return { kind: 'unknown' };
-      // Channels that share a signature cannot always be told apart: then their strictest list counts.
-      if (!pressedIn.every(({ config }) => mayDecide(config, userId))) return { kind: 'forbidden' };
-      const name = (userName || userId).replace(/\p{Cc}+/gu, ' ').slice(0, maxName);
-      const principal = chatPrincipal(approval, `${via}:${userId}`.slice(0, maxName), `${via}:${name}`);
-      try {
-        const decision = { approved, reason: null, decidedVia: via };
-        return { kind: 'decided', approval: await ports.approvals.decide(principal, approvalId, decision) };
-      } catch (error) {
-        if (!(error instanceof HubError) || (error.code !== 'conflict' && error.code !== 'not_found'))
-          throw error;
-        const now = await approvals.get(approval.tenantId, approvalId);
-        return now ? { kind: 'already', approval: asSeen(now, clock.now()) } : { kind: 'unknown' };
-      }
-    },
-
-    async once({ channel: { id, tenantId } }, updateId, work) {
-      if (updateId === null) return work();
-      const update = {
-        tenantId,
-        id: secrets.sha256(JSON.stringify(['callback', id, updateId])),
-        bodyHash: '',
-      };
-      const now = clock.now();
-      const times = { now, runsUntil: now + runsMs, expiresAt: now + rememberedMs };
-      const claim = await idempotency.claim(update, secrets.uuid(), times);
-      if (claim.kind === 'answered') return null;
-      // While the first still runs nobody knows how it ends, and a decision that comes twice changes nothing.
-      if (claim.kind !== 'claimed') return work();
-      try {
-        const result = await work();
-        await idempotency.answered(update, claim.newId, { status: 200, headers: {}, json: null });
-        return result;
-      } catch (error) {
-        await idempotency.release(update, claim.newId, clock.now());
+  async press(open, press, via) {
+    const { store, clock } = ports;
+    const { approvalId, approved, userId, userName } = press;
+    const [first] = open;
+    if (!first) return { kind: 'unknown' };
+    const approval = await store.approvals.get(first.channel.tenantId, approvalId);
+    const pressedIn = approval
+      ? await inChat(ports, await recipientsOf(ports, approval, open), press.chatId)
+      : [];
+    if (!approval || pressedIn.length === 0) return { kind: 'unknown' };
+    // Channels that share a signature cannot always be told apart: then their strictest list counts.
+    if (!pressedIn.every(({ config }) => mayDecide(config, userId))) return { kind: 'forbidden' };
+    const name = (userName || userId).replace(/\p{Cc}+/gu, ' ').slice(0, maxName);
+    const principal = chatPrincipal(approval, `${via}:${userId}`.slice(0, maxName), `${via}:${name}`);
+    try {
+      const decision = { approved, reason: null, decidedVia: via };
+      return { kind: 'decided', approval: await ports.approvals.decide(principal, approvalId, decision) };
+    } catch (error) {
+      if (!(error instanceof HubError) || (error.code !== 'conflict' && error.code !== 'not_found'))
         throw error;
-      }
-    },
+      const now = await store.approvals.get(approval.tenantId, approvalId);
+      return now ? { kind: 'already', approval: asSeen(now, clock.now()) } : { kind: 'unknown' };
+    }
+  },
 
-    noticeOf(result) {
-      if (result.kind === 'forbidden') return null;
-      if (result.kind === 'unknown') return { kind: 'unknown' };
-      const { approval } = result;
-      const link = approvalLink(settings.baseUrl, approval);
-      return approval.status === 'timeout'
-        ? { kind: 'expired', approval, link, messageId: '' }
-        : { kind: 'decided', approval, link, messageId: null };
-    },
-  };
+  async once({ channel: { id, tenantId } }, updateId, work) {
+    const { secrets, clock, store } = ports;
+    if (updateId === null) return work();
+    const update = {
+      tenantId,
+      id: secrets.sha256(JSON.stringify(['callback', id, updateId])),
+      bodyHash: '',
+    };
+    const now = clock.now();
+    const times = { now, runsUntil: now + runsMs, expiresAt: now + rememberedMs };
+    const claim = await store.idempotency.claim(update, secrets.uuid(), times);
+    if (claim.kind === 'answered') return null;
+    // While the first still runs nobody knows how it ends, and a decision that comes twice changes nothing.
+    if (claim.kind !== 'claimed') return work();
+    try {
+      const result = await work();
+      await store.idempotency.answered(update, claim.newId, { status: 200, headers: {}, json: null });
+      return result;
+    } catch (error) {
+      await store.idempotency.release(update, claim.newId, clock.now());
+      throw error;
+    }
+  },
+
+  noticeOf(result) {
+    if (result.kind === 'forbidden') return null;
+    if (result.kind === 'unknown') return { kind: 'unknown' };
+    const { approval } = result;
+    const link = approvalLink(ports.settings.baseUrl, approval);
+    return approval.status === 'timeout'
+      ? { kind: 'expired', approval, link, messageId: '' }
+      : { kind: 'decided', approval, link, messageId: null };
+  },
+});
+
+function openAs<K extends ChannelKind>(
+  ports: Ports,
+  channel: Parameters<Channels['open']>[0] | null,
+  kind: K,
+): OpenWith<K> | null {
+  if (!channel?.enabled || channel.kind !== kind) return null;
+  const { config } = ports.channels.open(channel);
+  return isOf(config, kind) ? { channel, config } : null;
+}
+
+/** The requests that were put on their way to channels, over all tenants. */
+async function requestsOf({ store }: Ports, approvalId: string): Promise<readonly Delivery[]> {
+  const sent = await store.deliveries.ofApproval(approvalId, maxOfApproval);
+  return sent.filter(({ event }) => event === 'requested');
+}
+
+/** Those of the channels that the approval was sent to and whose filters pass it. */
+async function recipientsOf(
+  ports: Ports,
+  approval: Approval,
+  open: readonly OpenChannel[],
+): Promise<readonly Recipient[]> {
+  const requests = await requestsOf(ports, approval.id);
+  const call = notifiedCallOf(approval);
+  return open.flatMap(({ channel, config }) => {
+    const { id, tenantId, filters } = channel;
+    const request = requests.find((one) => one.channelId === id && one.tenantId === tenantId);
+    return request && wants(filters, call) ? [{ channel, config, request }] : [];
+  });
+}
+
+/** Those of the recipients where a press in this chat may have been. Several where they cannot be told apart. */
+async function inChat(
+  ports: Ports,
+  recipients: readonly Recipient[],
+  chatId: string | null,
+): Promise<readonly Recipient[]> {
+  const [first] = recipients;
+  if (chatId === null || !first) return recipients;
+  const exact = recipients.filter((recipient) => chatIdOf(recipient) === chatId);
+  if (exact.length > 0) return exact;
+  // A thread of a community chat has an id of its own, which is no other channel's.
+  if (first.config.kind !== 'communityChat') return recipients.filter((one) => chatIdOf(one) === null);
+  const others = await ports.store.channels.enabled(first.channel.tenantId);
+  const isOther = others.some((other) => openAs(ports, other, 'communityChat')?.config.channel === chatId);
+  return isOther ? [] : recipients;
 }

@@ -81,26 +81,134 @@ function eventOfEnd(
   return kind === 'webhook' && payloadStyle === 'hosted' ? null : 'decided';
 }
 
-export function createNotifications(ports: Ports): Notifications {
-  const { store, secrets, clock, jobs, messengers, log, settings, meters } = ports;
-  const { approvals, channels, deliveries } = store;
-  const lanes = new Lanes(laneLimits);
+class ChannelNotifications implements Notifications {
+  readonly #ports: Ports;
+  readonly #lanes = new Lanes(laneLimits);
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  async fanOut({ tenantId, approvalId, status }: FanOut): Promise<void> {
+    const { store, clock } = this.#ports;
+    const approval = await store.approvals.get(tenantId, approvalId);
+    if (!approval) return;
+    if (status === 'pending') {
+      if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
+      const call = notifiedCallOf(approval);
+      const wanting = (await store.channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
+      await Promise.all(wanting.map((channel) => this.#send(channel, approval, 'requested', null)));
+      return;
+    }
+    if (approval.status === 'pending') return;
+    for (const request of await store.deliveries.ofApproval(approvalId, maxOfApproval)) {
+      if (request.tenantId !== tenantId || request.event !== 'requested') continue;
+      if (request.status === 'delivered') await this.#tellEnd(approval, request);
+      else if (request.status === 'waiting' && endsWithApproval(request))
+        await this.#finish(request, 'expired');
+    }
+  }
+
+  async fanOutToolChange({ tenantId, definitionId }: ToolChange): Promise<void> {
+    const entry = await this.#ports.store.tools.get(tenantId, definitionId);
+    if (!entry) return;
+    const [agent] = entry.agents;
+    const call = { env: entry.env, agentId: agent?.agentId ?? '', contractNames: [], rulesetName: null };
+    const wanting = (await this.#ports.store.channels.enabled(tenantId)).filter(
+      ({ filters, kind, payloadStyle }) =>
+        wants(filters, call) && !(kind === 'webhook' && payloadStyle === 'hosted'),
+    );
+    const subject = { id: definitionId, deadline: 0 };
+    await Promise.all(
+      wanting.map((channel) => this.#send(channel, subject, 'tool_definition_changed', null)),
+    );
+  }
+
+  async attempt(job: DeliveryAttempt, signal: AbortSignal): Promise<void> {
+    const { store, jobs, clock } = this.#ports;
+    const delivery = await store.deliveries.get(job.tenantId, job.id);
+    if (!delivery || delivery.run !== job.run) return;
+    if (delivery.attempts > job.attempts) {
+      // The attempt was made, and then the process died: what comes after it may not have been put on its way.
+      if (delivery.status === 'waiting') await jobs.add(deliveryJob(delivery));
+      else if (delivery.status === 'delivered' && delivery.event === 'requested')
+        await this.#followUp(delivery);
+      return;
+    }
+    if (delivery.status !== 'waiting') return;
+    const channel = await store.channels.get(job.tenantId, delivery.channelId);
+    if (!channel?.enabled) {
+      await this.#finish(delivery, 'dead');
+      return;
+    }
+    const turn = this.#lanes.enter(channel.id);
+    if (turn === null) return jobs.add(putOffJob(job, clock.now(), clock.random()));
+    await turn;
+    let slow = false;
+    try {
+      if (signal.aborted) throw new Error('interrupted');
+      slow = await this.#attemptNow(channel, delivery, signal);
+    } finally {
+      this.#lanes.leave(channel.id, slow);
+    }
+  }
+
+  async deliveries(
+    principal: Principal,
+    channelId: string,
+    filter: { readonly status?: DeliveryStatus },
+    page: PageRequest,
+  ): Promise<Page<Delivery>> {
+    const channel = await this.#find(principal, channelId);
+    return this.#ports.store.deliveries.list(principal.tenantId, channel.id, filter, page);
+  }
+
+  async replay(principal: Principal, channelId: string, id: string): Promise<Delivery> {
+    const { store, clock, jobs } = this.#ports;
+    requireRole(principal, 'admin');
+    const channel = await this.#find(principal, channelId);
+    const delivery = await store.deliveries.get(principal.tenantId, id);
+    if (!delivery || delivery.channelId !== channel.id) throw notFound('Delivery not found.');
+    if (delivery.status === 'waiting') {
+      throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
+    }
+    if (!channel.enabled) {
+      throw new HubError('conflict', 'The notification channel is disabled. Enable it first.');
+    }
+    const now = clock.now();
+    if (delivery.event === 'requested' && isInteractive(channel.kind)) {
+      const approval = await store.approvals.get(principal.tenantId, delivery.approvalId);
+      if (approval?.status !== 'pending' || isDue(approval, now)) {
+        throw new HubError(
+          'conflict',
+          'The approval is decided or has expired, so nobody can decide it in a chat.',
+        );
+      }
+    }
+    const next = again(delivery, now);
+    if (!(await store.deliveries.replace(next, delivery))) {
+      throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
+    }
+    await jobs.add(deliveryJob(next));
+    return next;
+  }
 
   /** The same for a repeat, so that nothing is put on its way twice. */
-  function idOf(channelId: string, approvalId: string, event: DeliveryEvent): string {
-    return uuidOfDigest(secrets.sha256(`${channelId}/${approvalId}/${event}`));
+  #idOf(channelId: string, approvalId: string, event: DeliveryEvent): string {
+    return uuidOfDigest(this.#ports.secrets.sha256(`${channelId}/${approvalId}/${event}`));
   }
 
   /** @param subject the approval, or for `tool_definition_changed` the definition, which has no deadline */
-  async function send(
+  async #send(
     channel: Channel,
     subject: Pick<Approval, 'id' | 'deadline'>,
     event: DeliveryEvent,
     messageId: string | null,
   ): Promise<void> {
+    const { clock, store, jobs } = this.#ports;
     const now = clock.now();
-    const delivery = await deliveries.add({
-      id: idOf(channel.id, subject.id, event),
+    const delivery = await store.deliveries.add({
+      id: this.#idOf(channel.id, subject.id, event),
       tenantId: channel.tenantId,
       channelId: channel.id,
       approvalId: subject.id,
@@ -119,15 +227,15 @@ export function createNotifications(ports: Ports): Notifications {
   }
 
   /** Tells a channel that got the request how it ended. */
-  async function tellEnd(approval: Approval, request: Delivery): Promise<void> {
-    const channel = await channels.get(request.tenantId, request.channelId);
+  async #tellEnd(approval: Approval, request: Delivery): Promise<void> {
+    const channel = await this.#ports.store.channels.get(request.tenantId, request.channelId);
     if (!channel?.enabled) return;
     const event = eventOfEnd(approval, channel, request);
-    if (event !== null) await send(channel, approval, event, request.messageId);
+    if (event !== null) await this.#send(channel, approval, event, request.messageId);
   }
 
-  function noticeOf(delivery: Delivery, approval: Approval): Notice {
-    const link = approvalLink(settings.baseUrl, approval);
+  #noticeOf(delivery: Delivery, approval: Approval): Notice {
+    const link = approvalLink(this.#ports.settings.baseUrl, approval);
     const { event, messageId } = delivery;
     if (event === 'requested') return { kind: 'requested', approval, link };
     if (event === 'expired' && messageId !== null) return { kind: 'expired', approval, link, messageId };
@@ -135,7 +243,8 @@ export function createNotifications(ports: Ports): Notifications {
   }
 
   /** Null if the definition is gone, or if the delivery is about an approval. */
-  async function toolNotice({ tenantId, approvalId: id, event }: Delivery): Promise<Notice | null> {
+  async #toolNotice({ tenantId, approvalId: id, event }: Delivery): Promise<Notice | null> {
+    const { store, settings } = this.#ports;
     if (event !== 'tool_definition_changed') return null;
     const entry = await store.tools.get(tenantId, id);
     if (!entry) return null;
@@ -147,28 +256,30 @@ export function createNotifications(ports: Ports): Notifications {
     return { kind: 'toolChanged', entry, undecided, isWaiting: mode !== 'observe', link };
   }
 
-  const finish = (delivery: Delivery, status: 'dead' | 'expired'): Promise<boolean> =>
-    deliveries.replace(ended(delivery, status, clock.now()), delivery);
+  #finish(delivery: Delivery, status: 'dead' | 'expired'): Promise<boolean> {
+    return this.#ports.store.deliveries.replace(ended(delivery, status, this.#ports.clock.now()), delivery);
+  }
 
   /** Makes one attempt and writes down how it ended. True when the channel was slow. */
-  async function attemptNow(channel: Channel, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+  async #attemptNow(channel: Channel, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+    const { clock, store, meters, messengers, log, jobs } = this.#ports;
     const { tenantId, approvalId } = delivery;
     const startedAt = clock.now();
     const isAboutTool = delivery.event === 'tool_definition_changed';
-    const approval = isAboutTool ? null : await approvals.getWhole(tenantId, approvalId);
-    const notice = approval ? noticeOf(delivery, approval) : await toolNotice(delivery);
+    const approval = isAboutTool ? null : await store.approvals.getWhole(tenantId, approvalId);
+    const notice = approval ? this.#noticeOf(delivery, approval) : await this.#toolNotice(delivery);
     if (!notice) {
-      if (await finish(delivery, 'dead')) meters.deliveries.add([channel.kind, 'dead']);
+      if (await this.#finish(delivery, 'dead')) meters.deliveries.add([channel.kind, 'dead']);
       return false;
     }
     const isOver = approval !== null && (approval.status !== 'pending' || isDue(approval, startedAt));
     if (isOver && endsWithApproval(delivery)) {
-      if (await finish(delivery, 'expired')) meters.deliveries.add([channel.kind, 'expired']);
+      if (await this.#finish(delivery, 'expired')) meters.deliveries.add([channel.kind, 'expired']);
       return false;
     }
     const begun = clock.monotonic();
     const outcome = await messengers.send({
-      config: ports.channels.open(channel).config,
+      config: this.#ports.channels.open(channel).config,
       notice,
       payloadStyle: channel.payloadStyle,
       deliveryId: delivery.id,
@@ -178,13 +289,13 @@ export function createNotifications(ports: Ports): Notifications {
     const times = { startedAt, endedAt: startedAt + durationMs, random: clock.random() };
     const next = afterAttempt(delivery, outcome, times);
     const about = { channel: channel.id, delivery: delivery.id, attempts: next.attempts };
-    if (await deliveries.replace(next, delivery)) {
+    if (await store.deliveries.replace(next, delivery)) {
       meters.deliveries.add([channel.kind, next.status === 'waiting' ? 'retried' : next.status]);
       if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
     }
     if (outcome.kind === 'failed' && outcome.failure === 'channel_gone') {
-      const recorded = noted(ports, systemPrincipal(tenantId, 'notifications'), {
+      const recorded = noted(this.#ports, systemPrincipal(tenantId, 'notifications'), {
         action: 'channel.disabled',
         subject: { id: channel.id, name: channel.name },
         summary: `Notification channel '${channel.name}' was disabled, because its receiver no longer exists.`,
@@ -193,113 +304,21 @@ export function createNotifications(ports: Ports): Notifications {
       const done = await recorded.channels.disable(tenantId, channel.id, revision, clock.now());
       if (done) log.warn(about, 'disabled a notification channel: its receiver no longer exists');
     }
-    if (next.status === 'delivered' && delivery.event === 'requested') await followUp(next);
+    if (next.status === 'delivered' && delivery.event === 'requested') await this.#followUp(next);
     return outcome.kind === 'failed' || durationMs > slowMs;
   }
 
   /** The approval may have ended while its request was on its way. */
-  async function followUp(request: Delivery): Promise<void> {
-    const approval = await approvals.get(request.tenantId, request.approvalId);
-    if (approval && approval.status !== 'pending') await tellEnd(approval, request);
+  async #followUp(request: Delivery): Promise<void> {
+    const approval = await this.#ports.store.approvals.get(request.tenantId, request.approvalId);
+    if (approval && approval.status !== 'pending') await this.#tellEnd(approval, request);
   }
 
-  async function find({ tenantId }: Principal, channelId: string): Promise<Channel> {
-    const channel = await channels.get(tenantId, channelId);
+  async #find({ tenantId }: Principal, channelId: string): Promise<Channel> {
+    const channel = await this.#ports.store.channels.get(tenantId, channelId);
     if (!channel) throw notFound('Notification channel not found.');
     return channel;
   }
-
-  return {
-    async fanOut({ tenantId, approvalId, status }) {
-      const approval = await approvals.get(tenantId, approvalId);
-      if (!approval) return;
-      if (status === 'pending') {
-        if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
-        const call = notifiedCallOf(approval);
-        const wanting = (await channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
-        await Promise.all(wanting.map((channel) => send(channel, approval, 'requested', null)));
-        return;
-      }
-      if (approval.status === 'pending') return;
-      for (const request of await deliveries.ofApproval(approvalId, maxOfApproval)) {
-        if (request.tenantId !== tenantId || request.event !== 'requested') continue;
-        if (request.status === 'delivered') await tellEnd(approval, request);
-        else if (request.status === 'waiting' && endsWithApproval(request)) await finish(request, 'expired');
-      }
-    },
-
-    async fanOutToolChange({ tenantId, definitionId }) {
-      const entry = await store.tools.get(tenantId, definitionId);
-      if (!entry) return;
-      const [agent] = entry.agents;
-      const call = { env: entry.env, agentId: agent?.agentId ?? '', contractNames: [], rulesetName: null };
-      const wanting = (await channels.enabled(tenantId)).filter(
-        ({ filters, kind, payloadStyle }) =>
-          wants(filters, call) && !(kind === 'webhook' && payloadStyle === 'hosted'),
-      );
-      const subject = { id: definitionId, deadline: 0 };
-      await Promise.all(wanting.map((channel) => send(channel, subject, 'tool_definition_changed', null)));
-    },
-
-    async attempt(job, signal) {
-      const delivery = await deliveries.get(job.tenantId, job.id);
-      if (!delivery || delivery.run !== job.run) return;
-      if (delivery.attempts > job.attempts) {
-        // The attempt was made, and then the process died: what comes after it may not have been put on its way.
-        if (delivery.status === 'waiting') await jobs.add(deliveryJob(delivery));
-        else if (delivery.status === 'delivered' && delivery.event === 'requested') await followUp(delivery);
-        return;
-      }
-      if (delivery.status !== 'waiting') return;
-      const channel = await channels.get(job.tenantId, delivery.channelId);
-      if (!channel?.enabled) {
-        await finish(delivery, 'dead');
-        return;
-      }
-      const turn = lanes.enter(channel.id);
-      if (turn === null) return jobs.add(putOffJob(job, clock.now(), clock.random()));
-      await turn;
-      let slow = false;
-      try {
-        if (signal.aborted) throw new Error('interrupted');
-        slow = await attemptNow(channel, delivery, signal);
-      } finally {
-        lanes.leave(channel.id, slow);
-      }
-    },
-
-    async deliveries(principal, channelId, filter, page) {
-      const channel = await find(principal, channelId);
-      return deliveries.list(principal.tenantId, channel.id, filter, page);
-    },
-
-    async replay(principal, channelId, id) {
-      requireRole(principal, 'admin');
-      const channel = await find(principal, channelId);
-      const delivery = await deliveries.get(principal.tenantId, id);
-      if (!delivery || delivery.channelId !== channel.id) throw notFound('Delivery not found.');
-      if (delivery.status === 'waiting') {
-        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
-      }
-      if (!channel.enabled) {
-        throw new HubError('conflict', 'The notification channel is disabled. Enable it first.');
-      }
-      const now = clock.now();
-      if (delivery.event === 'requested' && isInteractive(channel.kind)) {
-        const approval = await approvals.get(principal.tenantId, delivery.approvalId);
-        if (approval?.status !== 'pending' || isDue(approval, now)) {
-          throw new HubError(
-            'conflict',
-            'The approval is decided or has expired, so nobody can decide it in a chat.',
-          );
-        }
-      }
-      const next = again(delivery, now);
-      if (!(await deliveries.replace(next, delivery))) {
-        throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
-      }
-      await jobs.add(deliveryJob(next));
-      return next;
-    },
-  };
 }
+
+export const createNotifications = (ports: Ports): Notifications => new ChannelNotifications(ports);

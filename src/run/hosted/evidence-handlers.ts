@@ -10,7 +10,7 @@ import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
 import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
 import { runStatus } from '../rules/run.ts';
-import type { UsedRuleset } from '../use-cases/evidence.ts';
+import type { EvidenceHead, SignedBytes, UsedRuleset } from '../use-cases/evidence.ts';
 import type { hostedEvidenceRoutes } from './evidence-routes.ts';
 
 export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
@@ -20,27 +20,11 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     const range = { from: query.from_seq ?? null, to: query.to_seq ?? null };
     // The head of the part before, as whoever asks has it: its file shows whether that is true.
     const prevHead = query.prev_head ?? '';
-    const totals: { [C in DecisionClass]?: number } = {};
     const evidence = await hub.app.evidence.collect(
       principal,
       key,
       range,
-      ({ approvals, approvalsLeftOut }) => {
-        const front = {
-          approvals: approvals.map(renderApproval),
-          // Older ones that there was no room for.
-          approvals_left_out: approvalsLeftOut,
-        };
-        const bundle = new BundleWriter(front, prevHead, (text) => hub.secrets.sha256(text));
-        return {
-          bundle,
-          add(event) {
-            const visibleEvent = shownOf(event);
-            totals[visibleEvent.decision] = (totals[visibleEvent.decision] ?? 0) + 1;
-            return bundle.add(visibleEvent);
-          },
-        };
-      },
+      (head) => new EvidenceBundle(hub, head, prevHead),
       (event) => eventBytes(shownOf(event)),
     );
     const { run } = evidence.head.view;
@@ -62,7 +46,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
       rulesets: evidence.rulesets.map((used) => renderRuleset(hub, used)),
       workflow: run.facts?.snapshot?.value ?? null,
-      totals,
+      totals: evidence.writer.totals,
       redaction: { client_side: true },
     });
     const digest = hub.secrets.sha256(payload);
@@ -73,27 +57,55 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     if (knows(request.header('if-none-match'), digest)) {
       return new Reply(null as never, { status: 304, headers });
     }
-    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, signed);
-    const sig = Buffer.from(signature, 'hex').toString('base64');
-    const around = {
-      schema: bundleSchema,
-      payload_type: bundleType,
-      payload: '',
-      signatures: [{ alg: 'Ed25519' as const, key_id: keyId, sig }],
-      public_key: publicKey,
-      payload_sha256: digest,
-      issued_at: micros(hub.clock.now()),
-    };
+    const envelope = envelopeOf(await hub.app.evidence.sign(principal, signed), digest, hub.clock.now());
     hub.log.info(
       { agent_id: run.agentId, session_id: run.sessionId, events: evidence.events },
       'built a decision bundle',
     );
-    return new Streamed(withPayload(JSON.stringify(around), payload), {
+    return new Streamed(withPayload(JSON.stringify(envelope), payload), {
       headers,
       held: signed.buffer.byteLength,
     });
   },
 };
+
+/** The envelope of a signed bundle, its payload left empty. */
+const envelopeOf = ({ signature, publicKey, keyId }: SignedBytes, digest: string, issuedAt: number) => ({
+  schema: bundleSchema,
+  payload_type: bundleType,
+  payload: '',
+  signatures: [
+    { alg: 'Ed25519' as const, key_id: keyId, sig: Buffer.from(signature, 'hex').toString('base64') },
+  ],
+  public_key: publicKey,
+  payload_sha256: digest,
+  issued_at: micros(issuedAt),
+});
+
+/** The bundle while its events are added, with their totals. */
+class EvidenceBundle {
+  readonly bundle: BundleWriter;
+  readonly totals: { [C in DecisionClass]?: number } = {};
+
+  constructor(
+    { secrets }: Pick<Hub, 'secrets'>,
+    { approvals, approvalsLeftOut }: EvidenceHead,
+    prevHead: string,
+  ) {
+    const front = {
+      approvals: approvals.map(renderApproval),
+      // Older ones that there was no room for.
+      approvals_left_out: approvalsLeftOut,
+    };
+    this.bundle = new BundleWriter(front, prevHead, (text) => secrets.sha256(text));
+  }
+
+  add(event: StoredEvent): number {
+    const visibleEvent = shownOf(event);
+    this.totals[visibleEvent.decision] = (this.totals[visibleEvent.decision] ?? 0) + 1;
+    return this.bundle.add(visibleEvent);
+  }
+}
 
 /** Which ruleset a hash is may become known later: `rulesets` says it once. */
 function shownOf(event: StoredEvent) {

@@ -72,7 +72,7 @@ export const runRow = z.object({
     failed: count,
     warned: count,
   }),
-  /** Calls by their last decision. Null if an earlier version of the hub stored a part of the run. */
+  /** Calls by their last decision. Null if the outcomes of a part of the run are unknown. */
   call_outcomes: z
     .object({ allowed: count, denied: count, asked: count, would_deny: count, expired: count })
     .nullable(),

@@ -37,7 +37,7 @@ interface Batch {
   readonly tenantId: string;
   readonly env: Env;
   readonly receivedAt: number;
-  /** Absent where no key brought them, and for events that earlier versions stored. */
+  /** Absent where no key brought them, or none is recorded. */
   readonly reporter?: Reporter;
 }
 

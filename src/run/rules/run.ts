@@ -67,7 +67,7 @@ export interface RunFacts {
   readonly counts: Counts;
   /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */
   readonly calls: number;
-  /** Absent if an earlier version of the hub stored a part of these facts. */
+  /** Absent if the steps of a part of these facts are unknown. */
   readonly steps?: CallSteps;
 }
 

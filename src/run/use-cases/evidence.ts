@@ -128,17 +128,106 @@ function requireComplete({ run }: RunView): void {
   );
 }
 
-export function createEvidence({
-  store,
-  secrets,
-  clock,
-  runs,
-}: Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs }): EvidenceOfRuns {
-  const admission = new Admission(clock);
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs };
 
-  async function* pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
+class RunEvidence implements EvidenceOfRuns {
+  readonly #ports: Ports;
+  readonly #admission: Admission;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
+  }
+
+  collect<W extends EvidenceWriter>(
+    principal: Principal,
+    key: RunKey,
+    range: EvidenceRange,
+    open: (head: EvidenceHead) => W,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<Evidence<W>> {
+    return this.#admission.run({ tenantId: principal.tenantId }, 'decisionBundles', () =>
+      this.#collect(principal, key, range, open, sizeOf),
+    );
+  }
+
+  async sign({ tenantId }: Principal, signed: Uint8Array): Promise<SignedBytes> {
+    const { store, secrets } = this.#ports;
+    const key = await store.signing.active(tenantId);
+    if (!key) {
+      throw refused(
+        'signing_unavailable',
+        'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
+      );
+    }
+    const { publicKey } = key;
+    const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
+    return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
+  }
+
+  async #collect<W extends EvidenceWriter>(
+    principal: Principal,
+    key: RunKey,
+    range: EvidenceRange,
+    open: (head: EvidenceHead) => W,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<Evidence<W>> {
+    requireRole(principal, 'viewer');
+    const { tenantId } = principal;
+    const env = listedEnvs(principal, null);
+    const view = await this.#ports.runs.get(principal, key);
+    if (!view) throw notFound('Run not found.');
+    requireComplete(view);
+    await this.#requireWhole(principal, key);
+    const filter: EventFilter = {
+      env,
+      ...key,
+      ...(range.from === null ? {} : { fromSeq: range.from }),
+      ...(range.to === null ? {} : { toSeq: range.to }),
+    };
+    const versions = new Set<string>();
+    const runIds = new Set<string>();
+    const approvals = await this.#approvalsOf(principal, key);
+    const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
+    const writer = open(head);
+    let { bytes } = approvals;
+    let [events, lastSeq] = [0, 0];
+    let firstAt: number | null = null;
+    let lastAt: number | null = null;
+    for await (const page of inOrder(this.#pages(tenantId, filter))) {
+      for (const event of page) {
+        bytes += writer.add(event);
+        events++;
+        firstAt ??= event.timestamp;
+        lastAt = event.timestamp;
+        lastSeq = Math.max(lastSeq, event.seq);
+        const [version, runId] = [policyVersionOf(event), runIdOf(event)];
+        if (version !== null) versions.add(version);
+        if (runId !== null) runIds.add(runId);
+        if (events > maxBundleEvents || bytes > maxBundleBytes) {
+          await this.#refuseWhole(tenantId, filter, sizeOf);
+        }
+      }
+    }
+    // Retention may have begun with this run since.
+    const after = await this.#ports.runs.get(principal, key);
+    if (!after) throw notFound('Run not found.');
+    requireComplete(after);
+    return {
+      head,
+      writer,
+      events,
+      firstAt,
+      lastAt,
+      lastSeq,
+      runIds: [...runIds].sort(),
+      rulesets: await this.#used(tenantId, view, versions),
+    };
+  }
+
+  async *#pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
     for (let cursor: string | null = null; ; ) {
-      const page = await store.events.search(tenantId, filter, pageSize, cursor, 'oldest');
+      const page = await this.#ports.store.events.search(tenantId, filter, pageSize, cursor, 'oldest');
       yield page.events;
       cursor = page.next;
       if (cursor === null) return;
@@ -146,14 +235,14 @@ export function createEvidence({
   }
 
   /** @throws HubError always: which parts of the run fit a bundle each */
-  async function refuseWhole(
+  async #refuseWhole(
     tenantId: string,
     filter: EventFilter,
     sizeOf: (event: StoredEvent) => number,
   ): Promise<never> {
     const seqs: number[] = [];
     const sizes: number[] = [];
-    for await (const events of pages(tenantId, filter)) {
+    for await (const events of this.#pages(tenantId, filter)) {
       for (const event of events) {
         seqs.push(event.seq);
         sizes.push(sizeOf(event));
@@ -181,17 +270,17 @@ export function createEvidence({
     );
   }
 
-  async function used(
-    tenantId: string,
-    view: RunView,
-    versions: ReadonlySet<string>,
-  ): Promise<UsedRuleset[]> {
+  async #used(tenantId: string, view: RunView, versions: ReadonlySet<string>): Promise<UsedRuleset[]> {
     return Promise.all(
       [...versions].sort().map(async (policyVersion) => {
-        const ruleset = await runs.names.resolve(tenantId, view.run.env, policyVersion);
+        const ruleset = await this.#ports.runs.names.resolve(tenantId, view.run.env, policyVersion);
         if (ruleset === null) return { policyVersion, ruleset, signature: null };
         const page = { limit: maxDeployments, offset: 0 };
-        const { items } = await store.deployments.list(tenantId, { bundleName: ruleset.name }, page);
+        const { items } = await this.#ports.store.deployments.list(
+          tenantId,
+          { bundleName: ruleset.name },
+          page,
+        );
         const deployment = items.find(({ revisionHash }) => revisionHash === policyVersion);
         return {
           policyVersion,
@@ -203,10 +292,11 @@ export function createEvidence({
   }
 
   /** The newest that there is room for, oldest first. */
-  async function approvalsOf(
+  async #approvalsOf(
     principal: Principal,
     { agentId, sessionId }: RunKey,
   ): Promise<{ readonly approvals: readonly Approval[]; readonly bytes: number; readonly leftOut: number }> {
+    const { clock, store } = this.#ports;
     const { tenantId } = principal;
     const filter = { env: listedEnvs(principal, null), agentId, sessionId };
     const now = clock.now();
@@ -233,79 +323,15 @@ export function createEvidence({
   }
 
   /** A bundle holds a run whole: it needs a role in each environment of its events. @throws HubError forbidden */
-  async function requireWhole(principal: Principal, key: RunKey): Promise<void> {
+  async #requireWhole(principal: Principal, key: RunKey): Promise<void> {
     if (visibleEnvs(principal) === null) return;
-    const { by } = await store.events.facets(principal.tenantId, { env: null, ...key }, environments.length);
+    const { by } = await this.#ports.store.events.facets(
+      principal.tenantId,
+      { env: null, ...key },
+      environments.length,
+    );
     for (const { value } of by.env.top) if (isEnv(value)) requireSight(principal, value);
   }
-
-  return {
-    collect: (principal, key, range, open, sizeOf) =>
-      admission.run({ tenantId: principal.tenantId }, 'decisionBundles', async () => {
-        requireRole(principal, 'viewer');
-        const { tenantId } = principal;
-        const env = listedEnvs(principal, null);
-        const view = await runs.get(principal, key);
-        if (!view) throw notFound('Run not found.');
-        requireComplete(view);
-        await requireWhole(principal, key);
-        const filter: EventFilter = {
-          env,
-          ...key,
-          ...(range.from === null ? {} : { fromSeq: range.from }),
-          ...(range.to === null ? {} : { toSeq: range.to }),
-        };
-        const versions = new Set<string>();
-        const runIds = new Set<string>();
-        const approvals = await approvalsOf(principal, key);
-        const head = { view, approvals: approvals.approvals, approvalsLeftOut: approvals.leftOut };
-        const writer = open(head);
-        let { bytes } = approvals;
-        let [events, lastSeq] = [0, 0];
-        let firstAt: number | null = null;
-        let lastAt: number | null = null;
-        for await (const page of inOrder(pages(tenantId, filter))) {
-          for (const event of page) {
-            bytes += writer.add(event);
-            events++;
-            firstAt ??= event.timestamp;
-            lastAt = event.timestamp;
-            lastSeq = Math.max(lastSeq, event.seq);
-            const [version, runId] = [policyVersionOf(event), runIdOf(event)];
-            if (version !== null) versions.add(version);
-            if (runId !== null) runIds.add(runId);
-            if (events > maxBundleEvents || bytes > maxBundleBytes) {
-              await refuseWhole(tenantId, filter, sizeOf);
-            }
-          }
-        }
-        // Retention may have begun with this run since.
-        const after = await runs.get(principal, key);
-        if (!after) throw notFound('Run not found.');
-        requireComplete(after);
-        return {
-          head,
-          writer,
-          events,
-          firstAt,
-          lastAt,
-          lastSeq,
-          runIds: [...runIds].sort(),
-          rulesets: await used(tenantId, view, versions),
-        };
-      }),
-
-    async sign({ tenantId }, signed) {
-      const key = await store.signing.active(tenantId);
-      if (!key) {
-        throw refused(
-          'signing_unavailable',
-          'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
-        );
-      }
-      const { publicKey } = key;
-      const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
-      return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
-    },
-  };
 }
+
+export const createEvidence = (ports: Ports): EvidenceOfRuns => new RunEvidence(ports);

@@ -69,26 +69,105 @@ const registrationsAtOnce = 1_000;
 /** Agents whose runs are in memory at once: each may have `runsOfHealth`, and the event loop reads them in one turn. */
 const viewedAtOnce = 20;
 
-export function createRuns(ports: Ports): Runs {
-  const { store, clock, settings, fleet } = ports;
-  const names = createRulesetNames(ports);
-  const time = (): StatusTime => ({ now: clock.now(), staleAfterMs: settings.runStaleMs });
+class StoredRuns implements Runs {
+  readonly #ports: Ports;
+  readonly names: RulesetNames;
 
-  async function view(tenantId: string, run: Run, at: StatusTime): Promise<RunView> {
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.names = createRulesetNames(ports);
+  }
+
+  async list(
+    principal: Principal,
+    filter: Omit<RunFilter, 'env'>,
+    page: RunPageRequest,
+  ): Promise<Page<RunView> & { readonly total: number }> {
+    const { tenantId } = principal;
+    const env = listedEnvs(principal, null);
+    const at = this.#time();
+    const { items, more, total } = await this.#ports.store.runs.list(tenantId, { ...filter, env }, page, at);
+    return { items: await Promise.all(items.map((run) => this.#view(tenantId, run, at))), more, total };
+  }
+
+  async get(principal: Principal, key: RunKey): Promise<RunView | null> {
+    const { tenantId } = principal;
+    const at = this.#time();
+    const run = await this.#ports.store.runs.get(tenantId, key, at.now);
+    return run && seesEnv(principal, run.env) ? this.#view(tenantId, run, at) : null;
+  }
+
+  async agents(principal: Principal, { limit, offset }: PageRequest): Promise<AgentPage> {
+    const { store, fleet } = this.#ports;
+    const { tenantId } = principal;
+    let after: AgentPlace | null = null;
+    let left = offset;
+    let more = true;
+    // Those before the page are not looked at any closer.
+    while (left > 0 && more) {
+      const query = { limit: Math.min(left, registrationsAtOnce), after };
+      const page = await store.agents.find(tenantId, { ...newestSeen, ...query });
+      left -= page.items.length;
+      more = page.more && page.items.length > 0;
+      const last = page.items.at(-1);
+      if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
+    }
+    if (!more) return { items: [], more: false, passed: [], read: 0 };
+    const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
+    const fleetAgents = await fleet.ofRegistrations(principal, page.items);
+    const isInScope = scopeTest(principal);
+    const visibleAgents = fleetAgents.filter(
+      (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
+    );
+    const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
+    const items: AgentView[] = [];
+    for (let i = 0; i < visibleAgents.length; i += viewedAtOnce) {
+      items.push(...(await this.#agentViews(tenantId, visibleAgents.slice(i, i + viewedAtOnce))));
+    }
+    return {
+      items,
+      more: page.more,
+      passed: visibleAgents.map(({ registration }) => places.get(registration.agentId) ?? 0),
+      read: page.items.length,
+    };
+  }
+
+  async agent(
+    principal: Principal,
+    agentId: string,
+  ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null> {
+    const { tenantId } = principal;
+    const env = listedEnvs(principal, null);
+    const fleetAgent = await this.#ports.fleet.get(principal, agentId);
+    if (fleetAgent ? !isSeen(principal, fleetAgent) : agentId !== sample.agentId) return null;
+    const at = this.#time();
+    const [agent, runs] = await Promise.all([
+      fleetAgent
+        ? this.#agentViews(tenantId, [fleetAgent]).then(([view]) => view)
+        : this.#sampleAgent(principal),
+      this.#ports.store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
+    ]);
+    if (!agent) return null;
+    return { agent, runs: await Promise.all(runs.items.map((run) => this.#view(tenantId, run, at))) };
+  }
+
+  #time(): StatusTime {
+    return { now: this.#ports.clock.now(), staleAfterMs: this.#ports.settings.runStaleMs };
+  }
+
+  async #view(tenantId: string, run: Run, at: StatusTime): Promise<RunView> {
     const policyVersion = run.facts?.version?.policyVersion ?? null;
     return {
       run,
       status: runStatus(run, run.pendingApprovals, at),
-      ruleset: await names.resolve(tenantId, run.env, policyVersion),
+      ruleset: await this.names.resolve(tenantId, run.env, policyVersion),
     };
   }
 
-  async function agentViews(
-    tenantId: string,
-    agents: readonly DescribedAgent[],
-  ): Promise<readonly AgentView[]> {
+  async #agentViews(tenantId: string, agents: readonly DescribedAgent[]): Promise<readonly AgentView[]> {
+    const { store, settings } = this.#ports;
     if (agents.length === 0) return [];
-    const at = time();
+    const at = this.#time();
     const ids = agents.map(({ registration }) => registration.agentId);
     const [glances, newest, pending] = await Promise.all([
       store.runs.recent(tenantId, ids, at.now - healthWindowMs, runsOfHealth, at.now),
@@ -118,26 +197,27 @@ export function createRuns(ports: Ports): Runs {
           },
           { ...at, agentStaleAfterMs: settings.agentStaleMs },
         );
-        const ruleset = agent.env === null ? null : await names.resolve(tenantId, agent.env, policyVersion);
+        const ruleset =
+          agent.env === null ? null : await this.names.resolve(tenantId, agent.env, policyVersion);
         return { ...agent, lastEventAt, ruleset, health };
       }),
     );
   }
 
   /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
-  async function sampleAgent(principal: Principal): Promise<AgentView | null> {
+  async #sampleAgent(principal: Principal): Promise<AgentView | null> {
     const { tenantId } = principal;
-    const at = time();
+    const at = this.#time();
     const { agentId, sessionId } = sample;
-    const run = await store.runs.get(tenantId, { agentId, sessionId }, at.now);
+    const run = await this.#ports.store.runs.get(tenantId, { agentId, sessionId }, at.now);
     if (!run?.sample || !seesEnv(principal, run.env)) return null;
     const { startedAt: createdAt, lastActivityAt: lastSeenAt, pendingApprovals } = run;
     const lastEventAt = run.facts?.last.at ?? null;
     const policyVersion = run.facts?.version?.policyVersion ?? null;
-    const ruleset = await names.resolve(tenantId, run.env, policyVersion);
+    const ruleset = await this.names.resolve(tenantId, run.env, policyVersion);
     const health = agentHealth(
       { runs: [run], pendingApprovals, lastSeenAt, lastEventAt, connected: false },
-      { ...at, agentStaleAfterMs: settings.agentStaleMs },
+      { ...at, agentStaleAfterMs: this.#ports.settings.agentStaleMs },
     );
     const bundleName = ruleset?.name ?? null;
     return {
@@ -165,6 +245,8 @@ export function createRuns(ports: Ports): Runs {
         policyVersion,
         version: ruleset?.version ?? null,
         status: 'unknown',
+        documentKind: null,
+        driftSince: null,
       },
       cannotLoad: false,
       lastEventAt,
@@ -172,77 +254,12 @@ export function createRuns(ports: Ports): Runs {
       health,
     };
   }
-
-  /** An agent that was in no environment is seen by everybody who is bound to none. */
-  const isSeen = (principal: Principal, { env }: Pick<FleetAgent, 'env'>): boolean =>
-    env === null ? principal.env === null : seesEnv(principal, env);
-
-  return {
-    names,
-
-    async list(principal, filter, page) {
-      const { tenantId } = principal;
-      const env = listedEnvs(principal, null);
-      const at = time();
-      const { items, more, total } = await store.runs.list(tenantId, { ...filter, env }, page, at);
-      return { items: await Promise.all(items.map((run) => view(tenantId, run, at))), more, total };
-    },
-
-    async get(principal, key) {
-      const { tenantId } = principal;
-      const at = time();
-      const run = await store.runs.get(tenantId, key, at.now);
-      return run && seesEnv(principal, run.env) ? view(tenantId, run, at) : null;
-    },
-
-    async agents(principal, { limit, offset }) {
-      const { tenantId } = principal;
-      let after: AgentPlace | null = null;
-      let left = offset;
-      let more = true;
-      // Those before the page are not looked at any closer.
-      while (left > 0 && more) {
-        const query = { limit: Math.min(left, registrationsAtOnce), after };
-        const page = await store.agents.find(tenantId, { ...newestSeen, ...query });
-        left -= page.items.length;
-        more = page.more && page.items.length > 0;
-        const last = page.items.at(-1);
-        if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
-      }
-      if (!more) return { items: [], more: false, passed: [], read: 0 };
-      const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
-      const fleetAgents = await fleet.ofRegistrations(principal, page.items);
-      const isInScope = scopeTest(principal);
-      const visibleAgents = fleetAgents.filter(
-        (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
-      );
-      const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
-      const items: AgentView[] = [];
-      for (let i = 0; i < visibleAgents.length; i += viewedAtOnce) {
-        items.push(...(await agentViews(tenantId, visibleAgents.slice(i, i + viewedAtOnce))));
-      }
-      return {
-        items,
-        more: page.more,
-        passed: visibleAgents.map(({ registration }) => places.get(registration.agentId) ?? 0),
-        read: page.items.length,
-      };
-    },
-
-    async agent(principal, agentId) {
-      const { tenantId } = principal;
-      const env = listedEnvs(principal, null);
-      const fleetAgent = await fleet.get(principal, agentId);
-      if (fleetAgent ? !isSeen(principal, fleetAgent) : agentId !== sample.agentId) return null;
-      const at = time();
-      const [agent, runs] = await Promise.all([
-        fleetAgent ? agentViews(tenantId, [fleetAgent]).then(([view]) => view) : sampleAgent(principal),
-        store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
-      ]);
-      if (!agent) return null;
-      return { agent, runs: await Promise.all(runs.items.map((run) => view(tenantId, run, at))) };
-    },
-  };
 }
 
+export const createRuns = (ports: Ports): Runs => new StoredRuns(ports);
+
 const newestSeen = { order: 'lastSeenAt', descending: true, search: null } as const;
+
+/** An agent that was in no environment is seen by everybody who is bound to none. */
+const isSeen = (principal: Principal, { env }: Pick<FleetAgent, 'env'>): boolean =>
+  env === null ? principal.env === null : seesEnv(principal, env);

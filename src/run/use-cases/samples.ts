@@ -21,6 +21,8 @@ import {
   sampleWorkflow,
 } from '../rules/sample.ts';
 
+const { agentId, sessionId, env } = sample;
+
 export interface SampleRun {
   readonly agentId: string;
   readonly sessionId: string;
@@ -53,45 +55,81 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'setti
   readonly rulesets: Rulesets;
 };
 
-export function createSampleRuns({
-  store,
-  evaluator,
-  clock,
-  secrets,
-  settings,
-  rulesets,
-}: Ports): SampleRuns {
-  const idOf = (tenantId: string, what: string): string =>
-    contentId(secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
-  const underWay = new BoundedMap<Promise<Ensured>>(maxUnderWay);
-  const { agentId, sessionId, env } = sample;
+class WorkspaceSamples implements SampleRuns {
+  readonly #ports: Ports;
+  readonly #underWay = new BoundedMap<Promise<Ensured>>(maxUnderWay);
 
-  const runOf = (tenantId: string): SampleRun => ({
-    agentId,
-    sessionId,
-    runId: secrets.namedUuid(tenantId, 'sample-run'),
-    rulesetName: sample.rulesetName,
-    approvalId: idOf(tenantId, 'approval'),
-  });
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
 
-  const yaml = (): string =>
-    sampleRuleset({
-      apiVersion: settings.wire.apiVersions[0] ?? 'service/v1',
-      kind: settings.wire.rulesetKinds[0] ?? 'Ruleset',
+  async ensure(
+    { tenantId }: Principal,
+    count: CountLimit,
+  ): Promise<SampleRun & { readonly created: boolean }> {
+    const run = this.#runOf(tenantId);
+    const same = this.#underWay.get(tenantId, this.#ports.clock.monotonic());
+    if (same) return { ...run, runId: (await same).runId, created: false };
+    // Registered before anything is awaited, so that of any number of calls one makes it.
+    const making = this.#makeUnlessThere(tenantId, count);
+    this.#underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
+    try {
+      return { ...run, ...(await making) };
+    } finally {
+      this.#underWay.delete(tenantId);
+    }
+  }
+
+  async remove({ tenantId }: Principal, count: CountLimit): Promise<void> {
+    const { clock, store } = this.#ports;
+    await count(limits.sampleRuns);
+    await this.#underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
+    // The approval goes last: as long as it is there, the run can be made again as it was.
+    await store.events.removeSample(tenantId);
+    await store.approvals.remove(tenantId, this.#runOf(tenantId).approvalId);
+  }
+
+  async pending(tenantId: string, envFilter: EnvFilter): Promise<number> {
+    if (envFilter !== null && envFilter !== env) return 0;
+    const approval = await this.#ports.store.approvals.get(tenantId, this.#runOf(tenantId).approvalId);
+    return approval?.status === 'pending' && approval.deadline > this.#ports.clock.now() ? 1 : 0;
+  }
+
+  #idOf(tenantId: string, what: string): string {
+    return contentId(this.#ports.secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
+  }
+
+  #runOf(tenantId: string): SampleRun {
+    return {
+      agentId,
+      sessionId,
+      runId: this.#ports.secrets.namedUuid(tenantId, 'sample-run'),
+      rulesetName: sample.rulesetName,
+      approvalId: this.#idOf(tenantId, 'approval'),
+    };
+  }
+
+  #yaml(): string {
+    return sampleRuleset({
+      apiVersion: this.#ports.settings.wire.apiVersions[0] ?? 'service/v1',
+      kind: this.#ports.settings.wire.rulesetKinds[0] ?? 'Ruleset',
     });
+  }
 
-  const judge = (tenantId: string, { tool, args }: SampleCall): Promise<Evaluation> =>
-    evaluator.evaluate(tenantId, {
-      yaml: yaml(),
+  #judge(tenantId: string, { tool, args }: SampleCall): Promise<Evaluation> {
+    return this.#ports.evaluator.evaluate(tenantId, {
+      yaml: this.#yaml(),
       call: { tool, args, environment: env, principal: null, cwd: null, metadata: null },
       toolArguments: {},
       words: { tools: [], selectors: [], operators: [] },
     });
+  }
 
-  async function make(tenantId: string): Promise<void> {
-    const run = runOf(tenantId);
-    const text = yaml();
-    const judged = await Promise.all(sampleCalls.map((call) => judge(tenantId, call)));
+  async #make(tenantId: string): Promise<void> {
+    const { clock, store, rulesets, secrets } = this.#ports;
+    const run = this.#runOf(tenantId);
+    const text = this.#yaml();
+    const judged = await Promise.all(sampleCalls.map((call) => this.#judge(tenantId, call)));
     const asking = judged
       .at(-1)
       ?.contracts_evaluated.find(({ fired, effect }) => fired && effect === 'approve');
@@ -136,56 +174,29 @@ export function createSampleRuns({
       runId: run.runId,
       policyVersion: secrets.sha256(text),
       endsAt: createdAt,
-      idOf: (place) => idOf(tenantId, `event ${createdAt} ${place}`),
+      idOf: (place) => this.#idOf(tenantId, `event ${createdAt} ${place}`),
     });
     await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
   }
 
   /** Completes an interrupted removal first. */
-  async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
+  async #makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
+    const { store, clock } = this.#ports;
     await count(limits.sampleRuns);
-    const { approvalId, runId } = runOf(tenantId);
+    const { approvalId, runId } = this.#runOf(tenantId);
     const [run, approval] = await Promise.all([
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
       store.approvals.get(tenantId, approvalId),
     ]);
-    // One that an earlier version of the hub made has another id, and keeps it for as long as it is there.
+    // A run that exists keeps its id.
     if (run?.facts && approval) return { created: false, runId: run.facts.runId ?? runId };
     if (run?.facts) await store.events.removeSample(tenantId);
-    await make(tenantId);
+    await this.#make(tenantId);
     return { created: true, runId };
   }
-
-  return {
-    async ensure({ tenantId }, count) {
-      const run = runOf(tenantId);
-      const same = underWay.get(tenantId, clock.monotonic());
-      if (same) return { ...run, runId: (await same).runId, created: false };
-      // Registered before anything is awaited, so that of any number of calls one makes it.
-      const making = makeUnlessThere(tenantId, count);
-      underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
-      try {
-        return { ...run, ...(await making) };
-      } finally {
-        underWay.delete(tenantId);
-      }
-    },
-
-    async remove({ tenantId }, count) {
-      await count(limits.sampleRuns);
-      await underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
-      // The approval goes last: as long as it is there, the run can be made again as it was.
-      await store.events.removeSample(tenantId);
-      await store.approvals.remove(tenantId, runOf(tenantId).approvalId);
-    },
-
-    async pending(tenantId, envFilter) {
-      if (envFilter !== null && envFilter !== env) return 0;
-      const approval = await store.approvals.get(tenantId, runOf(tenantId).approvalId);
-      return approval?.status === 'pending' && approval.deadline > clock.now() ? 1 : 0;
-    },
-  };
 }
+
+export const createSampleRuns = (ports: Ports): SampleRuns => new WorkspaceSamples(ports);
 
 interface Making {
   readonly runId: string;
@@ -219,14 +230,7 @@ function sampleEvents(
         more: { workflow },
       });
     }
-    const verdictAction =
-      verdict === 'deny'
-        ? 'call_blocked'
-        : verdict === 'approve'
-          ? 'call_asked'
-          : fired
-            ? 'call_would_block'
-            : 'call_allowed';
+    const verdictAction = actionOf(verdict, fired !== undefined);
     const snapshot = verdictAction === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
     reports.push({
       call,
@@ -256,4 +260,11 @@ function sampleEvents(
       ...more,
     },
   }));
+}
+
+/** The agent's word for a verdict. */
+function actionOf(verdict: string, hasFired: boolean): string {
+  if (verdict === 'deny') return 'call_blocked';
+  if (verdict === 'approve') return 'call_asked';
+  return hasFired ? 'call_would_block' : 'call_allowed';
 }

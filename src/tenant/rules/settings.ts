@@ -7,9 +7,9 @@ import type { RetentionPolicy } from './retention.ts';
 export interface ToolWords {
   /** Kinds of tools' arguments, for sandboxes. */
   readonly toolArguments: ToolArguments;
-  /** Prefixes of selectors that agents register. Absent in what an older version of the hub wrote. */
+  /** Prefixes of selectors that agents register. Absent: none. */
   readonly customSelectors?: readonly string[];
-  /** Operators that agents register. Absent in what an older version of the hub wrote. */
+  /** Operators that agents register. Absent: none. */
   readonly customOperators?: readonly string[];
   /** Profiles of programs for commands in sandboxes. Absent: none. */
   readonly commandProfiles?: CommandProfiles;

@@ -68,53 +68,146 @@ const maxName = 200;
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log' | 'meters'>;
 
-export function createAccounts(ports: Ports): Accounts {
-  const { store, secrets, clock, settings, log, meters } = ports;
-  const { tenants, signing } = store;
-  const admission = new Admission(clock);
+class TenantAccounts implements Accounts {
+  readonly #ports: Ports;
+  readonly #admission: Admission;
+  #complete = false;
 
-  let complete = false;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#admission = new Admission(ports.clock);
+  }
+
+  async isSetUp(): Promise<boolean> {
+    this.#complete ||= await this.#ports.store.tenants.anyUser();
+    return this.#complete;
+  }
+
+  async setUp(
+    request: SetUp,
+    counters: OwnLimits,
+  ): Promise<{ readonly userId: string; readonly tenantId: string }> {
+    if (await this.#ports.store.tenants.anyUser()) throw alreadySetUp();
+    await this.#checkToken(request, counters);
+    return this.#admission.run({}, 'setUps', async () => {
+      // Asked again in turn; between nodes the store's lock decides.
+      if (await this.#ports.store.tenants.anyUser()) throw alreadySetUp();
+      const account = await this.#bootstrap(request.tenantName, request, 'setup');
+      if (!account) throw alreadySetUp();
+      return { userId: account.admin.id, tenantId: account.tenant.id };
+    });
+  }
+
+  async setUpFromSettings(credentials: Credentials): Promise<'created' | 'taken'> {
+    if (await this.#ports.store.tenants.anyUser()) return 'taken';
+    return (await this.#bootstrap('default', credentials, 'settings')) ? 'created' : 'taken';
+  }
+
+  async createTenant(
+    name: string,
+    credentials: Credentials,
+  ): Promise<{ readonly userId: string; readonly tenantId: string }> {
+    const { tenant, admin, key } = await this.#newTenant(name, credentials);
+    const outcome = await this.#noting(admin, 'operator').tenants.create(tenant, admin, key);
+    if (outcome === 'email_taken') throw emailTaken();
+    return { tenantId: tenant.id, userId: admin.id };
+  }
+
+  async provision(workspace: Workspace): Promise<string> {
+    const { secrets, clock, store, log } = this.#ports;
+    const { issuer, workspaceId } = workspace;
+    // An id that follows from the workspace: two nodes that make it at once make the same one.
+    const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
+    const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
+    if ((await store.tenants.provision(tenant, this.#newSigningKey(id))) === 'created') {
+      log.info({ tenantId: id, issuer, workspaceId }, 'created a tenant for an identity provider workspace');
+    }
+    await store.workspaces.link(workspace, id);
+    // Somebody may have linked the workspace to another tenant meanwhile.
+    return (await store.workspaces.tenantOf(workspace)) ?? id;
+  }
+
+  async createUser(tenantId: string, credentials: Credentials, roles: readonly EnvRole[]): Promise<string> {
+    const user = await this.#newUser(tenantId, credentials, roles);
+    const outcome = await this.#noting(user, 'operator').tenants.addUser(user);
+    if (outcome === 'no_tenant') throw notFound('Tenant not found.');
+    if (outcome === 'email_taken') throw emailTaken();
+    return user.id;
+  }
+
+  async linkWorkspace(workspace: Workspace, tenantId: string): Promise<void> {
+    if (!(await this.#ports.store.tenants.tenantIds()).includes(tenantId))
+      throw notFound('Tenant not found.');
+    const { issuer, workspaceId } = workspace;
+    const noting = noted(this.#ports, systemPrincipal(tenantId, 'operator'), {
+      action: 'setting.workspace_linked',
+      subject: { id: workspaceId.slice(0, 128), name: workspaceId.slice(0, 128) },
+      summary: 'A workspace of the identity provider was linked to this tenant.',
+      details: { issuer: issuer.slice(0, 512) },
+      onceFor: `${tenantId} ${issuer} ${workspaceId}`,
+    });
+    if ((await noting.workspaces.link(workspace, tenantId)) === 'taken') {
+      throw new HubError(
+        'conflict',
+        'This workspace is already linked to another tenant. The link cannot be changed.',
+      );
+    }
+  }
+
+  async ensureSigningKeys(): Promise<number> {
+    const { store } = this.#ports;
+    let created = 0;
+    for (const tenantId of await store.tenants.tenantIds()) {
+      if (await store.signing.active(tenantId)) continue;
+      if ((await store.signing.add(this.#newSigningKey(tenantId))) === 'created') created++;
+    }
+    return created;
+  }
 
   /** A fresh active key; its seed is sealed. */
-  function newSigningKey(tenantId: string): SigningKey {
+  #newSigningKey(tenantId: string): SigningKey {
+    const { secrets, clock } = this.#ports;
     const { publicKey, seed } = secrets.newSigningKey();
     const sealedSeed = secrets.seal('signing-key', seed);
     return { id: secrets.uuid(), tenantId, publicKey, sealedSeed, active: true, createdAt: clock.now() };
   }
 
   /** Hashing the password takes a while. */
-  async function newUser(
+  async #newUser(
     tenantId: string,
     { email, password }: Credentials,
     roles: readonly EnvRole[],
   ): Promise<User> {
+    const { secrets, clock } = this.#ports;
     const passwordHash = await secrets.hashPassword(password);
     return { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: clock.now() };
   }
 
-  async function newTenant(
+  async #newTenant(
     name: string,
     credentials: Credentials,
   ): Promise<{ readonly tenant: Tenant; readonly admin: User; readonly key: SigningKey }> {
-    const tenant = { id: secrets.uuid(), name, createdAt: clock.now() };
-    const admin = await newUser(tenant.id, credentials, adminRoles);
-    return { tenant, admin, key: newSigningKey(tenant.id) };
+    const tenant = { id: this.#ports.secrets.uuid(), name, createdAt: this.#ports.clock.now() };
+    const admin = await this.#newUser(tenant.id, credentials, adminRoles);
+    return { tenant, admin, key: this.#newSigningKey(tenant.id) };
   }
 
   /** The stores for a write that makes a user. */
-  const noting = ({ id, tenantId, email, roles }: User, by: string) =>
-    noted(ports, systemPrincipal(tenantId, by), {
+  #noting({ id, tenantId, email, roles }: User, by: string) {
+    return noted(this.#ports, systemPrincipal(tenantId, by), {
       action: 'user.created',
       subject: { id, name: email },
       summary: `The ${isAdmin(roles) ? 'admin' : 'user'} ${email} was added.`,
       details: { roles: rolesText(roles) },
     });
+  }
 
   /**
    * Wrong tokens count, and after too many of them from one address a right one is refused, too.
    * @throws HubError forbidden, rate_limited
    */
-  async function checkToken({ token, local }: SetUp, counters: OwnLimits): Promise<void> {
+  async #checkToken({ token, local }: SetUp, counters: OwnLimits): Promise<void> {
+    const { settings, secrets, meters } = this.#ports;
     const { setupToken } = settings;
     if (setupToken === null || (setupToken.made && local)) return;
     const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
@@ -129,95 +222,15 @@ export function createAccounts(ports: Ports): Accounts {
     );
   }
 
-  async function bootstrap(
+  async #bootstrap(
     name: string,
     credentials: Credentials,
     by: string,
   ): Promise<{ readonly tenant: Tenant; readonly admin: User } | null> {
-    const { tenant, admin, key } = await newTenant(name, credentials);
-    const outcome = await noting(admin, by).tenants.bootstrap(tenant, admin, key);
+    const { tenant, admin, key } = await this.#newTenant(name, credentials);
+    const outcome = await this.#noting(admin, by).tenants.bootstrap(tenant, admin, key);
     return outcome === 'taken' ? null : { tenant, admin };
   }
-
-  return {
-    async isSetUp() {
-      complete ||= await tenants.anyUser();
-      return complete;
-    },
-
-    async setUp(request, counters) {
-      if (await tenants.anyUser()) throw alreadySetUp();
-      await checkToken(request, counters);
-      return admission.run({}, 'setUps', async () => {
-        // Asked again in turn; between nodes the store's lock decides.
-        if (await tenants.anyUser()) throw alreadySetUp();
-        const account = await bootstrap(request.tenantName, request, 'setup');
-        if (!account) throw alreadySetUp();
-        return { userId: account.admin.id, tenantId: account.tenant.id };
-      });
-    },
-
-    async setUpFromSettings(credentials) {
-      if (await tenants.anyUser()) return 'taken';
-      return (await bootstrap('default', credentials, 'settings')) ? 'created' : 'taken';
-    },
-
-    async createTenant(name, credentials) {
-      const { tenant, admin, key } = await newTenant(name, credentials);
-      const outcome = await noting(admin, 'operator').tenants.create(tenant, admin, key);
-      if (outcome === 'email_taken') throw emailTaken();
-      return { tenantId: tenant.id, userId: admin.id };
-    },
-
-    async provision(workspace) {
-      const { issuer, workspaceId } = workspace;
-      // An id that follows from the workspace: two nodes that make it at once make the same one.
-      const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
-      const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
-      if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
-        log.info(
-          { tenantId: id, issuer, workspaceId },
-          'created a tenant for an identity provider workspace',
-        );
-      }
-      await store.workspaces.link(workspace, id);
-      // Somebody may have linked the workspace to another tenant meanwhile.
-      return (await store.workspaces.tenantOf(workspace)) ?? id;
-    },
-
-    async createUser(tenantId, credentials, roles) {
-      const user = await newUser(tenantId, credentials, roles);
-      const outcome = await noting(user, 'operator').tenants.addUser(user);
-      if (outcome === 'no_tenant') throw notFound('Tenant not found.');
-      if (outcome === 'email_taken') throw emailTaken();
-      return user.id;
-    },
-
-    async linkWorkspace(workspace, tenantId) {
-      if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
-      const { issuer, workspaceId } = workspace;
-      const noting = noted(ports, systemPrincipal(tenantId, 'operator'), {
-        action: 'setting.workspace_linked',
-        subject: { id: workspaceId.slice(0, 128), name: workspaceId.slice(0, 128) },
-        summary: 'A workspace of the identity provider was linked to this tenant.',
-        details: { issuer: issuer.slice(0, 512) },
-        onceFor: `${tenantId} ${issuer} ${workspaceId}`,
-      });
-      if ((await noting.workspaces.link(workspace, tenantId)) === 'taken') {
-        throw new HubError(
-          'conflict',
-          'This workspace is already linked to another tenant. The link cannot be changed.',
-        );
-      }
-    },
-
-    async ensureSigningKeys() {
-      let created = 0;
-      for (const tenantId of await tenants.tenantIds()) {
-        if (await signing.active(tenantId)) continue;
-        if ((await signing.add(newSigningKey(tenantId))) === 'created') created++;
-      }
-      return created;
-    },
-  };
 }
+
+export const createAccounts = (ports: Ports): Accounts => new TenantAccounts(ports);

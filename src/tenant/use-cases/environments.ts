@@ -1,5 +1,5 @@
 // A tenant's environments: which are protected, and who may change there what agents enforce.
-import { changeBy, recorder } from '../../audit/note.ts';
+import { changeBy, recorded } from '../../audit/note.ts';
 import { holdsRole, requireRole, seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { roleIn } from '../../shared/env-roles.ts';
@@ -38,72 +38,80 @@ const recentMs = 1_000;
 const maxKnown = 3_000;
 const unprotected: EnvironmentPolicy = { isProtected: false };
 
-export function createEnvironments(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): Environments {
-  const { store, clock } = ports;
-  const recorded = recorder(ports, 'setting');
-  const change = changeBy(ports);
-  const recent = new BoundedMap<EnvironmentPolicy>(maxKnown);
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'>;
 
-  async function policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
+class EnvironmentPolicies implements Environments {
+  readonly #ports: Ports;
+  readonly #recent = new BoundedMap<EnvironmentPolicy>(maxKnown);
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  list(principal: Principal): Promise<readonly EnvironmentView[]> {
+    return Promise.all(
+      environments.filter((env) => seesEnv(principal, env)).map((env) => this.#viewOf(principal, env)),
+    );
+  }
+
+  async setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView> {
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const before = (await this.#ports.store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
+    if (before.isProtected !== policy.isProtected) {
+      const details = { env, ...changeBy(this.#ports, before, policy) };
+      const became = policy.isProtected ? 'protected' : 'unprotected';
+      await recorded(this.#ports, 'setting', principal, became, env, { details }).settings.put({
+        tenantId,
+        name: policyName(env),
+        value: policy,
+        updatedAt: this.#ports.clock.now(),
+        updatedBy: actorName(principal.actor),
+      });
+    }
+    this.#recent.delete(`${tenantId} ${env}`);
+    return this.#viewOf(principal, env);
+  }
+
+  async requireChange(principal: Principal, envs: readonly Env[]): Promise<void> {
+    for (const env of envs) requireRole(principal, 'operator', env);
+    for (const env of envs) {
+      if (await this.mayChange(principal, env)) continue;
+      throw new HubError(
+        'environment_protected',
+        `The environment ${env} is protected. Ask an admin, or an operator whose role names ${env}.`,
+      );
+    }
+  }
+
+  async mayChange(principal: Principal, env: Env): Promise<boolean> {
+    if (!holdsRole(principal, 'operator', env)) return false;
+    return reachesProtected(principal, env) || !(await this.#policyOf(principal.tenantId, env)).isProtected;
+  }
+
+  async #policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
     const key = `${tenantId} ${env}`;
-    const now = clock.monotonic();
-    const cached = recent.get(key, now);
+    const now = this.#ports.clock.monotonic();
+    const cached = this.#recent.get(key, now);
     if (cached) return cached;
-    const policy = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
-    recent.set(key, policy, now + recentMs);
+    const policy = (await this.#ports.store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
+    this.#recent.set(key, policy, now + recentMs);
     return policy;
   }
 
-  const viewOf = async (principal: Principal, env: Env): Promise<EnvironmentView> => ({
-    env,
-    ...(await policyOf(principal.tenantId, env)),
-    role: (principal.envRoles && roleIn(principal.envRoles, env)) ?? 'viewer',
-    canChange: await mayChange(principal, env),
-  });
-
-  /** An admin, an operator by a role that names the environment, or the hub itself. */
-  const reachesProtected = ({ envRoles }: Principal, env: Env): boolean =>
-    envRoles === null ||
-    envRoles.some((one) => one.role === 'admin' || (one.role === 'operator' && one.env === env));
-
-  async function mayChange(principal: Principal, env: Env): Promise<boolean> {
-    if (!holdsRole(principal, 'operator', env)) return false;
-    return reachesProtected(principal, env) || !(await policyOf(principal.tenantId, env)).isProtected;
+  async #viewOf(principal: Principal, env: Env): Promise<EnvironmentView> {
+    return {
+      env,
+      ...(await this.#policyOf(principal.tenantId, env)),
+      role: (principal.envRoles && roleIn(principal.envRoles, env)) ?? 'viewer',
+      canChange: await this.mayChange(principal, env),
+    };
   }
-
-  return {
-    mayChange,
-    list: (principal) =>
-      Promise.all(environments.filter((env) => seesEnv(principal, env)).map((env) => viewOf(principal, env))),
-
-    async setPolicy(principal, env, policy) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const before = (await store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;
-      if (before.isProtected !== policy.isProtected) {
-        const details = { env, ...change(before, policy) };
-        const became = policy.isProtected ? 'protected' : 'unprotected';
-        await recorded(principal, became, env, { details }).settings.put({
-          tenantId,
-          name: policyName(env),
-          value: policy,
-          updatedAt: clock.now(),
-          updatedBy: actorName(principal.actor),
-        });
-      }
-      recent.delete(`${tenantId} ${env}`);
-      return viewOf(principal, env);
-    },
-
-    async requireChange(principal, envs) {
-      for (const env of envs) requireRole(principal, 'operator', env);
-      for (const env of envs) {
-        if (await mayChange(principal, env)) continue;
-        throw new HubError(
-          'environment_protected',
-          `The environment ${env} is protected. Ask an admin, or an operator whose role names ${env}.`,
-        );
-      }
-    },
-  };
 }
+
+export const createEnvironments = (ports: Ports): Environments => new EnvironmentPolicies(ports);
+
+/** An admin, an operator by a role that names the environment, or the hub itself. */
+const reachesProtected = ({ envRoles }: Principal, env: Env): boolean =>
+  envRoles === null ||
+  envRoles.some((one) => one.role === 'admin' || (one.role === 'operator' && one.env === env));

@@ -1,6 +1,6 @@
 // Retention: how long a tenant's records are kept, what a policy would remove, and the pass that removes it in slices
 // between which other writes go first.
-import { changeBy, noted, recorder } from '../../audit/note.ts';
+import { changeBy, noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -58,43 +58,118 @@ interface Pass {
 
 type Ports = Pick<AppPorts, 'store' | 'jobs' | 'clock' | 'secrets'>;
 
-export function createRetention(ports: Ports): RecordRetention {
-  const { store, jobs, clock } = ports;
-  const recorded = recorder(ports, 'setting');
-  const change = changeBy(ports);
-  const removedOf = new Map<RetentionKind, number>(retentionKinds.map((kind) => [kind, 0]));
+class AgeRetention implements RecordRetention {
+  readonly #ports: Ports;
+  readonly removed = new Map<RetentionKind, number>(retentionKinds.map((kind) => [kind, 0]));
 
-  const policyOf = async (tenantId: string): Promise<RetentionPolicy> =>
-    (await store.settings.get(tenantId, 'retention'))?.value ?? keepEverything;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
 
-  const addJob = (id: string, tenantId: string): Promise<void> =>
-    jobs.add({
+  get({ tenantId }: Principal): Promise<Setting<'retention'> | null> {
+    return this.#ports.store.settings.get(tenantId, 'retention');
+  }
+
+  async put(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>> {
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const before = await this.#ports.store.settings.get(tenantId, 'retention');
+    const setting: Setting<'retention'> = {
+      tenantId,
+      name: 'retention',
+      value: { ...keepEverything, ...before?.value, ...patch },
+      updatedAt: Math.max(this.#ports.clock.now(), (before?.updatedAt ?? 0) + 1),
+      updatedBy: actorName(principal.actor),
+    };
+    const details = changeBy(this.#ports, before?.value ?? keepEverything, patch);
+    await recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details }).settings.put(
+      setting,
+    );
+    await this.#addJob(`${tenantId}/${setting.updatedAt}`, tenantId);
+    return setting;
+  }
+
+  async preview(
+    principal: Principal,
+    patch: Partial<RetentionPolicy>,
+  ): Promise<{ readonly counts: RetentionCounts; readonly at: number }> {
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const policy = { ...(await this.#policyOf(tenantId)), ...patch };
+    const at = this.#ports.clock.now();
+    const counts: { [K in RetentionKind]: number } = { ...keepEverything };
+    for (const kind of retentionKinds)
+      if (policy[kind] > 0) {
+        counts[kind] = await this.#ports.store.retention.count(tenantId, kind, at - policy[kind] * dayMs);
+      }
+    return { counts, at };
+  }
+
+  async plan(): Promise<number> {
+    const hour = Math.floor(this.#ports.clock.now() / hourMs);
+    for (const tenantId of await this.#ports.store.tenants.tenantIds()) {
+      const policy = await this.#policyOf(tenantId);
+      if (retentionKinds.some((kind) => policy[kind] > 0))
+        await this.#addJob(`${tenantId}/hour-${hour}`, tenantId);
+    }
+    return 0;
+  }
+
+  async apply(
+    tenantId: string,
+    signal: AbortSignal,
+    report: (removed: number) => Promise<void> = async () => {},
+  ): Promise<boolean> {
+    const now = this.#ports.clock.now();
+    const removed = reporter(this.#ports.clock, report);
+    for (const kind of retentionKinds) {
+      if (!(await this.#removeKind(tenantId, kind, now, { signal, removed }))) return false;
+    }
+    const policy = await this.#policyOf(tenantId);
+    await noted(this.#ports, systemPrincipal(tenantId, 'retention'), {
+      action: 'setting.retention_applied',
+      subject: { id: 'retention', name: 'retention' },
+      summary: 'Retention removed old records.',
+      details: Object.fromEntries(retentionKinds.map((kind) => [`${kind}_days`, policy[kind]])),
+      fromAnswer: Object.fromEntries(retentionKinds.map((kind) => [kind, kind])),
+    }).retention.settle(tenantId);
+    return true;
+  }
+
+  async #policyOf(tenantId: string): Promise<RetentionPolicy> {
+    return (await this.#ports.store.settings.get(tenantId, 'retention'))?.value ?? keepEverything;
+  }
+
+  #addJob(id: string, tenantId: string): Promise<void> {
+    return this.#ports.jobs.add({
       id,
       queue: retentionQueue,
       payload: { tenantId },
-      runAt: clock.now(),
+      runAt: this.#ports.clock.now(),
       maxAttempts: 20,
       longestBackoffMs: 300_000,
     });
+  }
 
   /** Removes old records of one kind. False: `signal` ended it. */
-  async function removeKind(
+  async #removeKind(
     tenantId: string,
     kind: RetentionKind,
     now: number,
     { signal, removed }: Pass,
   ): Promise<boolean> {
+    const { clock, store } = this.#ports;
     let after: string | null = null;
     let size: number = sliceSize.first;
     do {
       // Read before each slice: a policy that keeps more stops the pass.
-      const days = (await policyOf(tenantId))[kind];
+      const days = (await this.#policyOf(tenantId))[kind];
       if (days === 0) return true;
       if (signal.aborted) return false;
       const begun = clock.monotonic();
       const slice = await store.retention.remove(tenantId, kind, now - days * dayMs, after, size);
       const tookMs = clock.monotonic() - begun;
-      removedOf.set(kind, (removedOf.get(kind) ?? 0) + slice.removed);
+      this.removed.set(kind, (this.removed.get(kind) ?? 0) + slice.removed);
       await removed(slice.removed);
       after = slice.next;
       if (tookMs > sliceMs.long) size = Math.max(sliceSize.min, Math.floor(size / 2));
@@ -104,69 +179,9 @@ export function createRetention(ports: Ports): RecordRetention {
     } while (after !== null);
     return true;
   }
-
-  return {
-    removed: removedOf,
-    get: ({ tenantId }) => store.settings.get(tenantId, 'retention'),
-
-    async put(principal, patch) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const before = await store.settings.get(tenantId, 'retention');
-      const setting: Setting<'retention'> = {
-        tenantId,
-        name: 'retention',
-        value: { ...keepEverything, ...before?.value, ...patch },
-        updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
-        updatedBy: actorName(principal.actor),
-      };
-      const details = change(before?.value ?? keepEverything, patch);
-      await recorded(principal, 'changed', 'retention', { details }).settings.put(setting);
-      await addJob(`${tenantId}/${setting.updatedAt}`, tenantId);
-      return setting;
-    },
-
-    async preview(principal, patch) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const policy = { ...(await policyOf(tenantId)), ...patch };
-      const at = clock.now();
-      const counts: { [K in RetentionKind]: number } = { ...keepEverything };
-      for (const kind of retentionKinds)
-        if (policy[kind] > 0) {
-          counts[kind] = await store.retention.count(tenantId, kind, at - policy[kind] * dayMs);
-        }
-      return { counts, at };
-    },
-
-    async plan() {
-      const hour = Math.floor(clock.now() / hourMs);
-      for (const tenantId of await store.tenants.tenantIds()) {
-        const policy = await policyOf(tenantId);
-        if (retentionKinds.some((kind) => policy[kind] > 0))
-          await addJob(`${tenantId}/hour-${hour}`, tenantId);
-      }
-      return 0;
-    },
-
-    async apply(tenantId, signal, report = async () => {}) {
-      const now = clock.now();
-      const removed = reporter(clock, report);
-      for (const kind of retentionKinds) {
-        if (!(await removeKind(tenantId, kind, now, { signal, removed }))) return false;
-      }
-      const policy = await policyOf(tenantId);
-      await noted(ports, systemPrincipal(tenantId, 'retention'), {
-        action: 'setting.retention_applied',
-        subject: { id: 'retention', name: 'retention' },
-        summary: 'Retention removed old records.',
-        details: Object.fromEntries(retentionKinds.map((kind) => [`${kind}_days`, policy[kind]])),
-        fromAnswer: Object.fromEntries(retentionKinds.map((kind) => [kind, kind])),
-      }).retention.settle(tenantId);
-      return true;
-    },
-  };
 }
+
+export const createRetention = (ports: Ports): RecordRetention => new AgeRetention(ports);
 
 /** Counts what slices removed, and reports the sum now and then. */
 function reporter(

@@ -8,7 +8,7 @@ import type { FileKey } from '../port/file-format.ts';
 import type { TenantReading } from '../port/files.ts';
 import { type TenantFileKind, tenantFileKinds } from '../rules/file-kinds.ts';
 import { addDigests, digestOf, type LineDigests, type Resealing, reseal } from '../rules/file-records.ts';
-import { type FileHead, fileFormat } from './file-lines.ts';
+import { type FileHead, fileFormat as fileFormatName } from './file-lines.ts';
 
 export interface TenantExports {
   /**
@@ -26,76 +26,75 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log' | 'fileFormat'
   readonly settings: Pick<AppPorts['settings'], 'version'>;
 };
 
-export function createTenantExports(ports: Ports): TenantExports {
-  const { store, secrets, clock, log, fileFormat: format, auditLog, settings } = ports;
-
-  const sealingFor = (key: FileKey): Resealing => ({
-    sealed: (purpose, value) => key.seal(purpose, secrets.unseal(purpose, value)),
-    text: (value) => key.seal('tenant-file', new TextEncoder().encode(value)),
-  });
-
-  async function* parts(
-    reading: TenantReading,
-    head: FileHead,
-    key: FileKey,
-  ): AsyncGenerator<Uint8Array, void, undefined> {
-    let number = 0;
-    let digests: LineDigests = {};
-    const pack = (text: string): Promise<Uint8Array> => {
-      const own = number++;
-      return format.pack(text, (digest) => key.proof('tenant-file', `${own} ${digest}`));
+export const createTenantExports = (ports: Ports): TenantExports => ({
+  async start(tenantId, passphrase) {
+    const { store, auditLog, secrets, fileFormat, settings, clock } = ports;
+    const tenant = await store.tenantRecords.get(tenantId);
+    if (!tenant) throw notFound('Tenant not found.');
+    if (tenant.removedAt !== null) throw new HubError('conflict', 'This tenant is being removed.');
+    await auditLog.signHead(tenantId);
+    const salt = secrets.token(16);
+    const key = fileFormat.keyOf(await fileFormat.derive(passphrase, salt));
+    const head: FileHead = {
+      format: fileFormatName,
+      id: secrets.uuid(),
+      version: settings.version,
+      exported_at: new Date(clock.now()).toISOString(),
+      salt,
+      tenant: {
+        id: tenantId,
+        name: tenant.name,
+        created_at: tenant.createdAt,
+        suspended_at: tenant.suspendedAt,
+      },
     };
-    try {
-      yield await pack(`${JSON.stringify(head)}\n`);
-      const selection = new Selection(reading);
-      const to = sealingFor(key);
-      let text = '';
-      for (const kind of tenantFileKinds) {
-        for await (const page of selection.records(kind)) {
-          const hashes: string[] = [];
-          for (const record of page) {
-            const line = canonicalJson({ kind, record: reseal(kind, record as never, to) });
-            hashes.push(secrets.sha256(line));
-            text += `${line}\n`;
-            if (text.length < partCharacters) continue;
-            yield await pack(text);
-            text = '';
-          }
-          if (hashes.length > 0) digests = addDigests(digests, { [kind]: digestOf(hashes) });
-        }
-      }
-      if (text !== '') yield await pack(text);
-      yield await pack(`${JSON.stringify({ end: { parts: number, kinds: digests } })}\n`);
-      log.info({ tenantId: head.tenant.id }, 'a tenant was exported');
-    } finally {
-      await reading.close();
-    }
-  }
+    return parts(ports, await store.readTenant(tenantId), head, key);
+  },
+});
 
-  return {
-    async start(tenantId, passphrase) {
-      const tenant = await store.tenantRecords.get(tenantId);
-      if (!tenant) throw notFound('Tenant not found.');
-      if (tenant.removedAt !== null) throw new HubError('conflict', 'This tenant is being removed.');
-      await auditLog.signHead(tenantId);
-      const salt = secrets.token(16);
-      const key = format.keyOf(await format.derive(passphrase, salt));
-      const head: FileHead = {
-        format: fileFormat,
-        id: secrets.uuid(),
-        version: settings.version,
-        exported_at: new Date(clock.now()).toISOString(),
-        salt,
-        tenant: {
-          id: tenantId,
-          name: tenant.name,
-          created_at: tenant.createdAt,
-          suspended_at: tenant.suspendedAt,
-        },
-      };
-      return parts(await store.readTenant(tenantId), head, key);
-    },
+const sealingFor = ({ secrets }: Ports, key: FileKey): Resealing => ({
+  sealed: (purpose, value) => key.seal(purpose, secrets.unseal(purpose, value)),
+  text: (value) => key.seal('tenant-file', new TextEncoder().encode(value)),
+});
+
+async function* parts(
+  ports: Ports,
+  reading: TenantReading,
+  head: FileHead,
+  key: FileKey,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { fileFormat, secrets, log } = ports;
+  let number = 0;
+  let digests: LineDigests = {};
+  const pack = (text: string): Promise<Uint8Array> => {
+    const own = number++;
+    return fileFormat.pack(text, (digest) => key.proof('tenant-file', `${own} ${digest}`));
   };
+  try {
+    yield await pack(`${JSON.stringify(head)}\n`);
+    const selection = new Selection(reading);
+    const to = sealingFor(ports, key);
+    let text = '';
+    for (const kind of tenantFileKinds) {
+      for await (const page of selection.records(kind)) {
+        const hashes: string[] = [];
+        for (const record of page) {
+          const line = canonicalJson({ kind, record: reseal(kind, record as never, to) });
+          hashes.push(secrets.sha256(line));
+          text += `${line}\n`;
+          if (text.length < partCharacters) continue;
+          yield await pack(text);
+          text = '';
+        }
+        if (hashes.length > 0) digests = addDigests(digests, { [kind]: digestOf(hashes) });
+      }
+    }
+    if (text !== '') yield await pack(text);
+    yield await pack(`${JSON.stringify({ end: { parts: number, kinds: digests } })}\n`);
+    log.info({ tenantId: head.tenant.id }, 'a tenant was exported');
+  } finally {
+    await reading.close();
+  }
 }
 
 /** The records of a reading that a file contains. */

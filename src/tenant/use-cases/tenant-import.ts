@@ -61,171 +61,173 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'fileF
 const changed = (what: string): HubError =>
   new HubError('unprocessable', `The file was changed, or it is damaged: ${what}. Export the tenant again.`);
 
-export function createTenantImports(ports: Ports): TenantImports {
-  const { store, secrets, clock, broadcast, fileFormat: format } = ports;
-  const { tenantFiles } = store;
-
-  const sealingFrom = (key: FileKey): Resealing => ({
-    sealed: (purpose, value) => secrets.seal(purpose, key.unseal(purpose, value)),
-    text: (value) => new TextDecoder().decode(key.unseal('tenant-file', value)),
-  });
-
-  const keyOf = ({ sealedKey }: TenantImport): FileKey =>
-    format.keyOf(new TextDecoder().decode(secrets.unseal('tenant-file', sealedKey)));
-
-  async function find(id: string): Promise<TenantImport> {
-    const started = await tenantFiles.get(id);
-    if (started) return started;
-    throw notFound('Import not found. It ends after 24 hours. Begin again.');
-  }
-
-  async function open(part: Uint8Array, number: number, key: FileKey): Promise<string> {
-    const { text, digest, proof } = await format.unpack(part);
-    if (proof === key.proof('tenant-file', `${number} ${digest}`)) return text;
-    throw changed(`part ${number} is not the one that was written`);
-  }
-
-  async function write(tenantId: string, lines: readonly FileLine[], key: FileKey): Promise<void> {
-    const from = sealingFrom(key);
-    for (let at = 0; at < lines.length; ) {
-      const kind = lines[at]?.kind as TenantFileKind;
-      const size = kind === 'events' ? eventsAtOnce : writtenAtOnce;
-      let end = at;
-      while (end < lines.length && end - at < size && lines[end]?.kind === kind) end++;
-      const records = lines
-        .slice(at, end)
-        .map(({ record }) => settle(kind, reseal(kind, record as never, from)));
-      if (kind === 'events') await writeEvents(store.events, records as never);
-      else await tenantFiles.write(tenantId, kind as WrittenKind, records as never);
-      at = end;
-    }
-  }
-
-  /** @throws HubError unprocessable for links that are missing or changed */
-  async function checkChain(tenantId: string): Promise<void> {
-    const head = await store.audit.signedHead(tenantId);
-    if (!head) return;
-    let before: { readonly seq: number; readonly digest: string } =
-      (await store.audit.start(tenantId)) ?? emptyChain;
-    while (before.seq < head.seq) {
-      const links = await store.audit.links(tenantId, before.seq + 1, head.seq, linksAtOnce);
-      if (links.length === 0) break;
-      for (const link of links) {
-        const isNext =
-          link.seq === before.seq + 1 &&
-          link.prev === before.digest &&
-          link.digest === secrets.sha256(linkText(link));
-        if (!isNext) throw changed(`link ${link.seq} of the audit chain does not follow the one before`);
-        before = link;
-      }
-    }
-    if (before.seq === head.seq && before.digest === head.digest) return;
-    throw changed('the audit chain does not end at its signed head');
-  }
-
-  return {
-    async begin(bytes, passphrase) {
-      const { text, digest, proof } = await format.unpack(bytes);
-      const head = readHead(text);
-      const derived = await format.derive(passphrase, String(head.salt));
-      if (proof !== format.keyOf(derived).proof('tenant-file', `0 ${digest}`)) {
-        throw new HubError(
-          'unprocessable',
-          'The passphrase does not open this file, or its first part was changed. Use the passphrase of the export.',
-        );
-      }
-      const { tenant } = head;
-      const request: TenantImport = {
-        id: head.id,
-        tenantId: tenant.id,
-        name: tenant.name,
-        createdAt: tenant.created_at,
-        suspendedAt: tenant.suspended_at,
-        sealedKey: secrets.seal('tenant-file', new TextEncoder().encode(derived)),
-        isOpened: false,
-      };
-      const now = clock.now();
-      const started = await tenantFiles.begin(request, now, now + openMs);
-      if (started === 'taken') {
-        throw new HubError('conflict', `The hub already has the tenant ${tenant.id}. Remove it first.`);
-      }
-      if (started === 'other') {
-        throw new HubError(
-          'conflict',
-          'The import of another file of this tenant had not ended; it is being removed. Try again in a minute.',
-        );
-      }
-      if (!started.isOpened) await broadcast.control({ kind: 'tenant_closed', tenantId: tenant.id });
-      return started;
-    },
-
-    async put(id, number, bytes) {
-      const started = await find(id);
-      if (started.isOpened) return;
-      const key = keyOf(started);
-      const text = await open(bytes, number, key);
-      const stored = (await tenantFiles.parts(id)).some((part) => part.number === number);
-      if (stored) return;
-      const lines: FileLine[] = [];
-      const hashes = new Map<string, string[]>();
-      let end: FileEnd | null = null;
-      for (const line of text.split('\n')) {
-        if (line === '') continue;
-        if (end) throw unreadable();
-        const read = readLine(line, started.tenantId);
-        if ('end' in read) end = read.end;
-        else {
-          lines.push(read);
-          const ofKind = hashes.get(read.kind) ?? [];
-          ofKind.push(secrets.sha256(line));
-          hashes.set(read.kind, ofKind);
-        }
-      }
-      await write(started.tenantId, lines, key);
-      const digests = Object.fromEntries([...hashes].map(([kind, of]) => [kind, digestOf(of)]));
-      await tenantFiles.putPart(id, started.tenantId, {
-        number,
-        digests: JSON.stringify(digests),
-        end: end && JSON.stringify(end),
-      });
-    },
-
-    async commit(id) {
-      const started = await find(id);
-      const { tenantId, name } = started;
-      if (started.isOpened) return { tenantId, name, records: null };
-      const parts = await tenantFiles.parts(id);
-      const last = parts.at(-1);
-      const missing = parts.findIndex(({ number }, i) => number !== i + 1);
-      if (!last || last.end === null || missing >= 0) {
-        const next = missing >= 0 ? missing + 1 : parts.length + 1;
-        throw new HubError('conflict', `Part ${next} of the file is missing. Send it, then commit again.`);
-      }
-      const end = JSON.parse(last.end) as FileEnd;
-      const sums = parts.reduce<LineDigests>(
-        (sum, { digests }) => addDigests(sum, JSON.parse(digests) as LineDigests),
-        {},
+export const createTenantImports = (ports: Ports): TenantImports => ({
+  async begin(bytes, passphrase) {
+    const { fileFormat, secrets, clock, store, broadcast } = ports;
+    const { text, digest, proof } = await fileFormat.unpack(bytes);
+    const head = readHead(text);
+    const derived = await fileFormat.derive(passphrase, String(head.salt));
+    if (proof !== fileFormat.keyOf(derived).proof('tenant-file', `0 ${digest}`)) {
+      throw new HubError(
+        'unprocessable',
+        'The passphrase does not open this file, or its first part was changed. Use the passphrase of the export.',
       );
-      const differing = differences(sums, end.kinds);
-      if (end.parts !== parts.length) throw changed(`it has ${parts.length} parts of ${end.parts}`);
-      if (differing.length > 0) throw changed(`the digests of ${differing.join(', ')} differ`);
-      await checkChain(tenantId);
-      const noting = noted(ports, systemPrincipal(tenantId, 'operator'), {
-        action: 'tenant.imported',
-        subject: { id: tenantId, name },
-        summary: 'The tenant was imported from a file by the operator of the installation.',
-        details: { file_id: id },
-        onceFor: id,
-      });
-      await noting.tenantFiles.open(id);
-      await broadcast.control({
-        kind: started.suspendedAt === null ? 'tenant_opened' : 'tenant_closed',
-        tenantId,
-      });
-      const records = Object.fromEntries(Object.entries(sums).map(([kind, of]) => [kind, of.records]));
-      return { tenantId, name, records };
-    },
-  };
+    }
+    const { tenant } = head;
+    const request: TenantImport = {
+      id: head.id,
+      tenantId: tenant.id,
+      name: tenant.name,
+      createdAt: tenant.created_at,
+      suspendedAt: tenant.suspended_at,
+      sealedKey: secrets.seal('tenant-file', new TextEncoder().encode(derived)),
+      isOpened: false,
+    };
+    const now = clock.now();
+    const started = await store.tenantFiles.begin(request, now, now + openMs);
+    if (started === 'taken') {
+      throw new HubError('conflict', `The hub already has the tenant ${tenant.id}. Remove it first.`);
+    }
+    if (started === 'other') {
+      throw new HubError(
+        'conflict',
+        'The import of another file of this tenant had not ended; it is being removed. Try again in a minute.',
+      );
+    }
+    if (!started.isOpened) await broadcast.control({ kind: 'tenant_closed', tenantId: tenant.id });
+    return started;
+  },
+
+  async put(id, number, bytes) {
+    const { store, secrets } = ports;
+    const started = await find(ports, id);
+    if (started.isOpened) return;
+    const key = keyOf(ports, started);
+    const text = await open(ports, bytes, number, key);
+    const stored = (await store.tenantFiles.parts(id)).some((part) => part.number === number);
+    if (stored) return;
+    const lines: FileLine[] = [];
+    const hashes = new Map<string, string[]>();
+    let end: FileEnd | null = null;
+    for (const line of text.split('\n')) {
+      if (line === '') continue;
+      if (end) throw unreadable();
+      const read = readLine(line, started.tenantId);
+      if ('end' in read) end = read.end;
+      else {
+        lines.push(read);
+        const ofKind = hashes.get(read.kind) ?? [];
+        ofKind.push(secrets.sha256(line));
+        hashes.set(read.kind, ofKind);
+      }
+    }
+    await write(ports, started.tenantId, lines, key);
+    const digests = Object.fromEntries([...hashes].map(([kind, of]) => [kind, digestOf(of)]));
+    await store.tenantFiles.putPart(id, started.tenantId, {
+      number,
+      digests: JSON.stringify(digests),
+      end: end && JSON.stringify(end),
+    });
+  },
+
+  async commit(id) {
+    const started = await find(ports, id);
+    const { tenantId, name } = started;
+    if (started.isOpened) return { tenantId, name, records: null };
+    const parts = await ports.store.tenantFiles.parts(id);
+    const last = parts.at(-1);
+    const missing = parts.findIndex(({ number }, i) => number !== i + 1);
+    if (!last || last.end === null || missing >= 0) {
+      const next = missing >= 0 ? missing + 1 : parts.length + 1;
+      throw new HubError('conflict', `Part ${next} of the file is missing. Send it, then commit again.`);
+    }
+    const end = JSON.parse(last.end) as FileEnd;
+    const sums = parts.reduce<LineDigests>(
+      (sum, { digests }) => addDigests(sum, JSON.parse(digests) as LineDigests),
+      {},
+    );
+    const differing = differences(sums, end.kinds);
+    if (end.parts !== parts.length) throw changed(`it has ${parts.length} parts of ${end.parts}`);
+    if (differing.length > 0) throw changed(`the digests of ${differing.join(', ')} differ`);
+    await checkChain(ports, tenantId);
+    const noting = noted(ports, systemPrincipal(tenantId, 'operator'), {
+      action: 'tenant.imported',
+      subject: { id: tenantId, name },
+      summary: 'The tenant was imported from a file by the operator of the installation.',
+      details: { file_id: id },
+      onceFor: id,
+    });
+    await noting.tenantFiles.open(id);
+    await ports.broadcast.control({
+      kind: started.suspendedAt === null ? 'tenant_opened' : 'tenant_closed',
+      tenantId,
+    });
+    const records = Object.fromEntries(Object.entries(sums).map(([kind, of]) => [kind, of.records]));
+    return { tenantId, name, records };
+  },
+});
+
+const sealingFrom = ({ secrets }: Ports, key: FileKey): Resealing => ({
+  sealed: (purpose, value) => secrets.seal(purpose, key.unseal(purpose, value)),
+  text: (value) => new TextDecoder().decode(key.unseal('tenant-file', value)),
+});
+
+const keyOf = ({ fileFormat, secrets }: Ports, { sealedKey }: TenantImport): FileKey =>
+  fileFormat.keyOf(new TextDecoder().decode(secrets.unseal('tenant-file', sealedKey)));
+
+async function find({ store }: Ports, id: string): Promise<TenantImport> {
+  const started = await store.tenantFiles.get(id);
+  if (started) return started;
+  throw notFound('Import not found. It ends after 24 hours. Begin again.');
+}
+
+async function open({ fileFormat }: Ports, part: Uint8Array, number: number, key: FileKey): Promise<string> {
+  const { text, digest, proof } = await fileFormat.unpack(part);
+  if (proof === key.proof('tenant-file', `${number} ${digest}`)) return text;
+  throw changed(`part ${number} is not the one that was written`);
+}
+
+async function write(
+  ports: Ports,
+  tenantId: string,
+  lines: readonly FileLine[],
+  key: FileKey,
+): Promise<void> {
+  const from = sealingFrom(ports, key);
+  for (let at = 0; at < lines.length; ) {
+    const kind = lines[at]?.kind as TenantFileKind;
+    const size = kind === 'events' ? eventsAtOnce : writtenAtOnce;
+    let end = at;
+    while (end < lines.length && end - at < size && lines[end]?.kind === kind) end++;
+    const records = lines
+      .slice(at, end)
+      .map(({ record }) => settle(kind, reseal(kind, record as never, from)));
+    if (kind === 'events') await writeEvents(ports.store.events, records as never);
+    else await ports.store.tenantFiles.write(tenantId, kind as WrittenKind, records as never);
+    at = end;
+  }
+}
+
+/** @throws HubError unprocessable for links that are missing or changed */
+async function checkChain({ store, secrets }: Ports, tenantId: string): Promise<void> {
+  const head = await store.audit.signedHead(tenantId);
+  if (!head) return;
+  let before: { readonly seq: number; readonly digest: string } =
+    (await store.audit.start(tenantId)) ?? emptyChain;
+  while (before.seq < head.seq) {
+    const links = await store.audit.links(tenantId, before.seq + 1, head.seq, linksAtOnce);
+    if (links.length === 0) break;
+    for (const link of links) {
+      const isNext =
+        link.seq === before.seq + 1 &&
+        link.prev === before.digest &&
+        link.digest === secrets.sha256(linkText(link));
+      if (!isNext) throw changed(`link ${link.seq} of the audit chain does not follow the one before`);
+      before = link;
+    }
+  }
+  if (before.seq === head.seq && before.digest === head.digest) return;
+  throw changed('the audit chain does not end at its signed head');
 }
 
 /** The event as it was sent. */

@@ -50,89 +50,87 @@ const sliceRecords = 500;
 
 const absent = () => notFound('Tenant not found.');
 
-export function createTenants(ports: Ports): Tenants {
-  const { store, broadcast, clock, jobs, secrets } = ports;
-  const { tenantRecords } = store;
+export const createTenants = (ports: Ports): Tenants => ({
+  async list(limit, after) {
+    const records = await ports.store.tenantRecords.list(limit + 1, after);
+    const page = records.slice(0, limit);
+    const items: TenantView[] = [];
+    for (const tenant of page) if (!isImporting(ports, tenant)) items.push(await viewOf(ports, tenant));
+    return { items, next: records.length > limit ? (page.at(-1) ?? null) : null };
+  },
 
-  async function find(tenantId: string): Promise<TenantRecord> {
-    const tenant = await tenantRecords.get(tenantId);
-    if (!tenant || isImporting(tenant)) throw absent();
-    return tenant;
-  }
+  get: async (tenantId) => viewOf(ports, await find(ports, tenantId)),
 
-  /** Nobody sees a tenant before its import is committed. */
-  const isImporting = ({ removedAt }: TenantRecord): boolean => removedAt !== null && removedAt > clock.now();
+  async update(tenantId, { name, isSuspended }) {
+    let tenant = await find(ports, tenantId);
+    if (tenant.removedAt !== null) {
+      throw new HubError('conflict', 'This tenant is being removed. It cannot be changed any more.');
+    }
+    if (name !== undefined && name !== tenant.name) {
+      const noting = record(ports, tenantId, 'renamed', { before: tenant.name, after: name });
+      tenant = (await noting.tenantRecords.update(tenantId, { name })) ?? tenant;
+    }
+    if (isSuspended !== undefined && isSuspended !== (tenant.suspendedAt !== null)) {
+      const noting = record(ports, tenantId, isSuspended ? 'suspended' : 'resumed', { name: tenant.name });
+      const suspendedAt = isSuspended ? ports.clock.now() : null;
+      tenant = (await noting.tenantRecords.update(tenantId, { suspendedAt })) ?? tenant;
+      await ports.broadcast.control({ kind: isSuspended ? 'tenant_closed' : 'tenant_opened', tenantId });
+    }
+    return viewOf(ports, tenant);
+  },
 
-  const viewOf = async (tenant: TenantRecord): Promise<TenantView> => ({
-    tenant,
-    ...(await tenantRecords.figures(tenant.id)),
-  });
+  async remove(tenantId, name) {
+    const { clock, store, broadcast, jobs, secrets } = ports;
+    const { name: actual } = await find(ports, tenantId);
+    if (name !== actual) {
+      throw new HubError(
+        'unprocessable',
+        'The query parameter name must be the name of the tenant, so that nobody removes the wrong one.',
+      );
+    }
+    const now = clock.now();
+    await store.tenantRecords.markRemoved(tenantId, now);
+    await broadcast.control({ kind: 'tenant_closed', tenantId });
+    // The duty runs each minute anyway: these only have it begin at once, and end soon.
+    for (const runAt of [now, now + settleMs]) {
+      await jobs.add({
+        id: `${eraseDuty}/${secrets.uuid()}`,
+        queue: 'housekeeping',
+        payload: eraseDuty,
+        runAt,
+        maxAttempts: 5,
+      });
+    }
+  },
+});
 
-  const record = (
-    tenantId: string,
-    action: 'suspended' | 'resumed' | 'renamed',
-    details: { [name: string]: string },
-  ) =>
-    noted(ports, systemPrincipal(tenantId, 'operator'), {
-      action: `tenant.${action}`,
-      subject: { id: tenantId, name: details.name ?? null },
-      summary: `The tenant was ${action} by the operator of the installation.`,
-      details,
-    });
-
-  return {
-    async list(limit, after) {
-      const records = await tenantRecords.list(limit + 1, after);
-      const page = records.slice(0, limit);
-      const items: TenantView[] = [];
-      for (const tenant of page) if (!isImporting(tenant)) items.push(await viewOf(tenant));
-      return { items, next: records.length > limit ? (page.at(-1) ?? null) : null };
-    },
-
-    get: async (tenantId) => viewOf(await find(tenantId)),
-
-    async update(tenantId, { name, isSuspended }) {
-      let tenant = await find(tenantId);
-      if (tenant.removedAt !== null) {
-        throw new HubError('conflict', 'This tenant is being removed. It cannot be changed any more.');
-      }
-      if (name !== undefined && name !== tenant.name) {
-        const noting = record(tenantId, 'renamed', { before: tenant.name, after: name });
-        tenant = (await noting.tenantRecords.update(tenantId, { name })) ?? tenant;
-      }
-      if (isSuspended !== undefined && isSuspended !== (tenant.suspendedAt !== null)) {
-        const noting = record(tenantId, isSuspended ? 'suspended' : 'resumed', { name: tenant.name });
-        const suspendedAt = isSuspended ? clock.now() : null;
-        tenant = (await noting.tenantRecords.update(tenantId, { suspendedAt })) ?? tenant;
-        await broadcast.control({ kind: isSuspended ? 'tenant_closed' : 'tenant_opened', tenantId });
-      }
-      return viewOf(tenant);
-    },
-
-    async remove(tenantId, name) {
-      const { name: actual } = await find(tenantId);
-      if (name !== actual) {
-        throw new HubError(
-          'unprocessable',
-          'The query parameter name must be the name of the tenant, so that nobody removes the wrong one.',
-        );
-      }
-      const now = clock.now();
-      await tenantRecords.markRemoved(tenantId, now);
-      await broadcast.control({ kind: 'tenant_closed', tenantId });
-      // The duty runs each minute anyway: these only have it begin at once, and end soon.
-      for (const runAt of [now, now + settleMs]) {
-        await jobs.add({
-          id: `${eraseDuty}/${secrets.uuid()}`,
-          queue: 'housekeeping',
-          payload: eraseDuty,
-          runAt,
-          maxAttempts: 5,
-        });
-      }
-    },
-  };
+async function find(ports: Ports, tenantId: string): Promise<TenantRecord> {
+  const tenant = await ports.store.tenantRecords.get(tenantId);
+  if (!tenant || isImporting(ports, tenant)) throw absent();
+  return tenant;
 }
+
+/** Nobody sees a tenant before its import is committed. */
+const isImporting = ({ clock }: Ports, { removedAt }: TenantRecord): boolean =>
+  removedAt !== null && removedAt > clock.now();
+
+const viewOf = async ({ store }: Ports, tenant: TenantRecord): Promise<TenantView> => ({
+  tenant,
+  ...(await store.tenantRecords.figures(tenant.id)),
+});
+
+const record = (
+  ports: Ports,
+  tenantId: string,
+  action: 'suspended' | 'resumed' | 'renamed',
+  details: { [name: string]: string },
+) =>
+  noted(ports, systemPrincipal(tenantId, 'operator'), {
+    action: `tenant.${action}`,
+    subject: { id: tenantId, name: details.name ?? null },
+    summary: `The tenant was ${action} by the operator of the installation.`,
+    details,
+  });
 
 /**
  * Erases a slice of the tenants that are being removed; returns how many records went, 0 when nothing is to be done

@@ -50,89 +50,86 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'> & {
 /** Definitions of one tool that its page shows. */
 const maxHistory = 200;
 
-export function createToolPins(ports: Ports): ToolPins {
-  const { store, secrets, clock, announcer } = ports;
-  const { tools } = store;
-
-  async function find(principal: Principal, id: string): Promise<ToolDefinition> {
-    const definition = await tools.get(principal.tenantId, id);
-    if (!definition || !seesEnv(principal, definition.env)) throw notFound('Tool definition not found.');
-    return definition;
-  }
-
-  async function decideIn(
-    principal: Principal,
-    from: ToolDefinition,
-    env: Env,
-    request: PinRequest,
-  ): Promise<void> {
-    const { tenantId, server, tool, fingerprint } = from;
-    const { decision, reason } = request;
-    const id = entryIdOf({ tenantId, env, server, tool, fingerprint }, secrets.sha256);
-    const ruling = { decision, reason, decidedBy: actorName(principal.actor), decidedAt: clock.now() };
+export const createToolPins = (ports: Ports): ToolPins => ({
+  async servers(principal, env) {
+    requireSight(principal, env);
+    return ports.store.tools.servers(principal.tenantId, env);
+  },
+  async entries(principal, filter, page) {
+    requireSight(principal, filter.env);
+    return ports.store.tools.entries(principal.tenantId, filter, page);
+  },
+  async get(principal, id) {
+    const definition = await find(ports, principal, id);
+    const { tenantId, server, tool } = definition;
+    const history = await ports.store.tools.history(tenantId, server, tool, maxHistory);
+    return { definition, history: history.filter(({ env }) => seesEnv(principal, env)) };
+  },
+  async document({ tenantId }, env, server) {
+    const { store, secrets } = ports;
+    const place = { tenantId, env, server };
+    return signPins({ store, secrets }, place, await store.tools.pins(tenantId, env, server));
+  },
+  async decide(principal, id, request) {
+    requireRole(principal, 'operator');
+    const from = await find(ports, principal, id);
+    await ports.environments.requireChange(principal, request.envs);
+    if (from.definition === null && request.decision === 'accepted') {
+      throw new HubError(
+        'conflict',
+        'No agent has sent this definition yet, so nobody can review it. Wait for the next report of an agent.',
+      );
+    }
+    for (const env of new Set(request.envs)) await decideIn(ports, principal, from, env, request);
+    return find(ports, principal, id);
+  },
+  async setMode(principal, env, server, mode) {
+    const { clock, store, announcer } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const subject = server === null ? env : `${env}: ${server.slice(0, 128)}`;
     const recorded = noted(ports, principal, {
-      action: `tool.${decision}`,
-      subject: { id, name: tool.slice(0, 128) },
-      summary: `A definition of ${tool.slice(0, 100)} on ${server.slice(0, 100)} was ${decision} in ${env}.`,
-      details: { env, server, tool, fingerprint, reason },
-      fromAnswer: { previous: 'previous', sequence: 'sequence' },
+      action: 'tool.mode_changed',
+      subject: { id: subject, name: subject },
+      summary: `The mode of tool pins for ${subject} is ${mode ?? "the environment's"}.`,
+      details: { env, server, mode },
+      fromAnswer: { sequence: 'sequence', accepted_first_seen: 'accepted' },
     });
-    const change = await recorded.tools.decide({ tenantId, env, from, id, ruling });
-    // After an earlier call that died before its announcement, the repeat announces.
-    const { sequence } = change ?? (await tools.pins(tenantId, env, server));
+    const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
+    const sequence = change?.sequence ?? (await store.tools.servers(tenantId, env)).sequence;
     await announcer.announce([
       { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },
     ]);
-  }
+  },
+});
 
-  return {
-    async servers(principal, env) {
-      requireSight(principal, env);
-      return tools.servers(principal.tenantId, env);
-    },
-    async entries(principal, filter, page) {
-      requireSight(principal, filter.env);
-      return tools.entries(principal.tenantId, filter, page);
-    },
-    async get(principal, id) {
-      const definition = await find(principal, id);
-      const { tenantId, server, tool } = definition;
-      const history = await tools.history(tenantId, server, tool, maxHistory);
-      return { definition, history: history.filter(({ env }) => seesEnv(principal, env)) };
-    },
-    async document({ tenantId }, env, server) {
-      const place = { tenantId, env, server };
-      return signPins({ store, secrets }, place, await tools.pins(tenantId, env, server));
-    },
-    async decide(principal, id, request) {
-      requireRole(principal, 'operator');
-      const from = await find(principal, id);
-      await ports.environments.requireChange(principal, request.envs);
-      if (from.definition === null && request.decision === 'accepted') {
-        throw new HubError(
-          'conflict',
-          'No agent has sent this definition yet, so nobody can review it. Wait for the next report of an agent.',
-        );
-      }
-      for (const env of new Set(request.envs)) await decideIn(principal, from, env, request);
-      return find(principal, id);
-    },
-    async setMode(principal, env, server, mode) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const subject = server === null ? env : `${env}: ${server.slice(0, 128)}`;
-      const recorded = noted(ports, principal, {
-        action: 'tool.mode_changed',
-        subject: { id: subject, name: subject },
-        summary: `The mode of tool pins for ${subject} is ${mode ?? "the environment's"}.`,
-        details: { env, server, mode },
-        fromAnswer: { sequence: 'sequence', accepted_first_seen: 'accepted' },
-      });
-      const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
-      const sequence = change?.sequence ?? (await tools.servers(tenantId, env)).sequence;
-      await announcer.announce([
-        { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },
-      ]);
-    },
-  };
+async function find({ store }: Ports, principal: Principal, id: string): Promise<ToolDefinition> {
+  const definition = await store.tools.get(principal.tenantId, id);
+  if (!definition || !seesEnv(principal, definition.env)) throw notFound('Tool definition not found.');
+  return definition;
+}
+
+async function decideIn(
+  ports: Ports,
+  principal: Principal,
+  from: ToolDefinition,
+  env: Env,
+  request: PinRequest,
+): Promise<void> {
+  const { secrets, clock, store, announcer } = ports;
+  const { tenantId, server, tool, fingerprint } = from;
+  const { decision, reason } = request;
+  const id = entryIdOf({ tenantId, env, server, tool, fingerprint }, secrets.sha256);
+  const ruling = { decision, reason, decidedBy: actorName(principal.actor), decidedAt: clock.now() };
+  const recorded = noted(ports, principal, {
+    action: `tool.${decision}`,
+    subject: { id, name: tool.slice(0, 128) },
+    summary: `A definition of ${tool.slice(0, 100)} on ${server.slice(0, 100)} was ${decision} in ${env}.`,
+    details: { env, server, tool, fingerprint, reason },
+    fromAnswer: { previous: 'previous', sequence: 'sequence' },
+  });
+  const change = await recorded.tools.decide({ tenantId, env, from, id, ruling });
+  // After an earlier call that died before its announcement, the repeat announces.
+  const { sequence } = change ?? (await store.tools.pins(tenantId, env, server));
+  await announcer.announce([{ kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true }]);
 }

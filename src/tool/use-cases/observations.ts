@@ -85,65 +85,65 @@ function observationOf(
 const namesOf = (entries: readonly ToolEntry[]): string[] =>
   entries.slice(0, maxNames).map(({ tool }) => tool.slice(0, 100));
 
-export function createObservations(ports: Ports): Observations {
-  const { store, secrets, clock, jobs, announcer } = ports;
+export const createObservations = (ports: Ports): Observations => ({
+  async observe(principal, report) {
+    const { store, secrets } = ports;
+    const observation = observationOf(ports, principal, report);
+    const room = { environment: environmentRoom, key: keyRoom };
+    const result = await store.tools.observe(observation, observation.at - unseenToolMs, room);
+    await announce(ports, observation, result);
+    const byId = new Map(observation.tools.map((tool) => [tool.id, tool]));
+    const { mode, sequence, pins, lacking, withoutRoom } = result;
+    return {
+      lacking: lacking.flatMap((id) => byId.get(id)?.fingerprint ?? []),
+      withoutRoom: withoutRoom.flatMap((id) => byId.get(id)?.tool ?? []),
+      pins: await signPins({ store, secrets }, observation, { mode, sequence, pins }),
+    };
+  },
+});
 
-  /** One entry for what one observation brought, whoever writes it. */
-  async function record(
-    { tenantId, env, server, agentId }: ToolObservation,
-    actor: AuditActor,
-    action: 'tool.first_seen' | 'tool.changed',
-    entries: readonly ToolEntry[],
-  ): Promise<void> {
-    if (entries.length === 0) return;
-    const ids = entries.map(({ id }) => id).sort();
-    const isFirst = action === 'tool.first_seen';
-    const verb = isFirst ? 'were accepted as first seen' : 'are new or changed';
-    const note = noteOf(ports, tenantId, actor, {
-      action,
-      subject: { id: ids[0] ?? '', name: server.slice(0, 128) },
-      summary: `${entries.length} definitions of the server ${server.slice(0, 128)} ${verb} in ${env}.`,
-      details: { env, server, tools: namesOf(entries), count: entries.length },
-      agentId,
-      onceFor: ids.join(),
-    });
-    await store.audit.append([note]);
-  }
+/** One entry for what one observation brought, whoever writes it. */
+async function record(
+  ports: Ports,
+  { tenantId, env, server, agentId }: ToolObservation,
+  actor: AuditActor,
+  action: 'tool.first_seen' | 'tool.changed',
+  entries: readonly ToolEntry[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const ids = entries.map(({ id }) => id).sort();
+  const isFirst = action === 'tool.first_seen';
+  const verb = isFirst ? 'were accepted as first seen' : 'are new or changed';
+  const note = noteOf(ports, tenantId, actor, {
+    action,
+    subject: { id: ids[0] ?? '', name: server.slice(0, 128) },
+    summary: `${entries.length} definitions of the server ${server.slice(0, 128)} ${verb} in ${env}.`,
+    details: { env, server, tools: namesOf(entries), count: entries.length },
+    agentId,
+    onceFor: ids.join(),
+  });
+  await ports.store.audit.append([note]);
+}
 
-  /** Everything that follows from new definitions. Each step may be repeated. */
-  async function announce(
-    observation: ToolObservation,
-    { unannounced, sequence }: ObservationOutcome,
-  ): Promise<void> {
-    if (unannounced.length === 0) return;
-    const { tenantId, env, server, agentId } = observation;
-    const accepted = unannounced.filter(({ ruling }) => ruling?.decidedBy === firstSeenActor);
-    const changed = unannounced.filter(({ ruling }) => ruling === null);
-    const system = { type: 'system', id: firstSeenActor, display: firstSeenActor } as const;
-    await record(observation, system, 'tool.first_seen', accepted);
-    await record(observation, { type: 'agent', id: agentId, display: agentId }, 'tool.changed', changed);
-    const [first] = changed;
-    if (first) await jobs.add(toolChangeJob(first, clock.now()));
-    await announcer.announce([
-      { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: accepted.length > 0 },
-    ]);
-    const ids = unannounced.map(({ id }) => id);
-    await store.tools.announced(tenantId, env, ids);
-  }
-
-  return {
-    async observe(principal, report) {
-      const observation = observationOf(ports, principal, report);
-      const room = { environment: environmentRoom, key: keyRoom };
-      const result = await store.tools.observe(observation, observation.at - unseenToolMs, room);
-      await announce(observation, result);
-      const byId = new Map(observation.tools.map((tool) => [tool.id, tool]));
-      const { mode, sequence, pins, lacking, withoutRoom } = result;
-      return {
-        lacking: lacking.flatMap((id) => byId.get(id)?.fingerprint ?? []),
-        withoutRoom: withoutRoom.flatMap((id) => byId.get(id)?.tool ?? []),
-        pins: await signPins({ store, secrets }, observation, { mode, sequence, pins }),
-      };
-    },
-  };
+/** Everything that follows from new definitions. Each step may be repeated. */
+async function announce(
+  ports: Ports,
+  observation: ToolObservation,
+  { unannounced, sequence }: ObservationOutcome,
+): Promise<void> {
+  const { jobs, clock, announcer, store } = ports;
+  if (unannounced.length === 0) return;
+  const { tenantId, env, server, agentId } = observation;
+  const accepted = unannounced.filter(({ ruling }) => ruling?.decidedBy === firstSeenActor);
+  const changed = unannounced.filter(({ ruling }) => ruling === null);
+  const system = { type: 'system', id: firstSeenActor, display: firstSeenActor } as const;
+  await record(ports, observation, system, 'tool.first_seen', accepted);
+  await record(ports, observation, { type: 'agent', id: agentId, display: agentId }, 'tool.changed', changed);
+  const [first] = changed;
+  if (first) await jobs.add(toolChangeJob(first, clock.now()));
+  await announcer.announce([
+    { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: accepted.length > 0 },
+  ]);
+  const ids = unannounced.map(({ id }) => id);
+  await store.tools.announced(tenantId, env, ids);
 }

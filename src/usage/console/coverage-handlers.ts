@@ -8,7 +8,8 @@ import { iso } from '../../http/contract/render.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { parseInstant, renderInstant } from '../../shared/instant.ts';
-import type { CoveredTool, FleetAgentCoverage } from '../use-cases/coverage.ts';
+import type { CoveredTool } from '../use-cases/coverage.ts';
+import type { FleetAgentCoverage } from '../use-cases/coverage-figures.ts';
 import { renderCounts } from '../wire.ts';
 import type { coverageRoutes } from './coverage-routes.ts';
 

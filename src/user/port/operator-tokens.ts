@@ -56,7 +56,7 @@ export interface OperatorTokenStore {
   insert(record: OperatorTokenRecord): Promise<void>;
   /** Neither revoked nor expired, newest first. */
   list(tenantId: string, page: PageRequest, now: number): Promise<Page<OperatorTokenRecord>>;
-  /** False also for a token without a record: earlier versions kept none. */
+  /** False also for a token without a record. */
   isRevoked(id: string): Promise<boolean>;
   /** The record when this call revoked it; null when unknown, expired or revoked before. */
   revoke(tenantId: string, id: string, now: number): Promise<OperatorTokenRecord | null>;

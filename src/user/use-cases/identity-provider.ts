@@ -51,33 +51,71 @@ const away = (): HubError =>
     retryAfter: 5,
   });
 
-export function createIdentityProvider(ports: IdentityProviderPorts): IdentityProvider {
-  const { settings, outbound, workspaces, provision, jwts, clock, log } = ports;
-  const { issuer } = settings;
-  let kept: Kept | null = null;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let fetching: Promise<Kept> | null = null;
+/** The provider's keys: fetched when they are needed, and kept. */
+class ProviderKeys {
+  readonly #ports: IdentityProviderPorts;
+  #kept: Kept | null = null;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<Kept> | null = null;
 
-  async function json(url: string): Promise<{ readonly value: unknown; readonly answer: OutboundAnswer }> {
-    const answer = await outbound.send({ url, timeoutMs, maxBytes, headers: { accept: 'application/json' } });
-    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
-    return { value: JSON.parse(Buffer.from(answer.body).toString('utf8')), answer };
+  constructor(ports: IdentityProviderPorts) {
+    this.#ports = ports;
   }
 
-  async function jwksUrl(): Promise<string> {
-    if (settings.jwksUrl !== null) return settings.jwksUrl;
-    const { value } = await json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-    if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
-    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document has no jwks_uri');
-    return document.jwks_uri;
+  /**
+   * The keys that a token can be checked with: fetched again for one that names an unknown key, every 30 s at most.
+   * @throws HubError unavailable when none are good
+   */
+  async for(token: string): Promise<JwkSet> {
+    const { jwts } = this.#ports;
+    const { keys } = await this.#current();
+    if (jwts.hasKeyOf(token, keys) || this.#isPausing()) return keys;
+    return this.#fetchOnce().then(
+      (fresh) => fresh.keys,
+      () => keys,
+    );
   }
 
-  async function fetchKeys(): Promise<Kept> {
-    const { value, answer } = await json(await jwksUrl());
+  /** Whether the last fetch is so recent that none begins now. */
+  #isPausing(): boolean {
+    return this.#ports.clock.now() - this.#triedAt < againMs && this.#fetching === null;
+  }
+
+  /** @throws HubError unavailable when none are good */
+  async #current(): Promise<Kept> {
+    const { settings, clock, log } = this.#ports;
+    if (this.#kept && clock.now() < this.#kept.freshUntil) return this.#kept;
+    // While the provider is away, requests do not each wait for it.
+    if (this.#kept === null || !this.#isPausing()) {
+      try {
+        return await this.#fetchOnce();
+      } catch (err) {
+        log.warn({ err, issuer: settings.issuer }, "cannot fetch the identity provider's keys");
+      }
+    }
+    if (this.#kept && clock.now() - this.#kept.fetchedAt < staleMs) return this.#kept;
+    throw away();
+  }
+
+  /** One fetch for all callers. */
+  #fetchOnce(): Promise<Kept> {
+    this.#fetching ??= this.#fetch()
+      .then((fresh) => {
+        this.#kept = fresh;
+        return fresh;
+      })
+      .finally(() => {
+        this.#triedAt = this.#ports.clock.now();
+        this.#fetching = null;
+      });
+    return this.#fetching;
+  }
+
+  async #fetch(): Promise<Kept> {
+    const { value, answer } = await this.#json(await this.#url());
     const { keys } = (value ?? {}) as { readonly keys?: unknown };
     if (!Array.isArray(keys)) throw new Error('its key set contains no list of keys');
-    const now = clock.now();
+    const now = this.#ports.clock.now();
     return {
       keys: { keys },
       fetchedAt: now,
@@ -85,72 +123,44 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
     };
   }
 
-  /** Fetches once, whoever waits. */
-  function fetchNow(): Promise<Kept> {
-    fetching ??= fetchKeys()
-      .then((fresh) => {
-        kept = fresh;
-        return fresh;
-      })
-      .finally(() => {
-        triedAt = clock.now();
-        fetching = null;
-      });
-    return fetching;
+  async #url(): Promise<string> {
+    const { issuer, jwksUrl } = this.#ports.settings;
+    if (jwksUrl !== null) return jwksUrl;
+    const { value } = await this.#json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
+    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document has no jwks_uri');
+    return document.jwks_uri;
   }
 
-  /** @throws HubError unavailable when none are good */
-  async function currentKeys(): Promise<Kept> {
-    const now = clock.now();
-    if (kept && now < kept.freshUntil) return kept;
-    // While the provider is away, requests do not each wait for it.
-    const isWaiting = kept !== null && now - triedAt < againMs && fetching === null;
-    if (!isWaiting) {
-      try {
-        return await fetchNow();
-      } catch (err) {
-        log.warn({ err, issuer }, "cannot fetch the identity provider's keys");
-      }
-    }
-    if (kept && clock.now() - kept.fetchedAt < staleMs) return kept;
-    throw away();
+  async #json(url: string): Promise<{ readonly value: unknown; readonly answer: OutboundAnswer }> {
+    const { outbound } = this.#ports;
+    const answer = await outbound.send({ url, timeoutMs, maxBytes, headers: { accept: 'application/json' } });
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+    return { value: JSON.parse(Buffer.from(answer.body).toString('utf8')), answer };
   }
+}
 
-  /**
-   * The keys that a token can be checked with: fetched anew for one that names a key nobody knows, every 30 s at most.
-   */
-  async function keysFor(token: string): Promise<JwkSet> {
-    const { keys } = await currentKeys();
-    if (jwts.hasKeyOf(token, keys) || (clock.now() - triedAt < againMs && fetching === null)) return keys;
-    return fetchNow().then(
-      (fresh) => fresh.keys,
-      () => keys,
-    );
-  }
-
-  async function tenantOf(workspace: Workspace, role: OperatorRole | null): Promise<string | null> {
-    const linked = await workspaces.tenantOf(workspace);
-    if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
-    return provision(workspace);
-  }
-
+export function createIdentityProvider(ports: IdentityProviderPorts): IdentityProvider {
+  const { settings, jwts, clock } = ports;
+  const { issuer, audiences } = settings;
+  const keys = new ProviderKeys(ports);
   return {
     issuer,
     verifyLogout: async (token, clientId) =>
-      jwts.verify(token, await keysFor(token), {
+      jwts.verify(token, await keys.for(token), {
         issuer,
         audiences: [clientId],
         now: clock.now(),
         isLogout: true,
       }),
-    tenantOf: (workspaceId, role) => tenantOf({ issuer, workspaceId }, role),
+    tenantOf: (workspaceId, role) => tenantOf(ports, { issuer, workspaceId }, role),
     async identify(token) {
-      const { audiences } = settings;
-      const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now: clock.now() });
+      const claims = await jwts.verify(token, await keys.for(token), { issuer, audiences, now: clock.now() });
       const workspaceId = textAt(claims, settings.workspaceClaims);
       const roles = rolesIn(claims, settings);
       const role = roleOf(roles);
-      const tenantId = workspaceId === null ? null : await tenantOf({ issuer, workspaceId }, role);
+      const tenantId = workspaceId === null ? null : await tenantOf(ports, { issuer, workspaceId }, role);
       if (tenantId === null) {
         throw refused(
           'workspace_required',
@@ -176,6 +186,16 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
       };
     },
   };
+}
+
+async function tenantOf(
+  { workspaces, settings, provision }: IdentityProviderPorts,
+  workspace: Workspace,
+  role: OperatorRole | null,
+): Promise<string | null> {
+  const linked = await workspaces.tenantOf(workspace);
+  if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
+  return provision(workspace);
 }
 
 /** Milliseconds, from a Cache-Control header. */

@@ -111,22 +111,111 @@ const principalOf = ({ id, tenantId, email }: User): Principal => ({
   agentPattern: null,
 });
 
-export function createLogins(ports: Ports): Logins {
-  const { store, secrets, clock, settings, broadcast, log, meters } = ports;
-  const failures = new BoundedMap<{ count: number }>(maxAccounts);
+class PasswordLogins implements Logins {
+  readonly #ports: Ports;
+  readonly #failures = new BoundedMap<{ count: number }>(maxAccounts);
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  async signIn(
+    { email, password, network, device, userAgent }: SignIn,
+    counters: OwnLimits,
+  ): Promise<NewLogin> {
+    const { settings, secrets, meters } = this.#ports;
+    requirePasswords(settings);
+    const attempt = { email, network, device };
+    const { user, isKnown, succeeded, untried } = await admitAttempt(this.#ports, attempt, counters);
+    // With an unknown e-mail the same work is done, so that the time does not tell.
+    const right = await secrets
+      .checkPassword(password, user?.passwordHash ?? null, isKnown)
+      .catch(async (error: unknown) => {
+        // Too busy: that is nobody's failure.
+        await untried();
+        throw error;
+      });
+    if (!user || !right) {
+      if (user) this.#countFailure(user);
+      meters.loginFailures.add(['password']);
+      throw wrong();
+    }
+    await succeeded();
+    return this.#logIn(user, { network, userAgent }, 'password');
+  }
+
+  newLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }> {
+    return newSealedLink(this.#ports, email);
+  }
+
+  async signInByLink(linkToken: string, origin: Origin): Promise<NewLogin> {
+    const user = await counted(this.#ports.meters, 'link', userOfLink(this.#ports, linkToken));
+    return this.#logIn(user, origin, 'link');
+  }
+
+  async signInByInvite(
+    token: string,
+    password: string,
+    origin: Origin,
+    counters: OwnLimits,
+  ): Promise<NewLogin> {
+    const { settings, meters, secrets, store, broadcast } = this.#ports;
+    requirePasswords(settings);
+    await counters.count(limits.logins);
+    const user = await counted(meters, 'invitation', userOfInvite(this.#ports, token));
+    const passwordHash = await secrets.hashPassword(password);
+    const noting = noted(this.#ports, principalOf(user), {
+      action: 'user.accepted_invitation',
+      subject: { id: user.id, name: user.email },
+      summary: `${user.email} accepted the invitation and chose a password.`,
+    });
+    if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw unusable();
+    await store.logins.removeOfUser(user.id);
+    await broadcast.control({ kind: 'user_logins_ended', userId: user.id });
+    return this.#logIn({ ...user, passwordHash }, origin, 'invite');
+  }
+
+  signInAs(user: User, origin: Origin, session: string | null): Promise<NewLogin> {
+    return this.#logIn(user, origin, 'oidc', session);
+  }
+
+  async personOf(token: string): Promise<User | null> {
+    const { store, secrets, clock } = this.#ports;
+    const login = await store.logins.get(secrets.sha256(token), clock.now());
+    return login && store.tenants.userById(login.userId);
+  }
+
+  async signOut(token: string): Promise<void> {
+    const { secrets, store, clock, broadcast } = this.#ports;
+    const tokenHash = secrets.sha256(token);
+    // Only a login that exists is announced: anyone may send any token here.
+    const login = await store.logins.get(tokenHash, clock.now());
+    if (!login) return;
+    const user = await store.tenants.userById(login.userId);
+    const by = user ? principalOf(user) : systemPrincipal(login.tenantId, 'login');
+    await noted(this.#ports, by, {
+      action: 'login.ended',
+      subject: { id: login.userId, name: user?.email ?? null },
+      summary: `${user?.email ?? login.userId} signed out.`,
+      onceFor: tokenHash,
+    }).logins.remove(tokenHash);
+    await broadcast.control({ kind: 'login_ended', tokenHash });
+    await releaseApprovals(this.#ports, login.tenantId, login.userId);
+  }
 
   /** An entry for each account and minute, with their number: somebody who guesses must not fill the chain. */
-  function countFailure({ id, tenantId, email }: User): void {
-    const counting = failures.get(id, clock.now());
+  #countFailure({ id, tenantId, email }: User): void {
+    const { clock, store, log } = this.#ports;
+    const counting = this.#failures.get(id, clock.now());
     if (counting) {
       counting.count++;
       return;
     }
     const counted = { count: 1 };
-    failures.set(id, counted, clock.now() + minuteMs);
+    this.#failures.set(id, counted, clock.now() + minuteMs);
     clock.after(minuteMs, () => {
       const note = noteOf(
-        ports,
+        this.#ports,
         tenantId,
         { type: 'system', id: 'login', display: 'system:login' },
         {
@@ -142,12 +231,13 @@ export function createLogins(ports: Ports): Logins {
     });
   }
 
-  async function logIn(
+  async #logIn(
     user: User,
     { network, userAgent }: Origin,
     method: LoginMethod,
     providerSession: string | null = null,
   ): Promise<NewLogin> {
+    const { store, secrets, clock, settings } = this.#ports;
     const tenant = await store.tenantRecords.get(user.tenantId);
     if (tenant && (tenant.suspendedAt !== null || tenant.removedAt !== null)) {
       throw new HubError(
@@ -160,7 +250,7 @@ export function createLogins(ports: Ports): Logins {
     const tokenHash = secrets.sha256(token);
     const lifeMs =
       method === 'oidc' ? Math.min(settings.sessionTtlMs, settings.oidcSessionMs) : settings.sessionTtlMs;
-    await noted(ports, principalOf(user), {
+    await noted(this.#ports, principalOf(user), {
       action: 'login.created',
       subject: { id: user.id, name: user.email },
       summary: `${user.email} signed in.`,
@@ -184,74 +274,6 @@ export function createLogins(ports: Ports): Logins {
     }
     return { token, userId: user.id };
   }
-
-  return {
-    async signIn({ email, password, network, device, userAgent }, counters) {
-      requirePasswords(settings);
-      const attempt = { email, network, device };
-      const { user, isKnown, succeeded, untried } = await admitAttempt(ports, attempt, counters);
-      // With an unknown e-mail the same work is done, so that the time does not tell.
-      const right = await secrets
-        .checkPassword(password, user?.passwordHash ?? null, isKnown)
-        .catch(async (error: unknown) => {
-          // Too busy: that is nobody's failure.
-          await untried();
-          throw error;
-        });
-      if (!user || !right) {
-        if (user) countFailure(user);
-        meters.loginFailures.add(['password']);
-        throw wrong();
-      }
-      await succeeded();
-      return logIn(user, { network, userAgent }, 'password');
-    },
-
-    newLink: (email) => newSealedLink(ports, email),
-
-    async signInByLink(linkToken, origin) {
-      const user = await counted(meters, 'link', userOfLink(ports, linkToken));
-      return logIn(user, origin, 'link');
-    },
-
-    async signInByInvite(token, password, origin, counters) {
-      requirePasswords(settings);
-      await counters.count(limits.logins);
-      const user = await counted(meters, 'invitation', userOfInvite(ports, token));
-      const passwordHash = await secrets.hashPassword(password);
-      const noting = noted(ports, principalOf(user), {
-        action: 'user.accepted_invitation',
-        subject: { id: user.id, name: user.email },
-        summary: `${user.email} accepted the invitation and chose a password.`,
-      });
-      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw unusable();
-      await store.logins.removeOfUser(user.id);
-      await broadcast.control({ kind: 'user_logins_ended', userId: user.id });
-      return logIn({ ...user, passwordHash }, origin, 'invite');
-    },
-
-    signInAs: (user, origin, session) => logIn(user, origin, 'oidc', session),
-
-    async personOf(token) {
-      const login = await store.logins.get(secrets.sha256(token), clock.now());
-      return login && store.tenants.userById(login.userId);
-    },
-
-    async signOut(token) {
-      const tokenHash = secrets.sha256(token);
-      // Only a login that exists is announced: anyone may send any token here.
-      const login = await store.logins.get(tokenHash, clock.now());
-      if (!login) return;
-      const user = await store.tenants.userById(login.userId);
-      const by = user ? principalOf(user) : systemPrincipal(login.tenantId, 'login');
-      await noted(ports, by, {
-        action: 'login.ended',
-        subject: { id: login.userId, name: user?.email ?? null },
-        summary: `${user?.email ?? login.userId} signed out.`,
-        onceFor: tokenHash,
-      }).logins.remove(tokenHash);
-      await broadcast.control({ kind: 'login_ended', tokenHash });
-      await releaseApprovals(ports, login.tenantId, login.userId);
-    },
-  };
 }
+
+export const createLogins = (ports: Ports): Logins => new PasswordLogins(ports);

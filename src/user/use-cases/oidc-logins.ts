@@ -16,6 +16,18 @@ import type { IdentityProvider } from './identity-provider.ts';
 import { counted, type Logins, type NewLogin, type Origin } from './logins.ts';
 import { isSoundReturn, readState, type SignInState, sealState, stateMs } from './oidc-state.ts';
 
+/** The query and the cookies that a browser brings back from the identity provider. */
+export interface ReturnedBrowser {
+  readonly query: string;
+  readonly state: string | null;
+  readonly token: string | null;
+}
+
+export interface FinishedSignIn {
+  readonly login: NewLogin | null;
+  readonly returnTo: string;
+}
+
 export interface OidcLogins {
   /**
    * Where the browser goes, and the state that it must bring back.
@@ -30,10 +42,7 @@ export interface OidcLogins {
    * What a browser brought back: a login, or (a link) none, and where it goes.
    * @throws HubError unauthenticated when anything does not fit; conflict, forbidden with a text for the person
    */
-  finish(
-    back: { readonly query: string; readonly state: string | null; readonly token: string | null },
-    origin: Origin,
-  ): Promise<{ readonly login: NewLogin | null; readonly returnTo: string }>;
+  finish(back: ReturnedBrowser, origin: Origin): Promise<FinishedSignIn>;
   /** Ends the logins that a logout token names. @throws HubError unauthenticated */
   loggedOut(logoutToken: string): Promise<void>;
 }
@@ -56,181 +65,196 @@ const maxLogins = 1_000;
 const refused = (): HubError =>
   new HubError('unauthenticated', 'This sign-in is not valid any more. Start again from the sign-in page.');
 
-export function createOidcLogins(ports: Ports): OidcLogins {
-  const { store, broadcast, secrets, clock, settings, limits, provider, issuer, logins, oidc } = ports;
-  const { identities, tenants } = store;
-  const redirectUri = `${settings.baseUrl.replace(/\/$/, '')}/auth/oidc/callback`;
-
-  /** A verified e-mail, lower-cased; null: there is none. */
-  const emailOf = ({ email, email_verified: isVerified }: Claims): string | null =>
-    typeof email === 'string' && isVerified === true && email.length <= 255 ? email.toLowerCase() : null;
-
-  const noteOf = (user: User, action: 'user.linked' | 'user.created' | 'user.roles_changed', details = {}) =>
-    noted(ports, systemPrincipal(user.tenantId, 'oidc'), {
-      action,
-      subject: { id: user.id, name: user.email },
-      summary: `${user.email} came by the identity provider: ${action.slice(5).replace('_', ' ')}.`,
-      details,
-    });
-
-  async function link(user: User, subject: string): Promise<void> {
-    const identity = {
-      issuer: oidc.issuer,
-      subject,
-      userId: user.id,
-      tenantId: user.tenantId,
-      linkedAt: clock.now(),
+export const createOidcLogins = (ports: Ports): OidcLogins => ({
+  async begin({ returnTo, token }) {
+    const { logins, secrets, clock, provider } = ports;
+    const person = token === null ? null : await logins.personOf(token);
+    if (token !== null && !person) {
+      throw new HubError('unauthenticated', 'Sign in first: only a signed-in person can link an account.');
+    }
+    if (returnTo !== null && !isSoundReturn(returnTo)) {
+      throw new HubError('validation_failed', 'return_to must be a path below /dashboard/.', {
+        problems: [{ loc: ['query', 'return_to'], msg: 'must be a path below /dashboard/' }],
+      });
+    }
+    const request = { state: secrets.token(32), nonce: secrets.token(32), verifier: secrets.token(32) };
+    const state: SignInState = {
+      ...request,
+      returnTo: returnTo ?? '/dashboard/',
+      linkTo: person?.id ?? null,
+      expiresAt: clock.now() + stateMs,
     };
-    const isLinked = (await noteOf(user, 'user.linked').identities.link(identity)) === 'created';
-    if (isLinked) return;
-    throw new HubError(
-      'conflict',
-      'This account of the identity provider belongs to another person of this hub, or you have another account there.',
-    );
-  }
+    return { url: await provider.begin(redirectUri(ports), request), state: sealState(ports, state) };
+  },
 
-  /** Roles for a sign-in by these claims. @throws HubError forbidden */
-  function rolesOf(claims: Claims): readonly EnvRole[] {
-    const claimedRoles = oidc.rolesFrom === 'here' ? [] : rolesIn(claims, oidc);
-    if (claimedRoles.length > 0) return claimedRoles;
-    if (oidc.rolesFrom === 'here') return [{ role: oidc.defaultRole ?? 'viewer', env: anyEnv }];
-    throw new HubError(
-      'role_required',
-      'Your account has no role on this hub. Ask an admin of the identity provider for one.',
-    );
-  }
+  finish: (back, origin) => counted(ports.meters, 'oidc', finish(ports, back, origin)),
 
-  /** The tenant of the workspace in the claims, or the only one. @throws HubError forbidden */
-  async function tenantOf(claims: Claims, roles: readonly EnvRole[]): Promise<string> {
-    const workspaceId = textAt(claims, oidc.workspaceClaims);
-    const isAdmin = roles.some(({ role }) => role === 'admin');
-    const tenant = workspaceId === null ? null : await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
-    if (tenant !== null) return tenant;
-    const [only, another] = await tenants.tenantIds();
-    if (only !== undefined && another === undefined) return only;
+  async loggedOut(logoutToken) {
+    const { issuer, oidc, store, clock, broadcast } = ports;
+    const claims = await issuer.verifyLogout(logoutToken, oidc.login?.clientId ?? '');
+    const { sub, sid, events, nonce } = claims;
+    const isLogout = typeof events === 'object' && events !== null && logoutEvent in events;
+    if (!isLogout || nonce !== undefined) {
+      throw new HubError('unauthenticated', 'The token is no logout token of the identity provider.');
+    }
+    const identity = typeof sub === 'string' ? await store.identities.find(oidc.issuer, sub) : null;
+    const logins = identity
+      ? await store.logins.ofUser(identity.userId, clock.now(), maxLogins)
+      : await store.logins.ofProviderSession(String(sid ?? ''), clock.now(), maxLogins);
+    for (const { tokenHash, method, providerSession } of logins) {
+      if (method !== 'oidc' || (typeof sid === 'string' && providerSession !== sid)) continue;
+      await store.logins.remove(tokenHash);
+      await broadcast.control({ kind: 'login_ended', tokenHash });
+    }
+  },
+});
+
+const redirectUri = ({ settings }: Ports): string =>
+  `${settings.baseUrl.replace(/\/$/, '')}/auth/oidc/callback`;
+
+/** A verified e-mail, lower-cased; null: there is none. */
+const emailOf = ({ email, email_verified: isVerified }: Claims): string | null =>
+  typeof email === 'string' && isVerified === true && email.length <= 255 ? email.toLowerCase() : null;
+
+const noteOf = (
+  ports: Ports,
+  user: User,
+  action: 'user.linked' | 'user.created' | 'user.roles_changed',
+  details = {},
+) =>
+  noted(ports, systemPrincipal(user.tenantId, 'oidc'), {
+    action,
+    subject: { id: user.id, name: user.email },
+    summary: `${user.email} came by the identity provider: ${action.slice(5).replace('_', ' ')}.`,
+    details,
+  });
+
+async function link(ports: Ports, user: User, subject: string): Promise<void> {
+  const identity = {
+    issuer: ports.oidc.issuer,
+    subject,
+    userId: user.id,
+    tenantId: user.tenantId,
+    linkedAt: ports.clock.now(),
+  };
+  const isLinked = (await noteOf(ports, user, 'user.linked').identities.link(identity)) === 'created';
+  if (isLinked) return;
+  throw new HubError(
+    'conflict',
+    'This account of the identity provider belongs to another person of this hub, or you have another account there.',
+  );
+}
+
+/** Roles for a sign-in by these claims. @throws HubError forbidden */
+function rolesOf({ oidc }: Ports, claims: Claims): readonly EnvRole[] {
+  const claimedRoles = oidc.rolesFrom === 'here' ? [] : rolesIn(claims, oidc);
+  if (claimedRoles.length > 0) return claimedRoles;
+  if (oidc.rolesFrom === 'here') return [{ role: oidc.defaultRole ?? 'viewer', env: anyEnv }];
+  throw new HubError(
+    'role_required',
+    'Your account has no role on this hub. Ask an admin of the identity provider for one.',
+  );
+}
+
+/** The tenant of the workspace in the claims, or the only one. @throws HubError forbidden */
+async function tenantOf(
+  { oidc, issuer, store }: Ports,
+  claims: Claims,
+  roles: readonly EnvRole[],
+): Promise<string> {
+  const workspaceId = textAt(claims, oidc.workspaceClaims);
+  const isAdmin = roles.some(({ role }) => role === 'admin');
+  const tenant = workspaceId === null ? null : await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
+  if (tenant !== null) return tenant;
+  const [only, another] = await store.tenants.tenantIds();
+  if (only !== undefined && another === undefined) return only;
+  throw new HubError(
+    'forbidden',
+    'Your account names no workspace that this hub knows. Ask the operator of the hub to link it.',
+  );
+}
+
+async function createPerson(ports: Ports, claims: Claims, email: string | null): Promise<User> {
+  const { clock, secrets } = ports;
+  const roles = rolesOf(ports, claims);
+  const tenantId = await tenantOf(ports, claims, roles);
+  if (email === null) {
     throw new HubError(
       'forbidden',
-      'Your account names no workspace that this hub knows. Ask the operator of the hub to link it.',
+      'The identity provider gives no verified e-mail address for your account.',
     );
   }
+  const now = clock.now();
+  const passwordHash = inviteHash({
+    secretHash: secrets.sha256(secrets.token(32)),
+    expiresAt: now + unfinishedMs,
+  });
+  const user: User = { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: now };
+  const added = await noteOf(ports, user, 'user.created', { roles: rolesText(roles) }).tenants.addUser(user);
+  if (added !== 'created') throw emailTaken();
+  return user;
+}
 
-  async function made(claims: Claims, email: string | null): Promise<User> {
-    const roles = rolesOf(claims);
-    const tenantId = await tenantOf(claims, roles);
-    if (email === null) {
-      throw new HubError(
-        'forbidden',
-        'The identity provider gives no verified e-mail address for your account.',
-      );
-    }
-    const now = clock.now();
-    const passwordHash = inviteHash({
-      secretHash: secrets.sha256(secrets.token(32)),
-      expiresAt: now + unfinishedMs,
-    });
-    const user: User = { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: now };
-    const added = await noteOf(user, 'user.created', { roles: rolesText(roles) }).tenants.addUser(user);
-    if (added !== 'created') throw emailTaken();
-    return user;
+const emailTaken = (): HubError =>
+  new HubError(
+    'conflict',
+    'A person with your e-mail address exists here, and the account is not linked. Sign in as before, then open ' +
+      'Settings and press “Link account”; or ask an admin for an invitation.',
+  );
+
+/** The person of an account that is not linked: of an open invitation, or a new one. */
+async function newcomer(ports: Ports, claims: Claims, subject: string): Promise<User> {
+  const { store, clock, secrets } = ports;
+  const email = emailOf(claims);
+  const existingUser = email === null ? null : await store.tenants.userByEmail(email);
+  const invite = existingUser && inviteOf(existingUser);
+  if (existingUser && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
+  const user = existingUser ?? (await createPerson(ports, claims, email));
+  await link(ports, user, subject);
+  // The invitation is used up.
+  const passwordHash = `none$${secrets.token(16)}`;
+  if (!(await store.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw refused();
+  return { ...user, passwordHash };
+}
+
+/** The person with the roles that the claims give now. */
+async function withRoles(ports: Ports, user: User, claims: Claims): Promise<User> {
+  if (ports.oidc.rolesFrom === 'here') return user;
+  const roles = rolesOf(ports, claims);
+  if (rolesText(roles) === rolesText(user.roles)) return user;
+  const details = { before: rolesText(user.roles), after: rolesText(roles) };
+  const noting = noteOf(ports, user, 'user.roles_changed', details);
+  const changed = await noting.tenants.setRoles(user.tenantId, user.id, roles, true);
+  if (typeof changed === 'string') throw refused();
+  await ports.broadcast.control({ kind: 'user_roles_changed', userId: user.id });
+  return changed;
+}
+
+async function finish(
+  ports: Ports,
+  { query, state: sealed, token }: ReturnedBrowser,
+  origin: Origin,
+): Promise<FinishedSignIn> {
+  const { limits, secrets, provider, logins, store, oidc } = ports;
+  const state = readState(ports, sealed);
+  if (!state) throw refused();
+  // Once, on whichever node.
+  const { ok } = await limits.hit(`oidcState:${secrets.sha256(state.state)}`, 1, stateMs);
+  if (!ok) throw refused();
+  const claims = await provider.finish(new URL(`${redirectUri(ports)}?${query}`), state);
+  const subject = typeof claims.sub === 'string' && claims.sub.length <= 255 ? claims.sub : null;
+  if (subject === null) throw refused();
+  if (state.linkTo !== null) {
+    const person = token === null ? null : await logins.personOf(token);
+    if (person?.id !== state.linkTo) throw refused();
+    await link(ports, person, subject);
+    await withRoles(ports, person, claims);
+    return { login: null, returnTo: state.returnTo };
   }
-
-  const emailTaken = (): HubError =>
-    new HubError(
-      'conflict',
-      'A person with your e-mail address exists here, and the account is not linked. Sign in as before, then open ' +
-        'Settings and press “Link account”; or ask an admin for an invitation.',
-    );
-
-  /** The person of an account that is not linked: of an open invitation, or a new one. */
-  async function newcomer(claims: Claims, subject: string): Promise<User> {
-    const email = emailOf(claims);
-    const existingUser = email === null ? null : await tenants.userByEmail(email);
-    const invite = existingUser && inviteOf(existingUser);
-    if (existingUser && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
-    const user = existingUser ?? (await made(claims, email));
-    await link(user, subject);
-    // The invitation is used up.
-    const passwordHash = `none$${secrets.token(16)}`;
-    if (!(await tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw refused();
-    return { ...user, passwordHash };
-  }
-
-  /** The person with the roles that the claims give now. */
-  async function withRoles(user: User, claims: Claims): Promise<User> {
-    if (oidc.rolesFrom === 'here') return user;
-    const roles = rolesOf(claims);
-    if (rolesText(roles) === rolesText(user.roles)) return user;
-    const details = { before: rolesText(user.roles), after: rolesText(roles) };
-    const noting = noteOf(user, 'user.roles_changed', details);
-    const changed = await noting.tenants.setRoles(user.tenantId, user.id, roles, true);
-    if (typeof changed === 'string') throw refused();
-    await broadcast.control({ kind: 'user_roles_changed', userId: user.id });
-    return changed;
-  }
-
-  const finish: OidcLogins['finish'] = async ({ query, state: sealed, token }, origin) => {
-    const state = readState(ports, sealed);
-    if (!state) throw refused();
-    // Once, on whichever node.
-    const { ok } = await limits.hit(`oidcState:${secrets.sha256(state.state)}`, 1, stateMs);
-    if (!ok) throw refused();
-    const claims = await provider.finish(new URL(`${redirectUri}?${query}`), state);
-    const subject = typeof claims.sub === 'string' && claims.sub.length <= 255 ? claims.sub : null;
-    if (subject === null) throw refused();
-    if (state.linkTo !== null) {
-      const person = token === null ? null : await logins.personOf(token);
-      if (person?.id !== state.linkTo) throw refused();
-      await link(person, subject);
-      await withRoles(person, claims);
-      return { login: null, returnTo: state.returnTo };
-    }
-    const identity = await identities.find(oidc.issuer, subject);
-    const linkedUser = identity && (await tenants.userById(identity.userId));
-    if (identity && !linkedUser) throw refused();
-    const user = await withRoles(linkedUser ?? (await newcomer(claims, subject)), claims);
-    const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
-    return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
-  };
-
-  return {
-    async begin({ returnTo, token }) {
-      const person = token === null ? null : await logins.personOf(token);
-      if (token !== null && !person) {
-        throw new HubError('unauthenticated', 'Sign in first: only a signed-in person can link an account.');
-      }
-      if (returnTo !== null && !isSoundReturn(returnTo)) {
-        throw new HubError('validation_failed', 'return_to must be a path below /dashboard/.', {
-          problems: [{ loc: ['query', 'return_to'], msg: 'must be a path below /dashboard/' }],
-        });
-      }
-      const request = { state: secrets.token(32), nonce: secrets.token(32), verifier: secrets.token(32) };
-      const state: SignInState = {
-        ...request,
-        returnTo: returnTo ?? '/dashboard/',
-        linkTo: person?.id ?? null,
-        expiresAt: clock.now() + stateMs,
-      };
-      return { url: await provider.begin(redirectUri, request), state: sealState(ports, state) };
-    },
-
-    finish: (back, origin) => counted(ports.meters, 'oidc', finish(back, origin)),
-
-    async loggedOut(logoutToken) {
-      const claims = await issuer.verifyLogout(logoutToken, oidc.login?.clientId ?? '');
-      const { sub, sid, events, nonce } = claims;
-      const isLogout = typeof events === 'object' && events !== null && logoutEvent in events;
-      if (!isLogout || nonce !== undefined) {
-        throw new HubError('unauthenticated', 'The token is no logout token of the identity provider.');
-      }
-      const identity = typeof sub === 'string' ? await identities.find(oidc.issuer, sub) : null;
-      const logins = identity
-        ? await store.logins.ofUser(identity.userId, clock.now(), maxLogins)
-        : await store.logins.ofProviderSession(String(sid ?? ''), clock.now(), maxLogins);
-      for (const { tokenHash, method, providerSession } of logins) {
-        if (method !== 'oidc' || (typeof sid === 'string' && providerSession !== sid)) continue;
-        await store.logins.remove(tokenHash);
-        await broadcast.control({ kind: 'login_ended', tokenHash });
-      }
-    },
-  };
+  const identity = await store.identities.find(oidc.issuer, subject);
+  const linkedUser = identity && (await store.tenants.userById(identity.userId));
+  if (identity && !linkedUser) throw refused();
+  const user = await withRoles(ports, linkedUser ?? (await newcomer(ports, claims, subject)), claims);
+  const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
+  return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
 }

@@ -53,21 +53,108 @@ interface Pair {
   readonly seed: Uint8Array;
 }
 
-export function createOperatorTokens(ports: Ports): OwnTokens {
-  const { store, secrets, clock, jwts, settings, broadcast, provider } = ports;
-  const issuer = settings.baseUrl;
-  let pair: Promise<Pair> | null = null;
+class SignedOperatorTokens implements OwnTokens {
+  readonly #ports: Ports;
+  #pair: Promise<Pair> | null = null;
 
-  /** The hub-wide key: the one that the first node to ask left in the store. */
-  function ownPair(): Promise<Pair> {
-    pair ??= readPair().catch((error: unknown) => {
-      pair = null;
-      throw error;
-    });
-    return pair;
+  constructor(ports: Ports) {
+    this.#ports = ports;
   }
 
-  async function readPair(): Promise<Pair> {
+  async identify(token: string): Promise<OperatorIdentity> {
+    const { jwts, settings, provider } = this.#ports;
+    const issuerName = jwts.issuerOf(token);
+    if (issuerName === settings.baseUrl) return this.#identifyOwn(token);
+    if (provider && issuerName === provider.issuer) return provider.identify(token);
+    throw new HubError(
+      'unauthenticated',
+      issuerName === null
+        ? 'The bearer token is not valid. Send an API key or an operator token (a JSON Web Token).'
+        : "This hub does not trust the token's issuer. Use a token from the configured identity provider or from this hub.",
+    );
+  }
+
+  async give(
+    principal: Principal,
+    { role, ttlMs }: { readonly role: OperatorRole; readonly ttlMs: number },
+  ): Promise<GivenToken & { readonly id: string }> {
+    const { settings, secrets, clock } = this.#ports;
+    requireRole(principal, 'admin');
+    if (!settings.operatorTokens) {
+      throw new HubError(
+        'not_found',
+        'This hub issues no operator tokens, because OPERATOR_TOKENS is off. Use a token from the identity provider.',
+      );
+    }
+    const { tenantId } = principal;
+    const [id, name] = [secrets.uuid(), actorName(principal.actor)];
+    const claims = { jti: id, sub: `given:${secrets.uuid()}`, tenant: tenantId, role, name };
+    const signed = await this.#give(claims, ttlMs);
+    const { expiresAt } = signed;
+    // Recorded before anybody has it.
+    await noted(this.#ports, principal, {
+      action: 'operator_token.created',
+      subject: { id },
+      summary: `An operator token with the role ${role} was created.`,
+      details: { role, expires_at: expiresAt },
+    }).operatorTokens.insert({
+      id,
+      tenantId,
+      role,
+      createdBy: name,
+      createdAt: clock.now(),
+      expiresAt,
+      revokedAt: null,
+    });
+    return { ...signed, id };
+  }
+
+  async list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>> {
+    requireRole(principal, 'admin');
+    return this.#ports.store.operatorTokens.list(principal.tenantId, page, this.#ports.clock.now());
+  }
+
+  async revoke(principal: Principal, id: string): Promise<void> {
+    requireRole(principal, 'admin');
+    const revoked = await noted(this.#ports, principal, {
+      action: 'operator_token.revoked',
+      subject: { id },
+      summary: 'An operator token was revoked.',
+      fromAnswer: { role: 'role', created_by: 'createdBy' },
+    }).operatorTokens.revoke(principal.tenantId, id, this.#ports.clock.now());
+    if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
+    await this.#ports.broadcast.control({ kind: 'operator_token_revoked', tokenId: id });
+  }
+
+  isRevoked(id: string): Promise<boolean> {
+    return this.#ports.store.operatorTokens.isRevoked(id);
+  }
+
+  async giveToLogin({ tenantId, roles, actor }: Principal, tokenHash: string): Promise<GivenToken> {
+    if (actor.kind !== 'user')
+      throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
+    const role = operatorRoles.findLast((one) => roles.has(one)) ?? 'viewer';
+    return this.#give(
+      { sub: actor.id, tenant: tenantId, role, name: actor.email, login: tokenHash },
+      browserTokenMs,
+    );
+  }
+
+  async keys(): Promise<JwkSet> {
+    return { keys: [this.#ports.jwts.publicJwk((await this.#ownPair()).publicKey)] };
+  }
+
+  /** The hub-wide key: the one that the first node to ask left in the store. */
+  #ownPair(): Promise<Pair> {
+    this.#pair ??= this.#readPair().catch((error: unknown) => {
+      this.#pair = null;
+      throw error;
+    });
+    return this.#pair;
+  }
+
+  async #readPair(): Promise<Pair> {
+    const { secrets, store } = this.#ports;
     const fresh = secrets.newSigningKey();
     const bytes = Buffer.concat([Buffer.from(fresh.publicKey, 'hex'), fresh.seed]);
     const kept = await store.keyCheck.first('operator-token-key', secrets.seal('operator-token', bytes));
@@ -75,36 +162,38 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
     return { publicKey: opened.subarray(0, 32).toString('hex'), seed: opened.subarray(32) };
   }
 
-  async function give(claims: Claims, ttlMs: number): Promise<GivenToken> {
-    const { publicKey, seed } = await ownPair();
+  async #give(claims: Claims, ttlMs: number): Promise<GivenToken> {
+    const { clock, settings, secrets, jwts } = this.#ports;
+    const { publicKey, seed } = await this.#ownPair();
     // Whole seconds: a token says no finer times.
     const issuedAt = Math.floor(clock.now() / 1000) * 1000;
     const expiresAt = issuedAt + ttlMs;
-    const full = { iss: issuer, aud: issuer, jti: secrets.uuid(), ...claims };
+    const full = { iss: settings.baseUrl, aud: settings.baseUrl, jti: secrets.uuid(), ...claims };
     return { token: await jwts.sign(seed, publicKey, full, { issuedAt, expiresAt }), expiresAt };
   }
 
-  async function keys(): Promise<JwkSet> {
-    return { keys: [jwts.publicJwk((await ownPair()).publicKey)] };
-  }
-
   /** Those that the person of the login has now, whatever they were when the token was given. */
-  async function rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
-    const login = await store.logins.get(tokenHash, now);
-    const user = login && (await store.tenants.userById(login.userId));
+  async #rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
+    const login = await this.#ports.store.logins.get(tokenHash, now);
+    const user = login && (await this.#ports.store.tenants.userById(login.userId));
     if (user) return user.roles;
     throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
   }
 
-  async function identifyOwn(token: string): Promise<OperatorIdentity> {
+  async #identifyOwn(token: string): Promise<OperatorIdentity> {
+    const { clock, jwts, settings, store } = this.#ports;
     const now = clock.now();
-    const claims = await jwts.verify(token, await keys(), { issuer, audiences: [issuer], now });
+    const claims = await jwts.verify(token, await this.keys(), {
+      issuer: settings.baseUrl,
+      audiences: [settings.baseUrl],
+      now,
+    });
     const { sub, exp, jti, tenant, role, name, login } = claims;
     if (typeof tenant !== 'string' || !isOperatorRole(role)) {
       throw new HubError('unauthenticated', 'The token is not valid for this API. Get a token for /v1.');
     }
     const roles =
-      typeof login === 'string' ? await rolesOfLogin(login, now) : [{ role, env: anyEnv } as const];
+      typeof login === 'string' ? await this.#rolesOfLogin(login, now) : [{ role, env: anyEnv } as const];
     const tokenId = typeof jti === 'string' && typeof login !== 'string' ? jti : null;
     // Asked each time: a revocation holds at once on every node.
     if (tokenId !== null && (await store.operatorTokens.isRevoked(tokenId))) {
@@ -113,7 +202,7 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
     const subject = String(sub);
     return {
       tenantId: tenant,
-      issuer,
+      issuer: settings.baseUrl,
       subject,
       display: typeof name === 'string' ? name : subject,
       roles,
@@ -122,80 +211,6 @@ export function createOperatorTokens(ports: Ports): OwnTokens {
       expiresAt: Number(exp) * 1000,
     };
   }
-
-  return {
-    async identify(token) {
-      const issuerName = jwts.issuerOf(token);
-      if (issuerName === issuer) return identifyOwn(token);
-      if (provider && issuerName === provider.issuer) return provider.identify(token);
-      throw new HubError(
-        'unauthenticated',
-        issuerName === null
-          ? 'The bearer token is not valid. Send an API key or an operator token (a JSON Web Token).'
-          : "This hub does not trust the token's issuer. Use a token from the configured identity provider or from this hub.",
-      );
-    },
-
-    async give(principal, { role, ttlMs }) {
-      requireRole(principal, 'admin');
-      if (!settings.operatorTokens) {
-        throw new HubError(
-          'not_found',
-          'This hub issues no operator tokens, because OPERATOR_TOKENS is off. Use a token from the identity provider.',
-        );
-      }
-      const { tenantId } = principal;
-      const [id, name] = [secrets.uuid(), actorName(principal.actor)];
-      const claims = { jti: id, sub: `given:${secrets.uuid()}`, tenant: tenantId, role, name };
-      const signed = await give(claims, ttlMs);
-      const { expiresAt } = signed;
-      // Recorded before anybody has it.
-      await noted(ports, principal, {
-        action: 'operator_token.created',
-        subject: { id },
-        summary: `An operator token with the role ${role} was created.`,
-        details: { role, expires_at: expiresAt },
-      }).operatorTokens.insert({
-        id,
-        tenantId,
-        role,
-        createdBy: name,
-        createdAt: clock.now(),
-        expiresAt,
-        revokedAt: null,
-      });
-      return { ...signed, id };
-    },
-
-    async list(principal, page) {
-      requireRole(principal, 'admin');
-      return store.operatorTokens.list(principal.tenantId, page, clock.now());
-    },
-
-    async revoke(principal, id) {
-      requireRole(principal, 'admin');
-      const revoked = await noted(ports, principal, {
-        action: 'operator_token.revoked',
-        subject: { id },
-        summary: 'An operator token was revoked.',
-        fromAnswer: { role: 'role', created_by: 'createdBy' },
-      }).operatorTokens.revoke(principal.tenantId, id, clock.now());
-      if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
-      await broadcast.control({ kind: 'operator_token_revoked', tokenId: id });
-    },
-
-    isRevoked: (id) => store.operatorTokens.isRevoked(id),
-
-    async giveToLogin({ tenantId, roles, actor }, tokenHash) {
-      if (actor.kind !== 'user')
-        throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
-      const role = operatorRoles.findLast((one) => roles.has(one)) ?? 'viewer';
-      return give(
-        { sub: actor.id, tenant: tenantId, role, name: actor.email, login: tokenHash },
-        browserTokenMs,
-      );
-    },
-
-    keys,
-  };
 }
+
+export const createOperatorTokens = (ports: Ports): OwnTokens => new SignedOperatorTokens(ports);

@@ -1,7 +1,7 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
 import { limits, type OwnLimits } from '../../admission/limit.ts';
-import { noted, recorder } from '../../audit/note.ts';
+import { noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { adminRoles, type EnvRole, isAdmin, memberRoles, rolesText } from '../../shared/env-roles.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -77,124 +77,123 @@ function rolesAfter(roles: readonly EnvRole[], role: 'admin' | 'member'): readon
 
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'>;
 
-export function createPeople(ports: Ports): People {
-  const { store, broadcast, secrets, clock, settings } = ports;
-  const recorded = recorder(ports, 'user');
-  const { tenants, logins } = store;
+export const createPeople = (ports: Ports): People => ({
+  async list(principal, page) {
+    requireRole(principal, 'admin');
+    return ports.store.tenants.users(principal.tenantId, page);
+  },
 
-  /** First in the store, so that a node which hears of it and looks finds none. */
-  async function endLogins(userId: string, except?: string): Promise<void> {
-    await logins.removeOfUser(userId, except);
-    await broadcast.control({
-      kind: 'user_logins_ended',
-      userId,
-      ...(except === undefined ? {} : { except }),
-    });
-  }
+  async add(principal, { email, password, roles }) {
+    const { secrets, clock } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const id = secrets.uuid();
+    const invitation = password === null ? newInvitation(ports, id) : null;
+    const passwordHash = invitation?.passwordHash ?? (await secrets.hashPassword(password ?? ''));
+    const user = { id, tenantId, email, passwordHash, roles, createdAt: clock.now() };
+    const became = invitation ? 'invited' : 'created';
+    const added = await recorded(ports, 'user', principal, became, user.id, {
+      name: email,
+      details: { after: { roles: rolesText(roles) } },
+    }).tenants.addUser(user);
+    if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
+    if (added === 'no_tenant') throw notFound('Tenant not found.');
+    throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
+  },
 
-  function changed(outcome: User | 'absent' | 'last_admin'): User {
-    if (outcome === 'absent') throw notFound('User not found.');
-    if (outcome !== 'last_admin') return outcome;
-    throw new HubError(
-      'conflict',
-      'This user is the last admin in the tenant. Make another user an admin first.',
-    );
-  }
+  async invite(principal, userId) {
+    requireRole(principal, 'admin');
+    const user = await ports.store.tenants.userById(userId);
+    if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
+    const { url, expiresAt, passwordHash } = newInvitation(ports, userId);
+    const noting = recorded(ports, 'user', principal, 'invited', userId, { name: user.email });
+    if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
+      throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
+    }
+    await endLogins(ports, userId);
+    return { url, expiresAt };
+  },
 
-  return {
-    async list(principal, page) {
-      requireRole(principal, 'admin');
-      return tenants.users(principal.tenantId, page);
-    },
-
-    async add(principal, { email, password, roles }) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const id = secrets.uuid();
-      const invitation = password === null ? newInvitation(ports, id) : null;
-      const passwordHash = invitation?.passwordHash ?? (await secrets.hashPassword(password ?? ''));
-      const user = { id, tenantId, email, passwordHash, roles, createdAt: clock.now() };
-      const became = invitation ? 'invited' : 'created';
-      const added = await recorded(principal, became, user.id, {
-        name: email,
-        details: { after: { roles: rolesText(roles) } },
-      }).tenants.addUser(user);
-      if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
-      if (added === 'no_tenant') throw notFound('Tenant not found.');
-      throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
-    },
-
-    async invite(principal, userId) {
-      requireRole(principal, 'admin');
-      const user = await tenants.userById(userId);
-      if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
-      const { url, expiresAt, passwordHash } = newInvitation(ports, userId);
-      const noting = recorded(principal, 'invited', userId, { name: user.email });
-      if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
-        throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
-      }
-      await endLogins(userId);
-      return { url, expiresAt };
-    },
-
-    async setRoles(principal, userId, nextRoles) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const before = await tenants.userById(userId);
-      if (before?.tenantId !== tenantId) throw notFound('User not found.');
-      if (
-        settings.oidc?.login &&
-        settings.oidc.rolesFrom === 'claims' &&
-        (await store.identities.ofUser(userId))
-      ) {
-        throw new HubError(
-          'managed_by_idp',
-          'The identity provider decides about the roles of this person. Change them there, or set OIDC_ROLES=here.',
-        );
-      }
-      const roles = typeof nextRoles === 'string' ? rolesAfter(before.roles, nextRoles) : nextRoles;
-      // Nothing changes, and nothing is recorded.
-      if (rolesText(before.roles) === rolesText(roles)) return before;
-      const noting = noted(ports, principal, {
-        action: `user.${becomes(before.roles, roles)}`,
-        subject: { id: userId, name: before.email },
-        summary: `The roles of ${before.email} are now ${rolesText(roles)}.`,
-        details: { before: rolesText(before.roles), after: rolesText(roles) },
-      });
-      const user = changed(await noting.tenants.setRoles(tenantId, userId, roles));
-      await broadcast.control({ kind: 'user_roles_changed', userId });
-      return user;
-    },
-
-    async remove(principal, userId) {
-      requireRole(principal, 'admin');
-      const user = changed(
-        await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
+  async setRoles(principal, userId, nextRoles) {
+    const { store, settings, broadcast } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const before = await store.tenants.userById(userId);
+    if (before?.tenantId !== tenantId) throw notFound('User not found.');
+    if (
+      settings.oidc?.login &&
+      settings.oidc.rolesFrom === 'claims' &&
+      (await store.identities.ofUser(userId))
+    ) {
+      throw new HubError(
+        'managed_by_idp',
+        'The identity provider decides about the roles of this person. Change them there, or set OIDC_ROLES=here.',
       );
-      await store.identities.unlink(user.id);
-      await store.views.removeOwn(principal.tenantId, user.id);
-      await endLogins(user.id);
-    },
+    }
+    const roles = typeof nextRoles === 'string' ? rolesAfter(before.roles, nextRoles) : nextRoles;
+    // Nothing changes, and nothing is recorded.
+    if (rolesText(before.roles) === rolesText(roles)) return before;
+    const noting = noted(ports, principal, {
+      action: `user.${becomes(before.roles, roles)}`,
+      subject: { id: userId, name: before.email },
+      summary: `The roles of ${before.email} are now ${rolesText(roles)}.`,
+      details: { before: rolesText(before.roles), after: rolesText(roles) },
+    });
+    const user = changed(await noting.tenants.setRoles(tenantId, userId, roles));
+    await broadcast.control({ kind: 'user_roles_changed', userId });
+    return user;
+  },
 
-    async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
-      requirePasswords(settings);
-      const { actor } = principal;
-      const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
-      if (!user)
-        throw new HubError('forbidden', 'Only a signed-in user can change a password. Sign in first.');
-      // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
-      // it was right.
-      await counters.count(limits.oldPasswords);
-      if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
-        throw new HubError('forbidden', 'The old password is wrong. Enter it again.');
-      }
-      await counters.takeBack(limits.oldPasswords);
-      const passwordHash = await secrets.hashPassword(newPassword);
-      const noting = recorded(principal, 'given_a_new_password', user.id, { name: user.email });
-      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
-        throw new HubError('conflict', 'Another session changed the password. Sign in again.');
-      }
-      await endLogins(user.id, tokenHash);
-    },
-  };
+  async remove(principal, userId) {
+    requireRole(principal, 'admin');
+    const user = changed(
+      await recorded(ports, 'user', principal, 'removed', userId).tenants.removeUser(
+        principal.tenantId,
+        userId,
+      ),
+    );
+    await ports.store.identities.unlink(user.id);
+    await ports.store.views.removeOwn(principal.tenantId, user.id);
+    await endLogins(ports, user.id);
+  },
+
+  async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
+    const { settings, store, secrets } = ports;
+    requirePasswords(settings);
+    const { actor } = principal;
+    const user = actor.kind === 'user' ? await store.tenants.userById(actor.id) : null;
+    if (!user) throw new HubError('forbidden', 'Only a signed-in user can change a password. Sign in first.');
+    // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
+    // it was right.
+    await counters.count(limits.oldPasswords);
+    if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
+      throw new HubError('forbidden', 'The old password is wrong. Enter it again.');
+    }
+    await counters.takeBack(limits.oldPasswords);
+    const passwordHash = await secrets.hashPassword(newPassword);
+    const noting = recorded(ports, 'user', principal, 'given_a_new_password', user.id, { name: user.email });
+    if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+      throw new HubError('conflict', 'Another session changed the password. Sign in again.');
+    }
+    await endLogins(ports, user.id, tokenHash);
+  },
+});
+
+/** First in the store, so that a node which hears of it and looks finds none. */
+async function endLogins({ store, broadcast }: Ports, userId: string, except?: string): Promise<void> {
+  await store.logins.removeOfUser(userId, except);
+  await broadcast.control({
+    kind: 'user_logins_ended',
+    userId,
+    ...(except === undefined ? {} : { except }),
+  });
+}
+
+function changed(outcome: User | 'absent' | 'last_admin'): User {
+  if (outcome === 'absent') throw notFound('User not found.');
+  if (outcome !== 'last_admin') return outcome;
+  throw new HubError(
+    'conflict',
+    'This user is the last admin in the tenant. Make another user an admin first.',
+  );
 }

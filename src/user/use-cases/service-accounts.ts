@@ -1,5 +1,5 @@
 // Service accounts: programs with roles of their own, that call with tokens. Only the answer to a new token holds it.
-import { noted, recorder } from '../../audit/note.ts';
+import { noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { type EnvRole, rolesText } from '../../shared/env-roles.ts';
@@ -50,125 +50,121 @@ const absent = (): HubError => notFound('Service account not found.');
 const taken = (): HubError =>
   new HubError('conflict', 'A service account with this name already exists. Use another name.');
 
-export function createServiceAccounts(ports: Ports): ServiceAccounts {
-  const { store, secrets, clock, settings, broadcast } = ports;
-  const { serviceAccounts } = store;
-  const recorded = recorder(ports, 'service_account');
+export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
+  async list(principal, page) {
+    const { store, clock } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const [{ items, more }, expiries] = await Promise.all([
+      store.serviceAccounts.list(tenantId, page),
+      store.serviceAccounts.nextExpiries(tenantId, clock.now()),
+    ]);
+    const listed = items.map((account) => ({ ...account, nextExpiryAt: expiries.get(account.id) ?? null }));
+    return { items: listed, more };
+  },
 
-  async function find({ tenantId }: Principal, id: string): Promise<ServiceAccount> {
-    const account = await serviceAccounts.get(tenantId, id);
-    if (!account) throw absent();
+  async create(principal, { name, roles }) {
+    requireRole(principal, 'admin');
+    const { tenantId, actor } = principal;
+    const id = ports.secrets.uuid();
+    const createdBy = actorName(actor);
+    const account = { id, tenantId, name, roles, createdBy, createdAt: ports.clock.now() };
+    const outcome = await noted(ports, principal, {
+      action: 'service_account.created',
+      subject: { id, name },
+      summary: `The service account ${name} was created: ${rolesText(roles)}.`,
+      details: { roles: rolesText(roles) },
+    }).serviceAccounts.insert(account);
+    if (outcome === 'name_taken') throw taken();
     return account;
-  }
+  },
 
-  return {
-    async list(principal, page) {
-      requireRole(principal, 'admin');
-      const { tenantId } = principal;
-      const [{ items, more }, expiries] = await Promise.all([
-        serviceAccounts.list(tenantId, page),
-        serviceAccounts.nextExpiries(tenantId, clock.now()),
-      ]);
-      const listed = items.map((account) => ({ ...account, nextExpiryAt: expiries.get(account.id) ?? null }));
-      return { items: listed, more };
-    },
+  async update(principal, id, patch) {
+    requireRole(principal, 'admin');
+    const before = await find(ports, principal, id);
+    const roles = patch.roles ?? before.roles;
+    const updated = await noted(ports, principal, {
+      action: 'service_account.updated',
+      subject: { id, name: patch.name ?? before.name },
+      summary: `The service account ${before.name} was changed.`,
+      details: {
+        before: { name: before.name, roles: rolesText(before.roles) },
+        after: { name: patch.name ?? before.name, roles: rolesText(roles) },
+      },
+    }).serviceAccounts.update(principal.tenantId, id, patch);
+    if (updated === null) throw absent();
+    if (updated === 'name_taken') throw taken();
+    await ports.broadcast.control({ kind: 'user_roles_changed', userId: id });
+    return updated;
+  },
 
-    async create(principal, { name, roles }) {
-      requireRole(principal, 'admin');
-      const { tenantId, actor } = principal;
-      const id = secrets.uuid();
-      const createdBy = actorName(actor);
-      const account = { id, tenantId, name, roles, createdBy, createdAt: clock.now() };
-      const outcome = await noted(ports, principal, {
-        action: 'service_account.created',
-        subject: { id, name },
-        summary: `The service account ${name} was created: ${rolesText(roles)}.`,
-        details: { roles: rolesText(roles) },
-      }).serviceAccounts.insert(account);
-      if (outcome === 'name_taken') throw taken();
-      return account;
-    },
+  async remove(principal, id) {
+    requireRole(principal, 'admin');
+    const { name, roles } = await find(ports, principal, id);
+    const noting = recorded(ports, 'service_account', principal, 'deleted', id, {
+      name,
+      details: { before: { name, roles: rolesText(roles) } },
+    });
+    if (!(await noting.serviceAccounts.remove(principal.tenantId, id))) throw absent();
+    await ports.broadcast.control({ kind: 'user_logins_ended', userId: id });
+  },
 
-    async update(principal, id, patch) {
-      requireRole(principal, 'admin');
-      const before = await find(principal, id);
-      const roles = patch.roles ?? before.roles;
-      const updated = await noted(ports, principal, {
-        action: 'service_account.updated',
-        subject: { id, name: patch.name ?? before.name },
-        summary: `The service account ${before.name} was changed.`,
-        details: {
-          before: { name: before.name, roles: rolesText(before.roles) },
-          after: { name: patch.name ?? before.name, roles: rolesText(roles) },
-        },
-      }).serviceAccounts.update(principal.tenantId, id, patch);
-      if (updated === null) throw absent();
-      if (updated === 'name_taken') throw taken();
-      await broadcast.control({ kind: 'user_roles_changed', userId: id });
-      return updated;
-    },
+  async tokens(principal, id) {
+    requireRole(principal, 'admin');
+    await find(ports, principal, id);
+    return ports.store.serviceAccounts.tokens(principal.tenantId, id);
+  },
 
-    async remove(principal, id) {
-      requireRole(principal, 'admin');
-      const { name, roles } = await find(principal, id);
-      const noting = recorded(principal, 'deleted', id, {
-        name,
-        details: { before: { name, roles: rolesText(roles) } },
-      });
-      if (!(await noting.serviceAccounts.remove(principal.tenantId, id))) throw absent();
-      await broadcast.control({ kind: 'user_logins_ended', userId: id });
-    },
+  async createToken(principal, id, { label, days }) {
+    const { settings, secrets, clock } = ports;
+    requireRole(principal, 'admin');
+    const { tenantId, actor } = principal;
+    const { name } = await find(ports, principal, id);
+    const token = `${settings.wire.tokenPrefix}${secrets.token(32)}`;
+    const now = clock.now();
+    const record: ServiceToken = {
+      id: secrets.uuid(),
+      tenantId,
+      accountId: id,
+      label,
+      hash: secrets.sha256(token),
+      createdBy: actorName(actor),
+      createdAt: now,
+      expiresAt: now + days * dayMs,
+      lastUsedAt: null,
+    };
+    const outcome = await noted(ports, principal, {
+      action: 'service_account.token_created',
+      subject: { id, name },
+      summary: `A token of the service account ${name} was created.`,
+      details: { token_id: record.id, label, expires_at: record.expiresAt },
+    }).serviceAccounts.addToken(record);
+    if (outcome === 'absent') throw absent();
+    if (outcome === 'full') {
+      throw new HubError(
+        'quota_exceeded',
+        `This service account has ${maxServiceTokens} tokens. Revoke those that are not used.`,
+      );
+    }
+    return { record, token };
+  },
 
-    async tokens(principal, id) {
-      requireRole(principal, 'admin');
-      await find(principal, id);
-      return serviceAccounts.tokens(principal.tenantId, id);
-    },
+  async revokeToken(principal, id, tokenId) {
+    requireRole(principal, 'admin');
+    const { name } = await find(ports, principal, id);
+    const revoked = await noted(ports, principal, {
+      action: 'service_account.token_revoked',
+      subject: { id, name },
+      summary: `A token of the service account ${name} was revoked.`,
+      details: { token_id: tokenId },
+    }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
+    if (!revoked) throw notFound('Token not found.');
+    await ports.broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
+  },
+});
 
-    async createToken(principal, id, { label, days }) {
-      requireRole(principal, 'admin');
-      const { tenantId, actor } = principal;
-      const { name } = await find(principal, id);
-      const token = `${settings.wire.tokenPrefix}${secrets.token(32)}`;
-      const now = clock.now();
-      const record: ServiceToken = {
-        id: secrets.uuid(),
-        tenantId,
-        accountId: id,
-        label,
-        hash: secrets.sha256(token),
-        createdBy: actorName(actor),
-        createdAt: now,
-        expiresAt: now + days * dayMs,
-        lastUsedAt: null,
-      };
-      const outcome = await noted(ports, principal, {
-        action: 'service_account.token_created',
-        subject: { id, name },
-        summary: `A token of the service account ${name} was created.`,
-        details: { token_id: record.id, label, expires_at: record.expiresAt },
-      }).serviceAccounts.addToken(record);
-      if (outcome === 'absent') throw absent();
-      if (outcome === 'full') {
-        throw new HubError(
-          'quota_exceeded',
-          `This service account has ${maxServiceTokens} tokens. Revoke those that are not used.`,
-        );
-      }
-      return { record, token };
-    },
-
-    async revokeToken(principal, id, tokenId) {
-      requireRole(principal, 'admin');
-      const { name } = await find(principal, id);
-      const revoked = await noted(ports, principal, {
-        action: 'service_account.token_revoked',
-        subject: { id, name },
-        summary: `A token of the service account ${name} was revoked.`,
-        details: { token_id: tokenId },
-      }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
-      if (!revoked) throw notFound('Token not found.');
-      await broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
-    },
-  };
+async function find({ store }: Ports, { tenantId }: Principal, id: string): Promise<ServiceAccount> {
+  const account = await store.serviceAccounts.get(tenantId, id);
+  if (!account) throw absent();
+  return account;
 }

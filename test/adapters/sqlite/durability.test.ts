@@ -148,7 +148,7 @@ describe('a store that is opened again', () => {
     const store = await openInline();
     await store.close();
     const db = new Database(path);
-    db.exec('PRAGMA user_version = 99');
+    db.exec('PRAGMA user_version = 1099');
     db.close();
     const newer = { code: 'conflict', message: expect.stringContaining('newer version') };
     await expect(open()).rejects.toMatchObject(newer);

@@ -158,7 +158,7 @@ export class BundleVerifier {
     const { tenantId, sequence, deployedAt, attestation } = provenance;
     if (attestation === null) {
       if (!pin?.attested) return false;
-      throw this.#refused(place, 'has no attestation, but earlier versions had one');
+      throw this.#refused(place, 'has no attestation, but earlier documents had one');
     }
     const { env } = place;
     const fits =
@@ -182,7 +182,7 @@ export class BundleVerifier {
     revisionHash: string,
   ): void {
     if (!pin || pin.sequence === null) return;
-    if (sequence === null) throw this.#refused(place, 'has no sequence, but earlier versions had one');
+    if (sequence === null) throw this.#refused(place, 'has no sequence, but earlier documents had one');
     if (sequence < pin.sequence) {
       throw this.#refused(
         place,

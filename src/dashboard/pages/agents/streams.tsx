@@ -18,9 +18,7 @@ const limit = 50;
 const transports = { sse: 'SSE', websocket: 'WebSocket' } as const;
 const apis = { console: '/api/v1', hosted: '/v1' } as const;
 
-/** Both are unknown if an earlier version of the hub opened the stream. */
-const cameBy = ({ transport, api }: Stream): string =>
-  transport === null || api === null ? 'unknown' : `${transports[transport]}, ${apis[api]}`;
+const cameBy = ({ transport, api }: Stream): string => `${transports[transport]}, ${apis[api]}`;
 const followsOf = ({ bundle_name: name, pinned }: Stream): string =>
   name === null ? 'everything' : `${name}${pinned ? ' (requested)' : ''}`;
 
@@ -35,7 +33,7 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   const columns = useMemo((): readonly Column<Stream>[] => {
     const keyOf = ({ key_id: key }: Stream): string => {
       const apiKey = keys.data?.find((one) => one.id === key);
-      return apiKey ? (apiKey.label ?? apiKey.prefix) : (key ?? 'unknown');
+      return apiKey ? (apiKey.label ?? apiKey.prefix) : key;
     };
     return [
       timeColumn('since', 'Since', (stream) => stream.connected_at, 1),

@@ -27,8 +27,9 @@ export const tagsText = (tags: Tags): string =>
     .join(', ');
 
 /** The first tag of a rule that an agent lacks; null if it lacks none. */
-export function missingTag(wanted: Tags, tags: Tags): readonly [name: string, value: string] | null {
+export function missingTag(ruleTags: Tags, tags: Tags): readonly [name: string, value: string] | null {
   return (
-    Object.entries(wanted).find(([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value) ?? null
+    Object.entries(ruleTags).find(([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value) ??
+    null
   );
 }

@@ -16,18 +16,18 @@ type Resolved = Reply<'resolveRule'>;
 
 export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Element {
   const env = useEnv();
-  const [{ agent: asked = '' }, change] = useFilters();
-  const [text, setText] = useState(asked);
+  const [{ agent: agentOfLink = '' }, change] = useFilters();
+  const [text, setText] = useState(agentOfLink);
   const resolveRuleQuery = useCall(
     'resolveRule',
-    { params: { agent_id: asked }, query: env ? { env } : {} },
-    { enabled: asked !== '' },
+    { params: { agent_id: agentOfLink }, query: env ? { env } : {} },
+    { enabled: agentOfLink !== '' },
   );
   // Only known agents have tags. For others, the hub answers 404.
   const registrationQuery = useCall(
     'getRegistration',
-    { params: { agent_id: asked } },
-    { enabled: asked !== '' },
+    { params: { agent_id: agentOfLink } },
+    { enabled: agentOfLink !== '' },
   );
   return (
     <Form
@@ -46,14 +46,14 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
         />
         <Button submit>Check assignment</Button>
       </div>
-      {asked !== '' && (
+      {agentOfLink !== '' && (
         <QueryResult query={resolveRuleQuery} rows={1}>
           {(resolved) => (
             <>
-              <Why agent={asked} resolution={resolved} env={env} />
+              <Why agent={agentOfLink} resolution={resolved} env={env} />
               <Considered
                 rules={rules.filter((rule) => !env || rule.env === env)}
-                agent={asked}
+                agent={agentOfLink}
                 tags={registrationQuery.data?.tags ?? {}}
                 resolution={resolved}
               />

@@ -76,19 +76,8 @@ const auditLanguage: QueryLanguage = {
 /** No frame announces changed users, channels, settings and tools. */
 const lookMs = 15_000;
 
-export default function Audit(): JSX.Element {
-  const me = useSignedIn();
-  const [{ days = '', view = 'people' }, change] = useFilters();
-  const page = usePageQuery(auditLanguage);
-  const { agent_id: agentId, session_id: sessionId, subject_type: subject, ...others } = page.parameters;
-  // A moving start would create a new list each time.
-  const [openedAt] = useState(() => serverNow());
-  const filter = {
-    ...others,
-    ...(actors[view] ? { actor_type: actors[view] } : {}),
-    ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
-    ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
-  };
+/** The loaded entries that match. They follow new ones by themselves as long as nobody reads further down. */
+function useEntries(filter: object, agentId: string | undefined, sessionId: string | undefined) {
   const auditQuery = useHostedPages(
     'hostedListAudit',
     { query: { limit: 100, ...filter } },
@@ -116,6 +105,23 @@ export default function Audit(): JSX.Element {
   useEffect(() => {
     if (isOld && !isRead && !isFetching) void refetch();
   }, [isOld, isRead, isFetching, refetch]);
+  return { auditQuery, rows, peek, hasHiddenEntries: isOld && isRead };
+}
+
+export default function Audit(): JSX.Element {
+  const me = useSignedIn();
+  const [{ days = '', view = 'people' }, change] = useFilters();
+  const page = usePageQuery(auditLanguage);
+  const { agent_id: agentId, session_id: sessionId, subject_type: subject, ...others } = page.parameters;
+  // A moving start would create a new list each time.
+  const [openedAt] = useState(() => serverNow());
+  const filter = {
+    ...others,
+    ...(actors[view] ? { actor_type: actors[view] } : {}),
+    ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
+    ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
+  };
+  const { auditQuery, rows, peek, hasHiddenEntries } = useEntries(filter, agentId, sessionId);
   return (
     <div className="page">
       <PageHead
@@ -142,8 +148,8 @@ export default function Audit(): JSX.Element {
           />
           <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
         </div>
-        {isOld && isRead && (
-          <button type="button" className="pill" onClick={() => void refetch()}>
+        {hasHiddenEntries && (
+          <button type="button" className="pill" onClick={() => void auditQuery.refetch()}>
             Show new entries
           </button>
         )}

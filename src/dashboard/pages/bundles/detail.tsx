@@ -40,10 +40,10 @@ function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
     runs &&
       ((env) => {
         const one = env === '' ? back : inEnv(env);
-        if (one?.before === undefined) say(`No earlier version was deployed to ${env}.`);
+        if (one?.before === undefined) say(`No other version was deployed to ${env} before.`);
         else go(changeTo.bundle(name, one.before, one.env));
       }),
-    { of: name, why: back ? null : 'no earlier version was deployed' },
+    { of: name, why: back ? null : 'no other version was deployed before' },
   );
   useCommand(
     'undeploy',
@@ -66,50 +66,7 @@ function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
                 const isThere = versions.data?.some((one) => one.deployed_envs.includes(env)) ?? false;
                 const now = isThere ? own[0] : undefined;
                 const before = now && own.find((one) => one.bundle_version !== now.bundle_version);
-                return (
-                  <li key={env} className="feed-row">
-                    <span>
-                      <Env name={env} />{' '}
-                      {now ? (
-                        <>
-                          runs v{now.bundle_version}, deployed <Time at={now.created_at} /> by{' '}
-                          <Data text={now.deployed_by} mono={false} max={60} />
-                          {now.forced && <span className="tone-deny">, forced</span>}
-                          {now.reason && (
-                            <>
-                              : <Data text={now.reason} mono={false} max={200} />
-                            </>
-                          )}
-                          <br />
-                          <RolloutLine id={now.id} version={now.bundle_version} />
-                        </>
-                      ) : (
-                        <span className="muted">not deployed</span>
-                      )}
-                    </span>
-                    {now && (
-                      <span className="decide-buttons">
-                        {before && (
-                          <ActLink
-                            operation="deployBundle"
-                            env={env}
-                            link={changeTo.bundle(name, before.bundle_version, env)}
-                          >
-                            Roll back to v{before.bundle_version}
-                          </ActLink>
-                        )}
-                        <ActLink
-                          operation="undeployBundle"
-                          env={env}
-                          label={`Undeploy from ${env}`}
-                          link={changeTo.undeploy(name, env)}
-                        >
-                          Undeploy
-                        </ActLink>
-                      </span>
-                    )}
-                  </li>
-                );
+                return <DeploymentRow key={env} name={name} env={env} now={now} before={before} />;
               })}
             </ul>
           )}
@@ -134,6 +91,67 @@ function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
         )}
       </QueryResult>
     </>
+  );
+}
+
+type Deployment = Reply<'listDeployments'>[number];
+
+/** The deployment of a bundle to an environment, and its actions. */
+function DeploymentRow({
+  name,
+  env,
+  now,
+  before,
+}: {
+  readonly name: string;
+  readonly env: Environment;
+  readonly now: Deployment | undefined;
+  /** The newest deployment of another version. */
+  readonly before: Deployment | undefined;
+}): JSX.Element {
+  return (
+    <li className="feed-row">
+      <span>
+        <Env name={env} />{' '}
+        {now ? (
+          <>
+            runs v{now.bundle_version}, deployed <Time at={now.created_at} /> by{' '}
+            <Data text={now.deployed_by} mono={false} max={60} />
+            {now.forced && <span className="tone-deny">, forced</span>}
+            {now.reason && (
+              <>
+                : <Data text={now.reason} mono={false} max={200} />
+              </>
+            )}
+            <br />
+            <RolloutLine id={now.id} version={now.bundle_version} />
+          </>
+        ) : (
+          <span className="muted">not deployed</span>
+        )}
+      </span>
+      {now && (
+        <span className="decide-buttons">
+          {before && (
+            <ActLink
+              operation="deployBundle"
+              env={env}
+              link={changeTo.bundle(name, before.bundle_version, env)}
+            >
+              Roll back to v{before.bundle_version}
+            </ActLink>
+          )}
+          <ActLink
+            operation="undeployBundle"
+            env={env}
+            label={`Undeploy from ${env}`}
+            link={changeTo.undeploy(name, env)}
+          >
+            Undeploy
+          </ActLink>
+        </span>
+      )}
+    </li>
   );
 }
 

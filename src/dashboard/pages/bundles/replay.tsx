@@ -87,13 +87,13 @@ const changes = [
 ] as const;
 
 function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all } = replay;
+  const { totals, calls_seen: callCount, calls_in_window: all } = replay;
   const skipped = replay.skipped_contracts.candidate;
-  if (seen === 0) return <p>No agent reported a call in this environment in the last 7 days.</p>;
+  if (callCount === 0) return <p>No agent reported a call in this environment in the last 7 days.</p>;
   return (
     <>
       <p className="numbers">
-        {seen < all ? `Newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
+        {callCount < all ? `Newest ${count(callCount)} of ${count(all)} calls` : counted(callCount, 'call')}:{' '}
         <ReplayChanges changes={changes} totals={totals} />.
       </p>
       <ReplayCaveats uncertain={totals.uncertain} truncated={replay.truncated} />

@@ -27,9 +27,11 @@ export default function DeploymentPage(): JSX.Element {
     params: { deployment_id: id },
     query: { limit: 1 },
   });
-  const made = rolloutQuery.data?.deployment;
-  const name = made ? `${middleCut(visible(made.bundle_name), 120)} v${made.bundle_version}` : '';
-  const title = made ? `Deployment of ${name} to ${made.env}` : 'Deployment';
+  const deployment = rolloutQuery.data?.deployment;
+  const name = deployment
+    ? `${middleCut(visible(deployment.bundle_name), 120)} v${deployment.bundle_version}`
+    : '';
+  const title = deployment ? `Deployment of ${name} to ${deployment.env}` : 'Deployment';
   return (
     <section className="page change-page" aria-label={title}>
       <PageHead title={title}>

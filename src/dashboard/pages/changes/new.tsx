@@ -23,9 +23,9 @@ export default function NewChange(): JSX.Element {
       ? { kind: 'bundle', name: bundle, version: Number(version) }
       : null;
   const isUndeploy = undeploy === 'true' && bundle !== undefined;
-  const done = (made: Deployed): void => {
-    keepWarnings(made.id, made.warnings);
-    void navigate({ ...linkTo.deployment(made.id), search: {} as never, replace: true });
+  const done = (deployed: Deployed): void => {
+    keepWarnings(deployed.id, deployed.warnings);
+    void navigate({ ...linkTo.deployment(deployed.id), search: {} as never, replace: true });
   };
   const words = middleCut(visible(name), 120);
   const title = isUndeploy

@@ -58,8 +58,13 @@ function useDeploy(
     const common = { name: source.name, env, before, reason };
     if (source.kind === 'composition') {
       composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
-        onSuccess: (made: Reply<'deployComposition'>) =>
-          onDone({ ...common, ...made, id: made.deployment_id, version: made.bundle_version }),
+        onSuccess: (deployment: Reply<'deployComposition'>) =>
+          onDone({
+            ...common,
+            ...deployment,
+            id: deployment.deployment_id,
+            version: deployment.bundle_version,
+          }),
       });
     } else {
       bundle.mutate(
@@ -69,8 +74,8 @@ function useDeploy(
           body,
         } as Input<'deployBundle'>,
         {
-          onSuccess: (made: Reply<'deployBundle'>) =>
-            onDone({ ...common, ...made, version: made.bundle_version, env }),
+          onSuccess: (deployment: Reply<'deployBundle'>) =>
+            onDone({ ...common, ...deployment, version: deployment.bundle_version, env }),
         },
       );
     }
@@ -116,14 +121,8 @@ export function Plan(props: {
   const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
   const [reason, setReason] = useState('');
   const next = useNext(source);
-  const { current, none, before, hasMoved, accept } = useBase(source.name, env);
-  const impact = useCall(
-    'bundleImpact',
-    {
-      body: { yaml_content: next.text, env },
-    } as Input<'bundleImpact'>,
-    { enabled: next.text !== undefined },
-  );
+  const base = useBase(source.name, env);
+  const { current, none, before, hasMoved, accept } = base;
   const runningVersion = none ? null : (current.data?.version ?? null);
   const isSame = !none && before !== undefined && before === next.text;
   // After a deployment without changes, there is nothing to roll back.
@@ -139,33 +138,7 @@ export function Plan(props: {
   const send = (): void => run(reason.trim() === '' ? null : reason.trim(), false);
   return (
     <>
-      <div className="deploy-columns">
-        <section className="form" aria-label="Difference">
-          <h2>
-            {none
-              ? `Document (no bundle is deployed to ${env})`
-              : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`}
-          </h2>
-          <QueryProblem query={next.of} />
-          {!none && <QueryProblem query={current} />}
-          {before !== undefined && next.text !== undefined && !isSame && (
-            <Diff before={before} after={next.text} />
-          )}
-        </section>
-        <section className="form" aria-label="Impact">
-          <h2>Impact</h2>
-          {next.text !== undefined && (
-            <QueryResult query={impact} rows={4}>
-              {(impact) => <Impact impact={impact} />}
-            </QueryResult>
-          )}
-          {next.problems.map((problem) => (
-            <p key={problem} className="field-error">
-              <Data text={problem} mono={false} max={400} />
-            </p>
-          ))}
-        </section>
-      </div>
+      <Comparison env={env} next={next} base={base} isSame={isSame} runningVersion={runningVersion} />
       {next.text !== undefined && <ReplayPanel key={next.text} yaml={next.text} env={env} isAutomatic />}
       {error && (
         <>
@@ -225,7 +198,59 @@ export function Plan(props: {
   );
 }
 
-/** A deployment of an earlier version than the current one is a roll-back, unless both are the same document. */
+/** The difference from the running document, and the impact on agents. */
+function Comparison({
+  env,
+  next,
+  base: { current, none, before },
+  isSame,
+  runningVersion,
+}: {
+  readonly env: Environment;
+  readonly next: ReturnType<typeof useNext>;
+  readonly base: ReturnType<typeof useBase>;
+  readonly isSame: boolean;
+  readonly runningVersion: number | null;
+}): JSX.Element {
+  const impact = useCall(
+    'bundleImpact',
+    {
+      body: { yaml_content: next.text, env },
+    } as Input<'bundleImpact'>,
+    { enabled: next.text !== undefined },
+  );
+  return (
+    <div className="deploy-columns">
+      <section className="form" aria-label="Difference">
+        <h2>
+          {none
+            ? `Document (no bundle is deployed to ${env})`
+            : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`}
+        </h2>
+        <QueryProblem query={next.of} />
+        {!none && <QueryProblem query={current} />}
+        {before !== undefined && next.text !== undefined && !isSame && (
+          <Diff before={before} after={next.text} />
+        )}
+      </section>
+      <section className="form" aria-label="Impact">
+        <h2>Impact</h2>
+        {next.text !== undefined && (
+          <QueryResult query={impact} rows={4}>
+            {(impact) => <Impact impact={impact} />}
+          </QueryResult>
+        )}
+        {next.problems.map((problem) => (
+          <p key={problem} className="field-error">
+            <Data text={problem} mono={false} max={400} />
+          </p>
+        ))}
+      </section>
+    </div>
+  );
+}
+
+/** A deployment of a version below the current one is a roll-back, unless both are the same document. */
 export function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
   const { version } = source;
   const isBack = version !== undefined && runningVersion !== null && version < runningVersion;

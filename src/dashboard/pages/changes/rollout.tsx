@@ -21,7 +21,7 @@ export interface Deployed {
   readonly env: Environment;
   readonly forced: boolean;
   readonly reason: string | null;
-  /** The previous version in the environment; null for none. */
+  /** The version before it in the environment; null for none. */
   readonly before: number | null;
   readonly warnings: Reply<'deployBundle'>['warnings'];
 }

@@ -78,47 +78,61 @@ export function ChannelForm({
           }
         />
       ))}
-      <fieldset className="form">
-        <legend>Approvals to send</legend>
-        <div className="decide-buttons starters">
-          {envs.map((env) => (
-            <label key={env} className="checks">
-              <input
-                type="checkbox"
-                checked={filters.environments.includes(env)}
-                onChange={() =>
-                  setFilters({
-                    ...filters,
-                    environments: filters.environments.includes(env)
-                      ? filters.environments.filter((one) => one !== env)
-                      : [...filters.environments, env],
-                  })
-                }
-              />{' '}
-              {env}
-            </label>
-          ))}
-        </div>
-        {(
-          [
-            ['agent_patterns', 'Agents'],
-            ['contract_names', 'Contracts'],
-            ['ruleset_names', 'Rulesets and rules'],
-          ] as const
-        ).map(([key, label]) => (
-          <Field
-            key={key}
-            name={`filters.${key}`}
-            label={label}
-            value={filters[key]}
-            placeholder="all"
-            onValue={(value) => setFilters({ ...filters, [key]: value })}
-          />
-        ))}
-        <p className="muted">
-          Enter patterns, such as shop-*, separated by commas. Leave a field empty to match all.
-        </p>
-      </fieldset>
+      <FilterFields filters={filters} onFilters={setFilters} />
     </Form>
+  );
+}
+
+type FilterText = ReturnType<typeof filterTextOf>;
+
+function FilterFields({
+  filters,
+  onFilters,
+}: {
+  readonly filters: FilterText;
+  readonly onFilters: (filters: FilterText) => void;
+}): JSX.Element {
+  return (
+    <fieldset className="form">
+      <legend>Approvals to send</legend>
+      <div className="decide-buttons starters">
+        {envs.map((env) => (
+          <label key={env} className="checks">
+            <input
+              type="checkbox"
+              checked={filters.environments.includes(env)}
+              onChange={() =>
+                onFilters({
+                  ...filters,
+                  environments: filters.environments.includes(env)
+                    ? filters.environments.filter((one) => one !== env)
+                    : [...filters.environments, env],
+                })
+              }
+            />{' '}
+            {env}
+          </label>
+        ))}
+      </div>
+      {(
+        [
+          ['agent_patterns', 'Agents'],
+          ['contract_names', 'Contracts'],
+          ['ruleset_names', 'Rulesets and rules'],
+        ] as const
+      ).map(([key, label]) => (
+        <Field
+          key={key}
+          name={`filters.${key}`}
+          label={label}
+          value={filters[key]}
+          placeholder="all"
+          onValue={(value) => onFilters({ ...filters, [key]: value })}
+        />
+      ))}
+      <p className="muted">
+        Enter patterns, such as shop-*, separated by commas. Leave a field empty to match all.
+      </p>
+    </fieldset>
   );
 }

@@ -65,9 +65,9 @@ export default function Channels(): JSX.Element {
     dialog: (close: () => void) => (
       <Dialog title="Add channel" open onClose={close}>
         <ChannelForm
-          onDone={(made) => {
+          onDone={(channel) => {
             close();
-            go(made);
+            go(channel);
           }}
         />
       </Dialog>

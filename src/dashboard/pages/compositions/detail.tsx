@@ -104,44 +104,20 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
     });
   return (
     <>
-      {composition.description && (
-        <p className="muted">
-          <Data text={composition.description} mono={false} max={600} />
-        </p>
-      )}
-      <p className="muted">
-        Changed <Time at={composition.updated_at} />.
-        {composition.document_kind === 'ruleset' && ' Deploys as a ruleset.'}
-        {composition.document_kind === 'bundle' && ' Deploys as a contract bundle.'}
-      </p>
+      <Summary composition={composition} />
       {newer.length > 0 && (
-        <div className="notice notice-ask">
-          <Icon name="triangle" />
-          <div>
-            <p>
-              Newer versions are available: {newer.map((one) => one.contract_id).join(', ')}. Saving updates
-              each contract to its latest version.
-            </p>
-          </div>
-          {!changed && (
-            <ActButton operation="updateComposition" busy={save.isPending} onClick={submit}>
-              Update contracts
-            </ActButton>
-          )}
-        </div>
+        <NewerVersions
+          ids={newer.map((one) => one.contract_id)}
+          onUpdate={changed ? null : submit}
+          busy={save.isPending}
+        />
       )}
       {isOld && (
-        <div className="notice notice-ask" role="status">
-          <Icon name="triangle" />
-          <div>
-            <p>
-              <strong>Another user saved this composition</strong> <Time at={composition.updated_at} />. Your
-              changes below are not saved. Load the saved version, or keep your changes.
-            </p>
-          </div>
-          <Button onClick={() => setDraft(null)}>Load saved version</Button>
-          <Button onClick={() => change({ base: stored.base })}>Keep my changes</Button>
-        </div>
+        <EditConflict
+          savedAt={composition.updated_at}
+          onLoad={() => setDraft(null)}
+          onKeep={() => change({ base: stored.base })}
+        />
       )}
       <Select
         label="Default mode"
@@ -160,37 +136,19 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
         onItems={(items) => change({ items })}
       />
       {save.error && <Failed error={save.error} />}
-      <div className="decide-buttons starters">
-        {changed ? (
-          <>
-            <ActButton
-              operation="updateComposition"
-              kind="primary"
-              busy={save.isPending}
-              disabled={isOld}
-              onClick={submit}
-            >
-              Save composition
-            </ActButton>
-            <Button onClick={() => setDraft(null)}>Discard changes</Button>
-          </>
-        ) : (
-          <ActButton
-            operation="deployComposition"
-            kind="primary"
-            disabled={visibleDraft.items.length === 0}
-            onClick={() => go()}
-          >
-            Deploy {name}
-          </ActButton>
-        )}
-        <Button aria-expanded={preview} onClick={() => setPreview(!preview)}>
-          {preview ? 'Hide' : 'Show'} YAML
-        </Button>
-        <ActButton operation="deleteComposition" kind="danger" icon="trash" onClick={() => setDeleting(true)}>
-          Delete
-        </ActButton>
-      </div>
+      <Actions
+        name={name}
+        isChanged={changed}
+        isOld={isOld}
+        isEmpty={visibleDraft.items.length === 0}
+        busy={save.isPending}
+        preview={preview}
+        onSave={submit}
+        onDiscard={() => setDraft(null)}
+        onDeploy={() => go()}
+        onPreview={() => setPreview(!preview)}
+        onDelete={() => setDeleting(true)}
+      />
       {changed && (
         <p className="muted">
           Your changes are not saved. They stay in this tab until you save or discard them. The section below
@@ -201,6 +159,129 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       {preview && <Preview name={name} />}
       <Delete composition={composition} open={deleting} onClose={() => setDeleting(false)} />
     </>
+  );
+}
+
+function Actions({
+  name,
+  isChanged,
+  isOld,
+  isEmpty,
+  busy,
+  preview,
+  onSave,
+  onDiscard,
+  onDeploy,
+  onPreview,
+  onDelete,
+}: {
+  readonly name: string;
+  readonly isChanged: boolean;
+  /** Another user saved the composition since the edit began. */
+  readonly isOld: boolean;
+  readonly isEmpty: boolean;
+  readonly busy: boolean;
+  readonly preview: boolean;
+  readonly onSave: () => void;
+  readonly onDiscard: () => void;
+  readonly onDeploy: () => void;
+  readonly onPreview: () => void;
+  readonly onDelete: () => void;
+}): JSX.Element {
+  return (
+    <div className="decide-buttons starters">
+      {isChanged ? (
+        <>
+          <ActButton
+            operation="updateComposition"
+            kind="primary"
+            busy={busy}
+            disabled={isOld}
+            onClick={onSave}
+          >
+            Save composition
+          </ActButton>
+          <Button onClick={onDiscard}>Discard changes</Button>
+        </>
+      ) : (
+        <ActButton operation="deployComposition" kind="primary" disabled={isEmpty} onClick={onDeploy}>
+          Deploy {name}
+        </ActButton>
+      )}
+      <Button aria-expanded={preview} onClick={onPreview}>
+        {preview ? 'Hide' : 'Show'} YAML
+      </Button>
+      <ActButton operation="deleteComposition" kind="danger" icon="trash" onClick={onDelete}>
+        Delete
+      </ActButton>
+    </div>
+  );
+}
+
+const Summary = ({ composition }: { readonly composition: Whole }): JSX.Element => (
+  <>
+    {composition.description && (
+      <p className="muted">
+        <Data text={composition.description} mono={false} max={600} />
+      </p>
+    )}
+    <p className="muted">
+      Changed <Time at={composition.updated_at} />.
+      {composition.document_kind === 'ruleset' && ' Deploys as a ruleset.'}
+      {composition.document_kind === 'bundle' && ' Deploys as a contract bundle.'}
+    </p>
+  </>
+);
+
+/** @param onUpdate null while a person edits the composition */
+function NewerVersions({
+  ids,
+  onUpdate,
+  busy,
+}: {
+  readonly ids: readonly string[];
+  readonly onUpdate: (() => void) | null;
+  readonly busy: boolean;
+}): JSX.Element {
+  return (
+    <div className="notice notice-ask">
+      <Icon name="triangle" />
+      <div>
+        <p>
+          Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
+        </p>
+      </div>
+      {onUpdate && (
+        <ActButton operation="updateComposition" busy={busy} onClick={onUpdate}>
+          Update contracts
+        </ActButton>
+      )}
+    </div>
+  );
+}
+
+/** Another user saved the composition while this person edited it. */
+function EditConflict({
+  savedAt,
+  onLoad,
+  onKeep,
+}: {
+  readonly savedAt: string;
+  readonly onLoad: () => void;
+  readonly onKeep: () => void;
+}): JSX.Element {
+  return (
+    <div className="notice notice-ask" role="status">
+      <Icon name="triangle" />
+      <div>
+        <p>
+          <strong>Another user saved this composition</strong> <Time at={savedAt} />. Your changes below are
+          not saved. Load the saved version, or keep your changes.
+        </p>
+      </div>
+      <Button onClick={onLoad}>Load saved version</Button>
+      <Button onClick={onKeep}>Keep my changes</Button>
+    </div>
   );
 }
 

@@ -23,13 +23,13 @@ interface Props {
 export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
   const [dragged, setDragged] = useState<number | null>(null);
   /** Announcement of a move for screen readers. */
-  const [said, setSaid] = useState('');
+  const [announcement, setAnnouncement] = useState('');
   const move = (from: number, to: number): void => {
     const one = items[from];
     if (!one || to < 0 || to >= items.length) return;
     const rest = items.filter((_, index) => index !== from);
     onItems([...rest.slice(0, to), one, ...rest.slice(to)]);
-    setSaid(`${one.id} moved to position ${to + 1} of ${items.length}.`);
+    setAnnouncement(`${one.id} moved to position ${to + 1} of ${items.length}.`);
   };
   const change = (index: number, to: Partial<Item>): void =>
     onItems(items.map((one, at) => (at === index ? { ...one, ...to } : one)));
@@ -80,29 +80,13 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
               ]}
               onValue={(mode) => change(index, { mode: mode as Item['mode'] })}
             />
-            <span className="item-moves">
-              {/* Not `disabled` at the ends: the button that was pressed would lose the focus. */}
-              <Button
-                kind="quiet"
-                icon="up"
-                aria-label={`Move ${item.id} up`}
-                aria-disabled={index === 0}
-                onClick={() => move(index, index - 1)}
-              />
-              <Button
-                kind="quiet"
-                icon="down"
-                aria-label={`Move ${item.id} down`}
-                aria-disabled={index === items.length - 1}
-                onClick={() => move(index, index + 1)}
-              />
-              <Button
-                kind="quiet"
-                icon="x"
-                aria-label={`Remove ${item.id}`}
-                onClick={() => onItems(items.filter((_, at) => at !== index))}
-              />
-            </span>
+            <ItemButtons
+              id={item.id}
+              isFirst={index === 0}
+              isLast={index === items.length - 1}
+              onMove={(step) => move(index, index + step)}
+              onRemove={() => onItems(items.filter((_, at) => at !== index))}
+            />
           </li>
         ))}
       </ol>
@@ -112,13 +96,48 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
         </p>
       )}
       <p className="heard" role="status">
-        {said}
+        {announcement}
       </p>
       <Add
         left={library.filter((one) => !items.some(({ id }) => id === one.contract_id))}
         onAdd={(id) => onItems([...items, { id, mode: '', enabled: true }])}
       />
     </>
+  );
+}
+
+function ItemButtons({
+  id,
+  isFirst,
+  isLast,
+  onMove,
+  onRemove,
+}: {
+  readonly id: string;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  readonly onMove: (step: 1 | -1) => void;
+  readonly onRemove: () => void;
+}): JSX.Element {
+  return (
+    <span className="item-moves">
+      {/* Not `disabled` at the ends: the button that was pressed would lose the focus. */}
+      <Button
+        kind="quiet"
+        icon="up"
+        aria-label={`Move ${id} up`}
+        aria-disabled={isFirst}
+        onClick={() => onMove(-1)}
+      />
+      <Button
+        kind="quiet"
+        icon="down"
+        aria-label={`Move ${id} down`}
+        aria-disabled={isLast}
+        onClick={() => onMove(1)}
+      />
+      <Button kind="quiet" icon="x" aria-label={`Remove ${id}`} onClick={onRemove} />
+    </span>
   );
 }
 

@@ -162,6 +162,45 @@ function usageText({
 const codeOf = (text: string): string | null =>
   [...text.matchAll(/```(?:ya?ml)?\n([\s\S]*?)```/g)].at(-1)?.[1] ?? null;
 
+/** A question or an answer. @param isWhole false while the answer arrives */
+function Line({
+  line: { role, content, tries: toolCalls = [], usage },
+  isWhole,
+  onYaml,
+}: {
+  readonly line: Message;
+  readonly isWhole: boolean;
+  readonly onYaml: (text: string) => void;
+}): JSX.Element {
+  const code = role === 'assistant' && isWhole ? codeOf(content) : null;
+  return (
+    <li className={`assistant-${role}`}>
+      <strong>{role === 'user' ? 'You' : 'Assistant'}</strong>
+      {toolCalls.map(({ id, tool, ms }) => (
+        <p key={id} className="muted">
+          {tries[tool] ?? tool}
+          {ms === undefined ? ' …' : `, in ${count(Math.round(ms))} ms`}
+        </p>
+      ))}
+      {content === '' ? (
+        <p>…</p>
+      ) : role === 'assistant' ? (
+        <Markdown text={content.slice(0, maxAnswer)} />
+      ) : (
+        <p className="assistant-text">
+          <Data text={content} mono={false} max={20_000} />
+        </p>
+      )}
+      {usage && (
+        <p className="muted numbers">
+          <Data text={usage} mono={false} />
+        </p>
+      )}
+      {code !== null && <Button onClick={() => onYaml(code)}>Insert YAML</Button>}
+    </li>
+  );
+}
+
 function Conversation({
   yaml,
   onYaml,
@@ -218,36 +257,15 @@ function Conversation({
   return (
     <section className="form assistant" aria-label="Assistant">
       <ol className="assistant-lines" aria-live="polite">
-        {lines.map(({ role, content, tries: made = [], usage }, index) => {
-          const code = role === 'assistant' && !(busy && index === lines.length - 1) ? codeOf(content) : null;
-          return (
+        {lines.map((line, index) => (
+          <Line
             // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added
-            <li key={index} className={`assistant-${role}`}>
-              <strong>{role === 'user' ? 'You' : 'Assistant'}</strong>
-              {made.map(({ id, tool, ms }) => (
-                <p key={id} className="muted">
-                  {tries[tool] ?? tool}
-                  {ms === undefined ? ' …' : `, in ${count(Math.round(ms))} ms`}
-                </p>
-              ))}
-              {content === '' ? (
-                <p>…</p>
-              ) : role === 'assistant' ? (
-                <Markdown text={content.slice(0, maxAnswer)} />
-              ) : (
-                <p className="assistant-text">
-                  <Data text={content} mono={false} max={20_000} />
-                </p>
-              )}
-              {usage && (
-                <p className="muted numbers">
-                  <Data text={usage} mono={false} />
-                </p>
-              )}
-              {code !== null && <Button onClick={() => onYaml(code)}>Insert YAML</Button>}
-            </li>
-          );
-        })}
+            key={index}
+            line={line}
+            isWhole={!(busy && index === lines.length - 1)}
+            onYaml={onYaml}
+          />
+        ))}
       </ol>
       {error && <Failed error={error} />}
       <Field

@@ -33,9 +33,9 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   const [env, setEnv] = useState<Env>(envs.find((one) => one === seenIn) ?? chosen ?? 'production');
   const replay = useAction('replayBundle');
   const bundle = bundleOfContract(id, type, text);
-  const [asked, setAsked] = useState<string | null>(null);
+  const [requestKey, setRequestKey] = useState<string | null>(null);
   const ask = (): void => {
-    setAsked(bundle + env);
+    setRequestKey(bundle + env);
     replay.mutate({
       body: { yaml_content: bundle, env, calls: maxCalls, limit: maxResults },
     } as Input<'replayBundle'>);
@@ -46,7 +46,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
     begun.current = true;
     ask();
   });
-  const isOld = replay.data !== undefined && asked !== bundle + env;
+  const isOld = replay.data !== undefined && requestKey !== bundle + env;
   return (
     <section className="form" aria-label="Matching past calls">
       <h2>Matching past calls</h2>
@@ -67,11 +67,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
         >
           {replay.data ? 'Check again' : `Check newest ${count(maxCalls)} calls`}
         </ActButton>
-        {isOld && (
-          <span className="field-error">
-            These results are for an earlier version of the text. Check again.
-          </span>
-        )}
+        {isOld && <span className="field-error">These results are for an earlier text. Check again.</span>}
       </div>
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}
@@ -97,7 +93,7 @@ const effects = [
 ] as const;
 
 function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all, window } = replay;
+  const { totals, calls_seen: callCount, calls_in_window: all, window } = replay;
   if (replay.skipped_contracts.candidate > 0) {
     return (
       <p>
@@ -106,13 +102,17 @@ function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
       </p>
     );
   }
-  if (seen === 0) return <p>No agent reported a call in {window.env ?? 'the hub'} in the last 7 days.</p>;
+  if (callCount === 0)
+    return <p>No agent reported a call in {window.env ?? 'the hub'} in the last 7 days.</p>;
   const caughtEffects = effects.filter(([effect]) => totals[effect] > 0);
   return (
     <>
       <p className="numbers">
-        Among {seen < all ? `the newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')} from
-        the last 7 days in {window.env}, this contract would have{' '}
+        Among{' '}
+        {callCount < all
+          ? `the newest ${count(callCount)} of ${count(all)} calls`
+          : counted(callCount, 'call')}{' '}
+        from the last 7 days in {window.env}, this contract would have{' '}
         {caughtEffects.length === 0
           ? 'matched none'
           : caughtEffects.map(([effect, tone, word], index) => (

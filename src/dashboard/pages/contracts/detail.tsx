@@ -45,15 +45,15 @@ export function ContractDetail({
             <ContractForm
               contract={again === null ? contract : { ...contract, definition: again }}
               copy={mode === 'copy'}
-              onDone={(made) => {
+              onDone={(contractId) => {
                 say(
                   mode === 'copy'
-                    ? `${made} added.`
-                    : `New version of ${made} saved. To send it to agents, deploy a composition.`,
+                    ? `${contractId} added.`
+                    : `New version of ${contractId} saved. To send it to agents, deploy a composition.`,
                   'allow',
                 );
                 read();
-                if (made !== id) void navigate({ ...linkTo.contract(made) });
+                if (contractId !== id) void navigate({ ...linkTo.contract(contractId) });
               }}
             />
             <Button onClick={read}>Cancel</Button>

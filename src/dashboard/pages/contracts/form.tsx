@@ -36,20 +36,12 @@ export interface ContractFormProps {
 const first = starters[0];
 
 export function ContractForm({ contract, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
-  const begun = contract ?? draft;
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
-  const [form, setForm] = useState({
-    id: begun ? (copy ? `${begun.contract_id}-copy` : begun.contract_id) : '',
-    name: begun?.name ?? '',
-    type: begun?.type ?? first?.type ?? 'pre',
-    description: begun?.description ?? '',
-    tags: begun?.tags.join(', ') ?? '',
-    text: begun ? definitionText(begun.definition) : (first?.text ?? ''),
-  });
+  const [form, setForm] = useState(() => textsOf(contract ?? draft, copy === true));
   const change = (name: keyof typeof form) => (value: string) =>
     setForm((before) => ({ ...before, [name]: value }));
   const problems = useMemo(
@@ -60,11 +52,12 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
   const broken = definition === null || problems.some(({ severity }) => severity === 'error');
   const submit = (): void => {
     if (!definition) return;
-    const tags = form.tags
-      .split(',')
-      .map((tag) => tag.trim())
-      .filter((tag) => tag !== '');
-    const shared = { name: form.name || form.id, description: form.description || null, tags, definition };
+    const shared = {
+      name: form.name || form.id,
+      description: form.description || null,
+      tags: tagsOf(form.tags),
+      definition,
+    };
     const success = { onSuccess: () => onDone(form.id) };
     if (isNew)
       create.mutate(
@@ -82,18 +75,8 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       isOff={broken}
       buttons={broken && <span className="field-error">Fix the problems before you save.</span>}
     >
-      {isNew && !begun && (
-        <div className="decide-buttons starters">
-          <span className="muted">Start from</span>
-          {starters.map((starter) => (
-            <Button
-              key={starter.name}
-              onClick={() => setForm((before) => ({ ...before, type: starter.type, text: starter.text }))}
-            >
-              {starter.name}
-            </Button>
-          ))}
-        </div>
+      {!contract && !draft && (
+        <Starters onStart={({ type, text }) => setForm((before) => ({ ...before, type, text }))} />
       )}
       <div className="columns-two">
         {isNew && (
@@ -149,6 +132,33 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
     </Form>
   );
 }
+
+/** The texts of the fields at first. */
+const textsOf = (begun: FormContract | undefined, isCopy: boolean) => ({
+  id: begun ? (isCopy ? `${begun.contract_id}-copy` : begun.contract_id) : '',
+  name: begun?.name ?? '',
+  type: begun?.type ?? first?.type ?? 'pre',
+  description: begun?.description ?? '',
+  tags: begun?.tags.join(', ') ?? '',
+  text: begun ? definitionText(begun.definition) : (first?.text ?? ''),
+});
+
+const tagsOf = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+
+const Starters = ({ onStart }: { readonly onStart: (starter: Starter) => void }): JSX.Element => (
+  <div className="decide-buttons starters">
+    <span className="muted">Start from</span>
+    {starters.map((starter) => (
+      <Button key={starter.name} onClick={() => onStart(starter)}>
+        {starter.name}
+      </Button>
+    ))}
+  </div>
+);
 
 /** Tools with recent calls, the most used first. */
 function useSeenTools(): readonly string[] {

@@ -29,9 +29,12 @@ export function Import({
   const problems = useMemo(() => (open ? problemsOf(text, words) : []), [open, text, words]);
   const broken = problems.some(({ severity }) => severity === 'error');
   const run = useAction('importContracts', ['listContracts', 'listCompositions']);
-  const done = ({ contracts_created: made, contracts_updated: changed }: Reply<'importContracts'>): void => {
+  const done = ({
+    contracts_created: created,
+    contracts_updated: changed,
+  }: Reply<'importContracts'>): void => {
     say(
-      `Import complete: ${counted(made.length, 'contract')} added, ${counted(changed.length, 'contract')} updated.`,
+      `Import complete: ${counted(created.length, 'contract')} added, ${counted(changed.length, 'contract')} updated.`,
       'allow',
     );
     onClose();

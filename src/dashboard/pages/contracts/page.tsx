@@ -134,9 +134,9 @@ export function Contracts(): JSX.Element {
       />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
-          onDone={(made) => {
+          onDone={(contractId) => {
             setOpen(null);
-            void navigate({ ...linkTo.contract(made) });
+            void navigate({ ...linkTo.contract(contractId) });
           }}
         />
       </Dialog>

@@ -54,7 +54,7 @@ export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProp
       <QueryResult {...eventFacets} rows={10}>
         {({ total, facets }) => {
           const { top, rest } = facets[name];
-          const named = top.reduce((sum, one) => sum + one.count, rest.count);
+          const inGroups = top.reduce((sum, one) => sum + one.count, rest.count);
           return total === 0 ? (
             <Empty title="No events match these filters">
               <p>Choose a longer time range or remove a term.</p>
@@ -63,7 +63,7 @@ export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProp
             <Groups
               by={by}
               top={top.slice(0, maxGroups)}
-              note={`${least}${count(named)} of ${least}${counted(total, 'event')} in ${counted(top.length + rest.values, 'group')}${top.length > maxGroups ? `; the ${maxGroups} largest are in the table` : ''}`}
+              note={`${least}${count(inGroups)} of ${least}${counted(total, 'event')} in ${counted(top.length + rest.values, 'group')}${top.length > maxGroups ? `; the ${maxGroups} largest are in the table` : ''}`}
               least={least}
               filter={filter}
               span={span}

@@ -25,10 +25,10 @@ export function useSearchFurther(
 ) {
   const [until, setUntil] = useState({ key, at: now() + maxSearchMs });
   const last = data?.pages.at(-1);
-  const found = data?.pages.reduce((sum, { reply }) => sum + reply.length, 0) ?? 0;
+  const matchCount = data?.pages.reduce((sum, { reply }) => sum + reply.length, 0) ?? 0;
   const at = until.key === key ? until.at : Number.POSITIVE_INFINITY;
   const isCut = last?.searchedTo !== undefined && hasNextPage;
-  const isSearching = isCut && found < pageSize && now() < at;
+  const isSearching = isCut && matchCount < pageSize && now() < at;
   useEffect(() => {
     if (until.key !== key) setUntil({ key, at: now() + maxSearchMs });
     else if (isSearching && !isFetching) void fetchNextPage();

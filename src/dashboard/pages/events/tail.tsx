@@ -124,9 +124,8 @@ interface Held {
 const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly TailRow[] =>
   [...[...batch].reverse(), ...before].slice(0, maxRows);
 
-function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
-  const [{ peek: id }] = useFilters();
-  const [paused, setPaused] = useState(false);
+/** The tail of a query, and its rows. @param isStill rows wait while a person reads */
+function useTail(query: string, rest: string, isStill: boolean) {
   const [held, setHeld] = useState<Held>({ rows: [], waiting: [] });
   const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
     state: 'connecting',
@@ -134,7 +133,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   });
   const [since, setSince] = useState('the tail opened');
   const still = useRef(false);
-  still.current = paused || id !== undefined;
+  still.current = isStill;
   const following = useRef<Tail | null>(null);
   const fits = useMemo(() => tailFits(rest), [rest]);
   const latestFits = useRef(fits);
@@ -168,6 +167,14 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   }, [live, isOut]);
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
+  const retry = (): void => following.current?.retry();
+  return { held, state, why, since, show, retry };
+}
+
+function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
+  const [{ peek: id }] = useFilters();
+  const [paused, setPaused] = useState(false);
+  const { held, state, why, since, show, retry } = useTail(query, rest, paused || id !== undefined);
   const { rows, waiting } = held;
   const peek = usePeek(rows, keyOf, linkOf);
   const pause = (): void => {
@@ -175,7 +182,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
     setPaused(!paused);
   };
   useCommand('follow', pause, { label: paused ? 'Resume tail' : 'Pause tail' });
-  const again = state === 'refused' && <Button onClick={() => following.current?.retry()}>Retry</Button>;
+  const again = state === 'refused' && <Button onClick={retry}>Retry</Button>;
   return (
     <div className="events-list">
       {waiting.length > 0 && (

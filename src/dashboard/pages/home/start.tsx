@@ -49,7 +49,7 @@ export function Start(): JSX.Element | null {
   const keys = useCall('listKeys', { query: { limit: 1 } });
   const deployments = useCall('listDeployments', { query: { limit: 20 } });
   const [hidden, setHidden] = useState(false);
-  const [made, setMade] = useState<Reply<'createKey'> | null>(null);
+  const [createdKey, setCreatedKey] = useState<Reply<'createKey'> | null>(null);
   const firstAgent = useHeard();
   const done = [
     (keys.data?.length ?? 0) > 0,
@@ -57,7 +57,7 @@ export function Start(): JSX.Element | null {
     firstAgent !== undefined && firstAgent !== null,
   ];
   if (hidden || !keys.data || firstAgent === undefined || !deployments.data) return null;
-  if (done.every(Boolean) && made === null) return null;
+  if (done.every(Boolean) && createdKey === null) return null;
   return (
     <section className="card start" aria-labelledby="start">
       <div className="card-head">
@@ -70,9 +70,9 @@ export function Start(): JSX.Element | null {
       </div>
       <ol className="steps">
         <Step done={done[0] ?? false} title="Create a key">
-          {made === null &&
+          {createdKey === null &&
             (me.is_admin ? (
-              <MakeKey onMade={setMade} />
+              <MakeKey onMade={setCreatedKey} />
             ) : (
               <p className="muted">Only an admin can create a key. Ask an admin to create one under Keys.</p>
             ))}
@@ -81,8 +81,8 @@ export function Start(): JSX.Element | null {
           {!done[1] && <DeployStarter />}
         </Step>
         <Step done={done[2] ?? false} title="Start an agent with the key">
-          {made ? (
-            <Snippet apiKey={made.key} />
+          {createdKey ? (
+            <Snippet apiKey={createdKey.key} />
           ) : (
             <p className="muted">After you create a key, the code for your agent appears here.</p>
           )}
@@ -121,11 +121,11 @@ interface Heard {
  * list. An agent without a stream is found by its events.
  */
 function useHeard(): Heard | null | undefined {
-  const [found, setFound] = useState<Heard | null>(null);
-  const enabled = !found?.since;
+  const [firstAgent, setFirstAgent] = useState<Heard | null>(null);
+  const enabled = !firstAgent?.since;
   const streams = useCall('agentStatus', { query: { limit: 1 } }, { enabled });
   const agents = useCall('listAgents', { query: { limit: 1 } }, { enabled });
-  const waits = found === null;
+  const waits = firstAgent === null;
   useEffect(() => {
     if (!waits) return;
     return followFrames(({ type }) => {
@@ -134,16 +134,16 @@ function useHeard(): Heard | null | undefined {
   }, [waits]);
   const stream = streams.data?.agents[0];
   const newestAgent = agents.data?.[0];
-  if (stream && !found?.since) setFound({ agent: stream.agent_id, since: stream.connected_at });
-  else if (newestAgent && !found) setFound({ agent: newestAgent.agent_id, since: null });
-  return streams.data && agents.data ? found : undefined;
+  if (stream && !firstAgent?.since) setFirstAgent({ agent: stream.agent_id, since: stream.connected_at });
+  else if (newestAgent && !firstAgent) setFirstAgent({ agent: newestAgent.agent_id, since: null });
+  return streams.data && agents.data ? firstAgent : undefined;
 }
 
 /** The sample run, for people who want to look around first. */
 function Sample(): JSX.Element {
   const make = useAction('makeSampleRun');
   const remove = useAction('deleteSampleRun');
-  const made = make.data;
+  const sampleRun = make.data;
   const error = make.error ?? remove.error;
   // The hub sends no frames about the sample run.
   const done = { onSuccess: () => refreshAll() };
@@ -151,13 +151,13 @@ function Sample(): JSX.Element {
     <>
       {error && <Failed error={error} />}
       <div className="decide-buttons">
-        {made && !remove.isSuccess ? (
+        {sampleRun && !remove.isSuccess ? (
           <>
             <span>Sample run loaded.</span>
-            <Link {...linkTo.approval(made.approval_id)} className="button">
+            <Link {...linkTo.approval(sampleRun.approval_id)} className="button">
               Decide sample call
             </Link>
-            <Link to="/explore" search={{ run_id: made.run_id } as never} className="button">
+            <Link to="/explore" search={{ run_id: sampleRun.run_id } as never} className="button">
               View sample calls
             </Link>
             <ActButton
@@ -183,7 +183,7 @@ function Sample(): JSX.Element {
   );
 }
 
-function MakeKey({ onMade }: { readonly onMade: (made: Reply<'createKey'>) => void }): JSX.Element {
+function MakeKey({ onMade }: { readonly onMade: (key: Reply<'createKey'>) => void }): JSX.Element {
   const make = useAction('createKey', ['listKeys']);
   return (
     <>

@@ -158,20 +158,20 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
   );
 }
 
-const Created = ({ made }: { readonly made: Reply<'createKey'> }): JSX.Element => (
+const Created = ({ made: createdKey }: { readonly made: Reply<'createKey'> }): JSX.Element => (
   <>
     <p>
       Store the key now, because the hub does not show it again. The key is valid for{' '}
-      <Env name={made.env ?? 'all environments'} />
-      {made.agent_pattern && (
+      <Env name={createdKey.env ?? 'all environments'} />
+      {createdKey.agent_pattern && (
         <>
           {' '}
-          and agents matching <Data text={made.agent_pattern} />
+          and agents matching <Data text={createdKey.agent_pattern} />
         </>
       )}
       .
     </p>
-    <CopySecret text={made.key} noun="key" />
+    <CopySecret text={createdKey.key} noun="key" />
   </>
 );
 

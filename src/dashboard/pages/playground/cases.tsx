@@ -130,9 +130,9 @@ export function Cases({
     [cases],
   );
   const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
-  const load = (given: string): void => {
+  const load = (fileText: string): void => {
     try {
-      const loadedCases = readCaseFile(given);
+      const loadedCases = readCaseFile(fileText);
       add(loadedCases);
       setRefused(null);
       say(`${counted(loadedCases.length, 'case')} loaded.`, 'allow');

@@ -59,8 +59,8 @@ export default function Playground(): JSX.Element {
   const result = useMemo((): DryRun | string => {
     if (!read.ok) return read.why;
     try {
-      const { call: made, ...options } = read.value;
-      return evaluateYaml(text, made, { trace: traceCondition, ...options });
+      const { call, ...options } = read.value;
+      return evaluateYaml(text, call, { trace: traceCondition, ...options });
     } catch (error) {
       return (error as Error).message;
     }

@@ -74,13 +74,13 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         yaml: text,
       },
       {
-        onSuccess: (made) => {
-          const linted = ofDocument(made.warnings).filter(({ severity }) => severity !== 'notice').length;
+        onSuccess: (saved) => {
+          const linted = ofDocument(saved.warnings).filter(({ severity }) => severity !== 'notice').length;
           const lintNote = linted > 0 ? ` The linter found ${counted(linted, 'problem')}.` : '';
-          const unable = unableIn(made.warnings);
+          const unable = unableIn(saved.warnings);
           if (unable !== null) say(unable, 'deny');
           say(
-            `${made.created ? `v${made.version} saved` : `Identical to v${made.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
+            `${saved.created ? `v${saved.version} saved` : `Identical to v${saved.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
             'allow',
           );
           setDraft(null);

@@ -66,12 +66,12 @@ export function VersionReplay({
 }
 
 function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
-  const { totals, calls_seen: seen, calls_in_window: all, skipped_rules: skipped } = replay;
-  if (seen === 0) return <p>No agent reported a call in this period.</p>;
+  const { totals, calls_seen: callCount, calls_in_window: all, skipped_rules: skipped } = replay;
+  if (callCount === 0) return <p>No agent reported a call in this period.</p>;
   return (
     <>
       <p className="numbers">
-        {seen < all ? `${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
+        {callCount < all ? `${count(callCount)} of ${count(all)} calls` : counted(callCount, 'call')}:{' '}
         <ReplayChanges changes={changes} totals={totals} />
         {totals.uncertain > 0 && `; ${count(totals.uncertain)} uncertain`}.
       </p>

@@ -7,8 +7,7 @@ type Sums = Pick<Run, 'counts' | 'call_outcomes'>;
 /** Counts each call once, by its last decision, and then the contracts in observe mode that fired beside the calls. */
 export function runSums({ counts, call_outcomes: outcomes }: Sums): string {
   const calls = counted(counts.calls, 'call');
-  if (outcomes === null)
-    return `${calls}. Their outcomes are unknown, because an earlier version of the hub stored a part of the run.`;
+  if (outcomes === null) return `${calls}. The outcomes of a part of the run are unknown.`;
   const parts = [
     calls,
     `${outcomes.allowed} allowed`,

@@ -1,10 +1,13 @@
 // Programs that work on files and folders.
-import { flags, named, simple } from './letters.ts';
+import { flags, simple, underNames } from './letters.ts';
 
 export const files = [
-  ...named('cat', simple('AbeEnstTuv', 'number number-nonblank show-all show-ends show-tabs squeeze-blank')),
-  ...named('tac nl od hexdump xxd strings fold expand unexpand column rev', simple('abcdefhlnostuvx')),
-  ...named(
+  ...underNames(
+    'cat',
+    simple('AbeEnstTuv', 'number number-nonblank show-all show-ends show-tabs squeeze-blank'),
+  ),
+  ...underNames('tac nl od hexdump xxd strings fold expand unexpand column rev', simple('abcdefhlnostuvx')),
+  ...underNames(
     'ls dir',
     simple(
       'aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1',
@@ -14,7 +17,7 @@ export const files = [
       { number: '-w --width', word: '-I --ignore --hide' },
     ),
   ),
-  ...named(
+  ...underNames(
     'tree',
     simple('adfipsughDFrtcQNCn', 'dirsfirst noreport du prune gitignore', ['path'], {
       number: '-L',
@@ -22,14 +25,14 @@ export const files = [
       path: '-o',
     }),
   ),
-  ...named(
+  ...underNames(
     'head tail',
     simple('#fFqrvz', 'quiet silent verbose follow retry', ['path'], {
       number: '-n -c -s --lines --bytes --sleep-interval --pid',
     }),
   ),
-  ...named('wc', simple('clLmw', 'lines words bytes chars max-line-length total')),
-  ...named(
+  ...underNames('wc', simple('clLmw', 'lines words bytes chars max-line-length total')),
+  ...underNames(
     'find',
     simple(
       'aoLHP',
@@ -43,16 +46,19 @@ export const files = [
       },
     ),
   ),
-  ...named('pwd', simple('LP', '', [])),
-  ...named('cd pushd', simple('LPe@n')),
-  ...named('popd true false hostname whoami id uname tty nproc arch logname groups users uptime', {
+  ...underNames('pwd', simple('LP', '', [])),
+  ...underNames('cd pushd', simple('LPe@n')),
+  ...underNames('popd true false hostname whoami id uname tty nproc arch logname groups users uptime', {
     options: { flag: flags('aAbcdfghilmnopqrsuUvz', 'all') },
     operands: [],
   }),
-  ...named('mkdir', simple('pv', 'parents verbose', ['path'], { word: '-m --mode' })),
-  ...named('rmdir', simple('pv', 'parents verbose ignore-fail-on-non-empty')),
-  ...named('touch', simple('acmh', 'no-create', ['path'], { path: '-r --reference', word: '-d --date -t' })),
-  ...named(
+  ...underNames('mkdir', simple('pv', 'parents verbose', ['path'], { word: '-m --mode' })),
+  ...underNames('rmdir', simple('pv', 'parents verbose ignore-fail-on-non-empty')),
+  ...underNames(
+    'touch',
+    simple('acmh', 'no-create', ['path'], { path: '-r --reference', word: '-d --date -t' }),
+  ),
+  ...underNames(
     'cp mv install',
     simple(
       'abBCcDdfHiLlnPpRrsuTvxZ',
@@ -62,20 +68,20 @@ export const files = [
       { path: '-t --target-directory', word: '-m --mode -S --suffix -o --owner -g --group' },
     ),
   ),
-  ...named(
+  ...underNames(
     'rm unlink',
     simple('dfiIrRv', 'force recursive dir verbose interactive preserve-root one-file-system'),
   ),
-  ...named(
+  ...underNames(
     'ln',
     simple('bfinrsvLPT', 'force symbolic relative verbose', ['path'], { path: '-t --target-directory' }),
   ),
-  ...named(
+  ...underNames(
     'chmod',
     simple('RcfvwxX', 'recursive verbose changes quiet', ['word', 'path'], { path: '--reference' }),
   ),
-  ...named('chown chgrp', simple('RcfhvHLP', 'recursive verbose', ['word', 'path'])),
-  ...named(
+  ...underNames('chown chgrp', simple('RcfhvHLP', 'recursive verbose', ['word', 'path'])),
+  ...underNames(
     'diff cmp comm colordiff',
     simple(
       '#abBcdeEiNnpqrstTuwyZlv123',
@@ -85,29 +91,29 @@ export const files = [
       { number: '-U -C -W --width', word: '-x --exclude -I --label -L', path: '-X --exclude-from' },
     ),
   ),
-  ...named(
+  ...underNames(
     'stat',
     simple('fLt', 'dereference file-system terse', ['path'], { word: '-c --format --printf' }),
   ),
-  ...named('file', simple('bhiLkNpsz', 'brief mime mime-type mime-encoding dereference')),
-  ...named(
+  ...underNames('file', simple('bhiLkNpsz', 'brief mime mime-type mime-encoding dereference')),
+  ...underNames(
     'du df',
     simple('abcdDhHiklLmPsSTx0', 'all human-readable summarize total apparent-size si bytes', ['path'], {
       number: '-d --max-depth',
       word: '--exclude -t --type',
     }),
   ),
-  ...named('basename dirname', simple('az', 'multiple zero', ['path', 'word'], { word: '-s --suffix' })),
-  ...named('realpath readlink', simple('eEfmnqsvzLP', 'canonicalize no-newline quiet zero')),
-  ...named(
+  ...underNames('basename dirname', simple('az', 'multiple zero', ['path', 'word'], { word: '-s --suffix' })),
+  ...underNames('realpath readlink', simple('eEfmnqsvzLP', 'canonicalize no-newline quiet zero')),
+  ...underNames(
     'md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum sum',
     simple('bctwz', 'check tag text binary quiet status strict warn', ['path'], { number: '-a --algorithm' }),
   ),
-  ...named(
+  ...underNames(
     'gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat zstd unzstd zstdcat',
     simple('#cdfhklLnNqrtvTz', 'stdout decompress keep force list recursive test verbose best fast quiet'),
   ),
-  ...named('tar', {
+  ...underNames('tar', {
     // The first operand may be a cluster of letters without a dash; those that take no program stand here.
     options: {
       flag: flags(
@@ -121,12 +127,18 @@ export const files = [
     },
     operands: ['path'],
   }),
-  ...named('zip', simple('#0ADFfjJlmqrSuvXyz', 'recurse-paths quiet', ['path'], { word: '-x -i -n' })),
-  ...named('unzip zipinfo', simple('aCfjlLnopqtTuvXZ12', '', ['path', 'word'], { path: '-d', word: '-x' })),
-  ...named('dd', { operands: ['word'] }),
-  ...named('truncate', simple('co', 'no-create', ['path'], { number: '-s --size', path: '-r --reference' })),
-  ...named('tee', simple('ai', 'append ignore-interrupts')),
-  ...named(
+  ...underNames('zip', simple('#0ADFfjJlmqrSuvXyz', 'recurse-paths quiet', ['path'], { word: '-x -i -n' })),
+  ...underNames(
+    'unzip zipinfo',
+    simple('aCfjlLnopqtTuvXZ12', '', ['path', 'word'], { path: '-d', word: '-x' }),
+  ),
+  ...underNames('dd', { operands: ['word'] }),
+  ...underNames(
+    'truncate',
+    simple('co', 'no-create', ['path'], { number: '-s --size', path: '-r --reference' }),
+  ),
+  ...underNames('tee', simple('ai', 'append ignore-interrupts')),
+  ...underNames(
     'split csplit',
     simple('adex', 'numeric-suffixes', ['path', 'word'], {
       number: '-l -b -n -C -a --lines --bytes --number --suffix-length',

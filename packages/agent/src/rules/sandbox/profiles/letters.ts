@@ -18,7 +18,7 @@ export const simple = (
 ): CommandProfile => ({ options: { ...options, flag: flags(letters, longs) }, operands });
 
 /** One profile under several names. */
-export const named = (
+export const underNames = (
   names: string,
   profile: CommandProfile,
 ): readonly (readonly [string, CommandProfile])[] => names.split(' ').map((name) => [name, profile] as const);

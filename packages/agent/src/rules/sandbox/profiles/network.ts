@@ -1,12 +1,12 @@
 // Programs that use the network. An option that sends them elsewhere, or runs a command, has no place here.
-import { flags, named, simple } from './letters.ts';
+import { flags, simple, underNames } from './letters.ts';
 
 /** Settings of ssh for one connection that name neither a command nor another host. */
 const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAliveInterval= ServerAliveCountMax= LogLevel=
   ConnectionAttempts= PasswordAuthentication= IdentitiesOnly= Port= User= Compression= TCPKeepAlive= AddressFamily=`;
 
 export const network = [
-  ...named('curl', {
+  ...underNames('curl', {
     options: {
       flag: flags(
         '#0123456afgGiIjJklLMnNOpqRsSvZ',
@@ -24,7 +24,7 @@ export const network = [
     },
     operands: ['host'],
   }),
-  ...named('wget', {
+  ...underNames('wget', {
     options: {
       flag: flags(
         'bcdFhHkKLmNnpqrSvVxE46',
@@ -37,7 +37,7 @@ export const network = [
     },
     operands: ['host'],
   }),
-  ...named('ssh', {
+  ...underNames('ssh', {
     options: {
       flag: flags('46aACfgGkKMnNqsTtVvxXyY'),
       number: '-p',
@@ -48,17 +48,17 @@ export const network = [
     // Its own options may follow the host.
     operands: ['host', 'word'],
   }),
-  ...named('scp', {
+  ...underNames('scp', {
     options: { flag: flags('346BCpqrTv'), number: '-P -l', path: '-i', word: '-o' },
     values: { '-o': sshSettings },
     operands: ['remote'],
   }),
-  ...named('sftp', {
+  ...underNames('sftp', {
     options: { flag: flags('46aCpqrv'), number: '-P -l', path: '-i -b', word: '-o' },
     values: { '-o': sshSettings },
     operands: ['host', 'path'],
   }),
-  ...named(
+  ...underNames(
     'rsync',
     simple(
       '0468abcdEgGhHiIklLmnNopPqrRsStuvVWxyz',
@@ -72,11 +72,11 @@ export const network = [
       },
     ),
   ),
-  ...named('nc ncat netcat', {
+  ...underNames('nc ncat netcat', {
     options: { flag: flags('46dhklnrtuvzN'), number: '-w -p -i' },
     operands: ['host', 'number'],
   }),
-  ...named('telnet ftp', { options: { flag: flags('468aEKLdginv') }, operands: ['host', 'number'] }),
-  ...named('ping ping6', simple('46aAbBdDfhnqrRv', '', ['host'], { number: '-c -i -W -w -s -t -I' })),
-  ...named('dig host nslookup', { options: { flag: flags('46rv') }, operands: ['host'] }),
+  ...underNames('telnet ftp', { options: { flag: flags('468aEKLdginv') }, operands: ['host', 'number'] }),
+  ...underNames('ping ping6', simple('46aAbBdDfhnqrRv', '', ['host'], { number: '-c -i -W -w -s -t -I' })),
+  ...underNames('dig host nslookup', { options: { flag: flags('46rv') }, operands: ['host'] }),
 ];

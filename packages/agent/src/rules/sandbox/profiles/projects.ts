@@ -1,12 +1,12 @@
 // Programs that build, test and install, and interpreters. The code that these run is the project's own.
-import { flags, named, simple } from './letters.ts';
+import { flags, simple, underNames } from './letters.ts';
 import type { CommandProfile, WordKind } from './profile.ts';
 
 const any: readonly WordKind[] = ['word'];
 type Options = NonNullable<CommandProfile['options']>;
 /** The same profile for each of several subcommands. */
 const each = (subcommands: string, profile: CommandProfile): { readonly [name: string]: CommandProfile } =>
-  Object.fromEntries(named(subcommands.replace(/\s+/g, ' '), profile));
+  Object.fromEntries(underNames(subcommands.replace(/\s+/g, ' '), profile));
 
 const npmOptions: Options = {
   flag: flags(
@@ -87,12 +87,12 @@ const script = (letters: string, longs = '', options: Options = {}): CommandProf
 });
 
 export const projects = [
-  ...named('npm pnpm yarn', npm),
-  ...named('npx pnpx bunx', {
+  ...underNames('npm pnpm yarn', npm),
+  ...underNames('npx pnpx bunx', {
     options: { flag: flags('yq', 'yes no no-install quiet'), word: '-p --package' },
     operands: ['command'],
   }),
-  ...named(
+  ...underNames(
     'node nodejs',
     script(
       'vi',
@@ -100,7 +100,7 @@ export const projects = [
       { path: '-r --require --import --env-file --loader', word: '-C --conditions --test-name-pattern' },
     ),
   ),
-  ...named('deno bun', {
+  ...underNames('deno bun', {
     options: { flag: flags('vV', 'version help') },
     operands: [],
     subcommands: each('run test install add remove fmt lint check build task i', {
@@ -114,14 +114,14 @@ export const projects = [
       stops: true,
     }),
   }),
-  ...named('tsx ts-node', script('v', 'version watch', { path: '--tsconfig -P' })),
-  ...named('python python2 python3', script('bBdEhiIOqsSuvVx', 'version help', { word: '-m -W -X' })),
-  ...named('perl ruby php lua', script('vwTt', 'version')),
-  ...named('bash sh zsh dash ksh', {
+  ...underNames('tsx ts-node', script('v', 'version watch', { path: '--tsconfig -P' })),
+  ...underNames('python python2 python3', script('bBdEhiIOqsSuvVx', 'version help', { word: '-m -W -X' })),
+  ...underNames('perl ruby php lua', script('vwTt', 'version')),
+  ...underNames('bash sh zsh dash ksh', {
     ...script('efuvx', 'version norc noprofile posix', { word: '-o' }),
     values: { '-o': 'pipefail errexit nounset xtrace' },
   }),
-  ...named('pytest', {
+  ...underNames('pytest', {
     options: {
       flag: flags(
         'xqvslh',
@@ -134,7 +134,7 @@ export const projects = [
     },
     operands: ['word'],
   }),
-  ...named('pip pip3', {
+  ...underNames('pip pip3', {
     options: { flag: flags('qvV', 'version disable-pip-version-check') },
     operands: [],
     subcommands: each('install uninstall list show freeze check download wheel cache index inspect help', {
@@ -149,7 +149,7 @@ export const projects = [
       operands: any,
     }),
   }),
-  ...named('cargo', {
+  ...underNames('cargo', {
     options: { flag: flags('qvV', 'version list locked offline') },
     operands: [],
     subcommands: each(
@@ -158,7 +158,7 @@ export const projects = [
       { options: cargoOptions, operands: any },
     ),
   }),
-  ...named('go', {
+  ...underNames('go', {
     options: { path: '-C' },
     operands: [],
     subcommands: {
@@ -170,7 +170,7 @@ export const projects = [
       tool: { options: { flag: '-n' }, operands: any },
     },
   }),
-  ...named('make gmake', {
+  ...underNames('make gmake', {
     options: {
       flag: flags(
         'bBdeiknpqrsStw',
@@ -181,7 +181,7 @@ export const projects = [
     },
     operands: any,
   }),
-  ...named('docker podman', {
+  ...underNames('docker podman', {
     options: { flag: '-v --version', word: '--context -c' },
     operands: [],
     subcommands: {
@@ -204,8 +204,8 @@ export const projects = [
       },
     },
   }),
-  ...named('docker-compose', dockerCompose),
-  ...named('gh', {
+  ...underNames('docker-compose', dockerCompose),
+  ...underNames('gh', {
     options: { flag: '--version --help' },
     operands: [],
     subcommands: {
@@ -244,7 +244,7 @@ export const projects = [
       },
     },
   }),
-  ...named(
+  ...underNames(
     'tsc',
     simple(
       'bwphv',

@@ -1,6 +1,6 @@
 // Programs that search, cut and write text. Patterns, scripts and messages are never a file.
 
-import { flags, named, simple } from './letters.ts';
+import { flags, simple, underNames } from './letters.ts';
 import type { CommandProfile } from './profile.ts';
 
 const grep: CommandProfile = {
@@ -21,8 +21,8 @@ const grep: CommandProfile = {
 };
 
 export const texts = [
-  ...named('grep egrep fgrep', grep),
-  ...named('rg', {
+  ...underNames('grep egrep fgrep', grep),
+  ...underNames('rg', {
     options: {
       flag: flags(
         'aciFhHIlLnNopPqsSUuvwxz0',
@@ -37,7 +37,7 @@ export const texts = [
     instead: '-e --regexp -f --file',
     attached: '-e',
   }),
-  ...named('sed', {
+  ...underNames('sed', {
     options: {
       flag: flags('nrEsuzi', 'quiet silent regexp-extended in-place'),
       path: '-f --file',
@@ -47,17 +47,17 @@ export const texts = [
     instead: '-e --expression -f --file',
     attached: '-e',
   }),
-  ...named('awk gawk mawk', {
+  ...underNames('awk gawk mawk', {
     options: { word: '-v', path: '-f', text: '-F' },
     operands: ['text', 'path'],
     stops: true,
     instead: '-f',
     attached: '-F',
   }),
-  ...named('echo', { operands: ['text'] }),
-  ...named('printf', { options: {}, operands: ['word'], stops: true }),
-  ...named('tr', { operands: ['text'] }),
-  ...named('jq yq', {
+  ...underNames('echo', { operands: ['text'] }),
+  ...underNames('printf', { options: {}, operands: ['word'], stops: true }),
+  ...underNames('tr', { operands: ['text'] }),
+  ...underNames('jq yq', {
     options: {
       flag: flags(
         'aCcejMnRrsSy',
@@ -68,7 +68,7 @@ export const texts = [
     },
     operands: ['word', 'path'],
   }),
-  ...named(
+  ...underNames(
     'sort uniq shuf',
     simple(
       'bcCdDfghiMmnRrsuVz',
@@ -82,28 +82,28 @@ export const texts = [
       },
     ),
   ),
-  ...named(
+  ...underNames(
     'cut paste join',
     simple('nszi', 'complement only-delimited zero-terminated', ['path'], {
       word: '-d -t -o -f -c -b --delimiter --output-delimiter --fields --characters --bytes',
       number: '-1 -2 -j -a -v',
     }),
   ),
-  ...named('base64 base32', simple('di', 'decode ignore-garbage', ['path'], { number: '-w --wrap' })),
-  ...named('date', {
+  ...underNames('base64 base32', simple('di', 'decode ignore-garbage', ['path'], { number: '-w --wrap' })),
+  ...underNames('date', {
     options: { flag: flags('uRI', 'utc iso-8601 rfc-3339'), word: '-d --date' },
     operands: ['word'],
   }),
-  ...named('seq sleep expr factor', { options: { flag: '-w', word: '-s -f' }, operands: ['word'] }),
-  ...named('test [', {
+  ...underNames('seq sleep expr factor', { options: { flag: '-w', word: '-s -f' }, operands: ['word'] }),
+  ...underNames('test [', {
     options: {
       flag: flags('abcdefghknoprstuwxzGLNOS', '-eq -ne -lt -le -gt -ge -nt -ot -ef'),
     },
     operands: ['path'],
   }),
-  ...named('less more', simple('#eEfFgiImMnNqrRsSX', 'no-init')),
-  ...named('which whereis type hash', simple('abmsftpP', 'all', ['word'])),
-  ...named('ps', { operands: ['word'] }),
-  ...named('kill pkill pgrep', { operands: ['word'] }),
-  ...named('pr fmt', simple('tucs', '', ['path'], { number: '-w -l' })),
+  ...underNames('less more', simple('#eEfFgiImMnNqrRsSX', 'no-init')),
+  ...underNames('which whereis type hash', simple('abmsftpP', 'all', ['word'])),
+  ...underNames('ps', { operands: ['word'] }),
+  ...underNames('kill pkill pgrep', { operands: ['word'] }),
+  ...underNames('pr fmt', simple('tucs', '', ['path'], { number: '-w -l' })),
 ];

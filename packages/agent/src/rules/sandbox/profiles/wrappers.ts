@@ -1,6 +1,6 @@
 // Programs and builtins that run another command: what they run has a profile of its own.
 
-import { flags, named } from './letters.ts';
+import { flags, underNames } from './letters.ts';
 import type { CommandProfile } from './profile.ts';
 
 const runs = (
@@ -14,21 +14,24 @@ const runs = (
 });
 
 export const wrappers = [
-  ...named('nohup setsid doas unbuffer chronic busybox builtin noglob nocorrect coproc exec ! -', runs()),
-  ...named('proxychains proxychains4', runs('q')),
-  ...named('time', runs('pv')),
-  ...named('sudo', runs('nEHS', { word: '-u -g', flag: '--non-interactive' })),
-  ...named('env', runs('i', { flag: '--ignore-environment', word: '-u --unset' })),
-  ...named('nice', runs('#', { number: '-n --adjustment' })),
-  ...named('ionice', runs('t', { number: '-c -n' })),
-  ...named(
+  ...underNames(
+    'nohup setsid doas unbuffer chronic busybox builtin noglob nocorrect coproc exec ! -',
+    runs(),
+  ),
+  ...underNames('proxychains proxychains4', runs('q')),
+  ...underNames('time', runs('pv')),
+  ...underNames('sudo', runs('nEHS', { word: '-u -g', flag: '--non-interactive' })),
+  ...underNames('env', runs('i', { flag: '--ignore-environment', word: '-u --unset' })),
+  ...underNames('nice', runs('#', { number: '-n --adjustment' })),
+  ...underNames('ionice', runs('t', { number: '-c -n' })),
+  ...underNames(
     'timeout',
     runs('v', { flag: '--foreground --preserve-status', number: '-k --kill-after', word: '-s --signal' }, [
       'number',
     ]),
   ),
-  ...named('stdbuf', runs('', { word: '-o -e -i --output --error --input' })),
-  ...named(
+  ...underNames('stdbuf', runs('', { word: '-o -e -i --output --error --input' })),
+  ...underNames(
     'xargs',
     runs('0rtpx', {
       flag: '--null --no-run-if-empty --verbose',
@@ -37,9 +40,9 @@ export const wrappers = [
       path: '-a --arg-file',
     }),
   ),
-  ...named('strace', runs('cCfFrtTvy', { path: '-o', word: '-e', number: '-s' })),
-  ...named('watch', runs('bcdegtx', { number: '-n --interval' })),
-  ...named('command', runs('pvV')),
+  ...underNames('strace', runs('cCfFrtTvy', { path: '-o', word: '-e', number: '-s' })),
+  ...underNames('watch', runs('bcdegtx', { number: '-n --interval' })),
+  ...underNames('command', runs('pvV')),
   // The words of these are read once more.
-  ...named('eval trap mapfile readarray compgen complete', { operands: [] }),
+  ...underNames('eval trap mapfile readarray compgen complete', { operands: [] }),
 ];
