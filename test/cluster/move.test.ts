@@ -58,7 +58,8 @@ async function move({ name, url }: ReturnType<typeof place>, calls: () => void =
     new Proxy(part, {
       get(of, method) {
         calls();
-        return Reflect.get(of, method);
+        const value: unknown = Reflect.get(of, method);
+        return typeof value === 'function' ? value.bind(of) : value;
       },
     });
   let isChecked = false;
@@ -375,17 +376,15 @@ describe('the target of a move', () => {
     const source = openMoveSource(path, hubId);
     const values = await openValueTarget(inject('redisUrl'), `${to.name}:`, systemClock, noLog);
     const jobs = await openJobTarget(inject('redisUrl'), to.name, systemClock);
-    const forged = {
-      ...target,
-      async note(written: { readonly [kind: string]: number }) {
-        await target.note(written);
-        await client
-          .db()
-          .collection('users')
-          .updateOne({}, { $set: { email: 'mallory@example.com' } });
-      },
+    const note = target.note.bind(target);
+    target.note = async (written) => {
+      await note(written);
+      await client
+        .db()
+        .collection('users')
+        .updateOne({}, { $set: { email: 'mallory@example.com' } });
     };
-    const parts = { source, target: forged, values, jobs, clock: systemClock, report() {} };
+    const parts = { source, target, values, jobs, clock: systemClock, report() {} };
     await expect(new Move({ ...parts, checked: change }).run()).rejects.toThrow(
       'of the kind users, the 4 records differ',
     );

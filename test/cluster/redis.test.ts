@@ -240,7 +240,8 @@ describe('redis: a log that is trimmed', () => {
       let wait: Promise<void> | null = null;
       let blocked = () => {};
       const blocking: Link = {
-        ...real,
+        run: (script, keys, args) => real.run(script, keys, args),
+        close: () => real.close(),
         async send(args, ms) {
           if (wait) blocked();
           await wait;
