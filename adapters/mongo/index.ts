@@ -245,7 +245,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
       ),
     ping,
     reachNotes: guard.guarded(mongoReachNotes(db.collection('reach'), clock)),
-    storage: guard.storage,
+    storage: () => guard.storage(),
     async readTenant(tenantId) {
       await finishFounding(founding, tenantId);
       return readTenant(db, tenantId, log);
