@@ -1,6 +1,8 @@
 // What the audit chain says of deployments, whichever API asked for them.
+
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
+import { snakeKeys } from '../src/shared/snake-keys.ts';
 
 const system = 'system:';
 
@@ -36,7 +38,7 @@ export const deployNote = (
     action: 'ruleset.deployed',
     subject: { id: bundleName, name: bundleName },
     summary: `Version ${version} of ${bundleName} was deployed to ${env}${forced ? ' despite its errors' : ''}.`,
-    details: { env, version, revision_hash: revisionHash, forced, ...(reason === null ? {} : { reason }) },
+    details: snakeKeys({ env, version, revisionHash, forced, ...(reason === null ? {} : { reason }) }),
     agentId: null,
     sessionId: null,
   };

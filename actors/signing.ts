@@ -4,6 +4,7 @@
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import { type Deployment, nextSequence } from '../src/deployment/record.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
+import { snakeKeys } from '../src/shared/snake-keys.ts';
 import type { KeySuccession, SigningKey } from '../src/signing/record.ts';
 import { attestationText, successionText } from '../src/signing/rules/attestation.ts';
 import type { NewSignature } from '../src/tenant/port/identity.ts';
@@ -116,7 +117,7 @@ const rotationNote = (
   action: 'signing_key.rotated',
   subject: { id, name: null },
   summary: compromised ? 'The signing key was replaced as compromised.' : 'The signing key was rotated.',
-  details: { public_key: publicKey, previous_key: previousKey, compromised },
+  details: snakeKeys({ publicKey, previousKey, compromised }),
   agentId: null,
   sessionId: null,
 });

@@ -5,6 +5,7 @@ import type { JsonObject } from '../contract/record.ts';
 import { uuidOfDigest } from '../shared/ids.ts';
 import type { NotingStores } from '../shared/ports/store.ts';
 import type { Principal } from '../shared/principal.ts';
+import { snakeKeys } from '../shared/snake-keys.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import {
   type AuditAction,
@@ -21,7 +22,7 @@ export interface Happening {
   readonly subject: { readonly id: string; readonly name?: string | null };
   /** A sentence of at most 300 characters. */
   readonly summary: string;
-  /** Never arguments of tools, key material or tokens. */
+  /** Never arguments of tools, key material or tokens. `noted` writes the names in snake_case. */
   readonly details?: JsonObject;
   /** Details that are fields of what the write answers: name of the detail → name of the field. */
   readonly fromAnswer?: { readonly [detail: string]: string };
@@ -69,8 +70,11 @@ export const noted = (
   what: Happening,
 ): NotingStores =>
   ports.store.noting({
-    note: noteOf(ports, principal.tenantId, auditActor(principal), what),
-    ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
+    note: noteOf(ports, principal.tenantId, auditActor(principal), {
+      ...what,
+      ...(what.details ? { details: snakeKeys(what.details) } : {}),
+    }),
+    ...(what.fromAnswer ? { fromAnswer: snakeKeys(what.fromAnswer) } : {}),
   });
 
 /**
@@ -106,5 +110,5 @@ export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening
   action: `${subject}.uploaded`,
   subject: { id: name, name },
   summary: `A version of ${name} was uploaded.`,
-  fromAnswer: { version: 'version', revision_hash: 'revisionHash' },
+  fromAnswer: { version: 'version', revisionHash: 'revisionHash' },
 });

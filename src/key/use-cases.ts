@@ -85,7 +85,7 @@ export const createKeys = (ports: Ports): Keys => ({
       action: 'key.created',
       subject: { id: record.id, name: label },
       summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
-      details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
+      details: { prefix, env, agentPattern, expiresAt },
     }).keys.insert(record);
     await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
     return { record, key };

@@ -12,3 +12,9 @@ export function snakeKeys<V>(fields: { readonly [name: string]: V }): { readonly
   }
   return fields;
 }
+
+/** The reverse: the object with its own keys in camelCase. */
+export const camelKeys = <V>(fields: { readonly [name: string]: V }): { readonly [name: string]: V } =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [camel(name), value]));
+
+const camel = (name: string): string => name.replace(/_[a-z]/g, (word) => word.slice(1).toUpperCase());

@@ -19,6 +19,7 @@ import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { KeyPrincipal, Principal } from '../../shared/principal.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
@@ -255,13 +256,13 @@ function assignmentNote(
     action: 'agent.assigned',
     subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
     summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
-    details: {
+    details: snakeKeys({
       envs,
       agents: agentIds.length,
-      agent_ids: agentIds.slice(0, maxNamed),
-      ...(before === undefined ? {} : { before: { bundle_name: before } }),
-      after: { bundle_name: bundleName },
-    },
+      agentIds: agentIds.slice(0, maxNamed),
+      ...(before === undefined ? {} : { before: snakeKeys({ bundleName: before }) }),
+      after: snakeKeys({ bundleName }),
+    }),
     agentId,
   });
 }

@@ -87,8 +87,8 @@ export const createAiSettings = (ports: Ports): AiSettings => ({
       details: {
         provider: change.provider,
         model,
-        base_url: baseUrl,
-        key_changed: key.sealedKey !== (before?.sealedKey ?? null),
+        baseUrl,
+        keyChanged: key.sealedKey !== (before?.sealedKey ?? null),
         ...changeBy(ports, before && openFields(before), { provider: change.provider, model, baseUrl }),
       },
     }).settings.put(setting);

@@ -1,6 +1,8 @@
 // `reeve export`, `reeve diff` and `reeve apply`: a hub's contracts, compositions, bundles, rules, tool settings and
 // deployments as a folder of files.
+
 import { parseArgs } from 'node:util';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { check, compare, confirm, countOf, lineOf, makeSteps } from '../as-code/apply.ts';
 import { connect, type HubConnection } from '../as-code/connection.ts';
 import { filesOf, writeFiles } from '../as-code/export.ts';
@@ -121,7 +123,9 @@ const parse = (args: readonly string[], options: Usage['options']) =>
   };
 
 const render = (steps: readonly ApplyStep[]) =>
-  steps.map(({ action, key, isPruning }) => ({ action, thing: key, only_with_prune: isPruning }));
+  steps.map(({ action, key, isPruning }) =>
+    snakeKeys<unknown>({ action, thing: key, onlyWithPrune: isPruning }),
+  );
 
 export const exportFolder = (args: readonly string[]): Promise<void> =>
   command(args, { word: 'export', help: exportHelp, options: [] }, async ({ connection, folder }) => {
@@ -149,7 +153,7 @@ export const diff = (args: readonly string[]): Promise<void> =>
     if (steps.length > 0) process.exitCode = changesFound;
     const words = steps.map((step) => `${lineOf(step)}${step.isPruning ? ', with --prune' : ''}`);
     return {
-      result: { hub: connection.url, tenant_id: hub.tenantId, changes: render(steps), notes },
+      result: { hub: connection.url, tenantId: hub.tenantId, changes: render(steps), notes },
       words: steps.length === 0 ? ['Nothing to change.'] : words,
     };
   });
@@ -165,7 +169,7 @@ export const apply = (args: readonly string[]): Promise<void> =>
     if (plan) requirePlanned(plan, connection.url, folder, hub, steps);
     refuseProblems(check(folder, comparison, steps));
     for (const note of notes) say(note);
-    const result = { hub: connection.url, tenant_id: hub.tenantId, changes: render(steps), notes };
+    const result = { hub: connection.url, tenantId: hub.tenantId, changes: render(steps), notes };
     if (steps.length === 0) return { result, words: ['Nothing to change.'] };
     if (!request.isConfirmed) await confirm(steps);
     await makeSteps(connection, hub, steps);

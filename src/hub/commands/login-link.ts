@@ -41,7 +41,7 @@ export async function loginLink(args: readonly string[]): Promise<void> {
     );
     const url = loginLinkUrl(readConfig().baseUrl, token);
     return {
-      result: { url, expires_at: new Date(expiresAt).toISOString() },
+      result: { url, expiresAt: new Date(expiresAt).toISOString() },
       words: [url, 'Open the link within 5 minutes. It works once.'],
     };
   });

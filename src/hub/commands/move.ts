@@ -132,7 +132,7 @@ async function run({ mongoUrl, redisUrl, settings }: Request): Promise<MoveResul
     say(`Moving about ${source.total} records from ${resolve(dataDir)} to ${shownTarget(mongoUrl)}.`);
     const at = new Date(systemClock.now()).toISOString();
     const checked = (): void => {
-      if (!mark) markMoved(dataDir, { hub_id: source.hubId, to: shownTarget(mongoUrl), at });
+      if (!mark) markMoved(dataDir, { hubId: source.hubId, to: shownTarget(mongoUrl), at });
     };
     return await new Move({ source, target, values, jobs, clock: systemClock, report, checked }).run();
   } finally {
@@ -154,7 +154,7 @@ export async function move(args: readonly string[]): Promise<void> {
         ? `Start every node with SECRET_KEY set to the content of ${join(resolve(dataDir), secretFile)}.`
         : 'Start every node with this SECRET_KEY.';
     return {
-      result: { data_dir: resolve(dataDir), to, moved: isNew, records: count, kinds },
+      result: { dataDir: resolve(dataDir), to, moved: isNew, records: count, kinds },
       words: [
         isNew
           ? `Moved ${count} records of ${resolve(dataDir)} to ${to}. Counts, digests and audit chains match.`

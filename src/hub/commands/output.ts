@@ -1,5 +1,7 @@
 // What commands say to people: lines on standard error, results on standard output, and errors as one line.
+
 import { HubError } from '../../shared/error.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 
 export const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
@@ -35,7 +37,7 @@ export function refuseCluster(isCluster: boolean): void {
 }
 
 export interface CommandResult {
-  /** For programs, printed with `--json`. */
+  /** For programs, printed with `--json`, its names in snake_case. */
   readonly result: object;
   /** For people, a line each. */
   readonly words: readonly string[];
@@ -49,7 +51,7 @@ export async function answer(
   if (help !== null) return print(help.trimEnd());
   try {
     const { result, words } = await task();
-    print(json ? JSON.stringify(result) : words.join('\n'));
+    print(json ? JSON.stringify(snakeKeys({ ...result })) : words.join('\n'));
   } catch (error) {
     if (!json) throw error;
     const code = error instanceof HubError ? error.code : 'internal';

@@ -68,7 +68,7 @@ export async function restore(args: readonly string[]): Promise<void> {
     if (file === null) throw new UsageError('Name a back-up file. See reeve restore --help.');
     const archive = await readArchive(file);
     const { hubId, createdAt, version, schema, databaseBytes } = archive.manifest;
-    const result = { file: resolve(file), hub_id: hubId, created_at: createdAt, version, schema };
+    const result = { file: resolve(file), hubId, createdAt, version, schema };
     const progress = createProgress(systemClock);
     const what = `hub ${hubId} of ${createdAt} (${inWords(databaseBytes)})`;
     if (has('check')) {
@@ -86,7 +86,7 @@ export async function restore(args: readonly string[]): Promise<void> {
     const { secret, deployments } = await write(file, archive, settings, how, progress);
     const dataDir = resolve(settings.dataDir);
     return {
-      result: { ...result, data_dir: dataDir, master_secret: secret, renumbered_deployments: deployments },
+      result: { ...result, dataDir, masterSecret: secret, renumberedDeployments: deployments },
       words: [
         `Restored ${what} into ${dataDir}.`,
         secretWords[secret],

@@ -1,4 +1,5 @@
 // `reeve tenant export` and `reeve tenant import`: a tenant as a file, from one running hub to another.
+
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -7,6 +8,7 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import { publishFirst, syncFolder } from '../../../adapters/node/data-folder.ts';
 import { tenantFileFormat } from '../../../adapters/node/tenant-file.ts';
 import { HubError } from '../../shared/error.ts';
+import { camelKeys } from '../../shared/snake-keys.ts';
 import { connect } from '../as-code/connection.ts';
 import { readClientVariables } from '../config.ts';
 import { membersOf } from '../tenant-file/members.ts';
@@ -113,7 +115,7 @@ async function exportTenant(id: string, name: string, options: Options): Promise
     syncFolder(folder);
     const records = Object.values(end.kinds).reduce((sum, kind) => sum + kind.records, 0);
     return {
-      result: { tenant_id: id, file: target, bytes, records },
+      result: { tenantId: id, file: target, bytes, records },
       words: [
         `Exported ${records} records of tenant ${id} to ${target} (${inWords(bytes)}).`,
         'Protect the file like the hub: it contains events and arguments of tools in plain text.',
@@ -159,18 +161,19 @@ async function importTenant(path: string, { connection, passphrase }: Options): 
     method: 'POST',
     path: `/api/v1/operator/tenants/import/${id}/commit`,
   });
-  const { tenant_id, name, records } = (await response.json()) as {
-    readonly tenant_id: string;
+  const answer = camelKeys((await response.json()) as { readonly [name: string]: unknown });
+  const { tenantId, name, records } = answer as {
+    readonly tenantId: string;
     readonly name: string;
     readonly records: { readonly [kind: string]: number } | null;
   };
   const count = Object.values(records ?? {}).reduce((sum, one) => sum + one, 0);
   return {
-    result: { tenant_id, name, imported: records !== null, records: count },
+    result: { tenantId, name, imported: records !== null, records: count },
     words: [
       records === null
-        ? `The tenant ${name} (${tenant_id}) was imported before.`
-        : `Imported ${count} records of the tenant ${name} (${tenant_id}).`,
+        ? `The tenant ${name} (${tenantId}) was imported before.`
+        : `Imported ${count} records of the tenant ${name} (${tenantId}).`,
     ],
   };
 }

@@ -1,13 +1,15 @@
 // The mark of a data folder whose data was moved to a cluster: no hub starts on it any more.
+
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { keepInstead, readKept } from '../../../adapters/node/data-folder.ts';
 import { HubError } from '../../shared/error.ts';
+import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 
 export const markFile = 'moved.json';
 
 export interface FolderMark {
-  readonly hub_id: string;
+  readonly hubId: string;
   /** Hosts and database, without credentials. */
   readonly to: string;
   readonly at: string;
@@ -15,11 +17,11 @@ export interface FolderMark {
 
 export function markOf(dataDir: string): FolderMark | null {
   const text = readKept(join(dataDir, markFile));
-  return text === null ? null : (JSON.parse(text) as FolderMark);
+  return text === null ? null : (camelKeys(JSON.parse(text)) as unknown as FolderMark);
 }
 
 export const markMoved = (dataDir: string, mark: FolderMark): void =>
-  keepInstead(join(dataDir, markFile), JSON.stringify(mark, null, 2));
+  keepInstead(join(dataDir, markFile), JSON.stringify(snakeKeys({ ...mark }), null, 2));
 
 export const removeMark = (dataDir: string): void => rmSync(join(dataDir, markFile), { force: true });
 

@@ -310,7 +310,7 @@ const fieldsOf = ({ name, enabled, filters, payloadStyle }: Channel) => ({
 const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
   kind,
   enabled,
-  payload_style: payloadStyle,
+  payloadStyle,
 });
 
 /** Where the platform sends presses of buttons. */

@@ -1,5 +1,6 @@
 // A report about a call: an event, or a repeat that adds an outcome to one. Both count alike in their run, and the
 // audit chain can record both. Pure.
+
 import type { AuditNote } from '../../audit/record.ts';
 import { type EventInput, type EventOutcome, keyAsOutcome, outcomeKey } from '../../event/record.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
 import { renderInstant } from '../../shared/instant.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */
@@ -98,14 +100,14 @@ export function runNote(
     summary:
       `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
       `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
-    details: {
+    details: snakeKeys({
       env,
       rule: decisionNameOf(event)?.slice(0, 128) ?? null,
-      tool_name: tool.slice(0, 128),
-      call_id: callIdOf(event),
-      reported_at: renderInstant(event.timestamp),
-      key_id: reporter?.keyId ?? null,
-    },
+      toolName: tool.slice(0, 128),
+      callId: callIdOf(event),
+      reportedAt: renderInstant(event.timestamp),
+      keyId: reporter?.keyId ?? null,
+    }),
     agentId,
     sessionId: session,
   };

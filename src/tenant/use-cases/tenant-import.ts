@@ -154,7 +154,7 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
       action: 'tenant.imported',
       subject: { id: tenantId, name },
       summary: 'The tenant was imported from a file by the operator of the installation.',
-      details: { file_id: id },
+      details: { fileId: id },
       onceFor: id,
     });
     await noting.tenantFiles.open(id);

@@ -93,7 +93,7 @@ export const createToolPins = (ports: Ports): ToolPins => ({
       subject: { id: subject, name: subject },
       summary: `The mode of tool pins for ${subject} is ${mode ?? "the environment's"}.`,
       details: { env, server, mode },
-      fromAnswer: { sequence: 'sequence', accepted_first_seen: 'accepted' },
+      fromAnswer: { sequence: 'sequence', acceptedFirstSeen: 'accepted' },
     });
     const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
     const sequence = change?.sequence ?? (await store.tools.servers(tenantId, env)).sequence;

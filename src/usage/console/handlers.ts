@@ -7,6 +7,7 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { CallCounts } from '../use-cases/statistics.ts';
 import type { overviewRoutes } from './routes.ts';
 
@@ -63,7 +64,7 @@ export const overview: Handlers<typeof overviewRoutes> = {
         ...item,
         since: isoOrNull(since),
         deadline: isoOrNull(deadline),
-        facts: { ...item.facts },
+        facts: snakeKeys(item.facts),
       })),
     };
   },

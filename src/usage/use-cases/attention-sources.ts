@@ -47,7 +47,7 @@ export async function approvalDeadlines(
       since: createdAt,
       deadline,
       count: 1,
-      facts: { agent_id: agentId, contract_name: contractName },
+      facts: { agentId, contractName },
       role: 'viewer' as const,
     };
   });
@@ -91,7 +91,7 @@ export async function denySpikes(
       since: now - windowMs,
       deadline: null,
       count: refused,
-      facts: { usual, window_seconds: windowMs / 1000 },
+      facts: { usual, windowSeconds: windowMs / 1000 },
       role: 'viewer' as const,
     };
   });
@@ -120,7 +120,7 @@ export async function outOfDate(
       since,
       deadline: null,
       count: behind.reduce((sum, { agents }) => sum + agents, 0),
-      facts: { wanted_version: deployedVersion },
+      facts: { wantedVersion: deployedVersion },
       role: 'viewer' as const,
     };
   });
@@ -164,7 +164,7 @@ export async function silentAgents(
       since: first.since,
       deadline: null,
       count: silent.length,
-      facts: { agent_id: first.agentId },
+      facts: { agentId: first.agentId },
       role: 'viewer' as const,
     },
   ];
@@ -190,7 +190,7 @@ export async function unableAgents(
       since: createdAt,
       deadline: null,
       count: agents.count,
-      facts: { agent_id: agents.agentIds[0] ?? null, document: agents.kind },
+      facts: { agentId: agents.agentIds[0] ?? null, document: agents.kind },
       role: 'viewer' as const,
     };
   });
@@ -218,7 +218,7 @@ export async function waitingTools(
       since: Math.min(...own.map(({ firstSeenAt }) => firstSeenAt)),
       deadline: null,
       count: own.length,
-      facts: { tool_name: own[0]?.tool ?? null },
+      facts: { toolName: own[0]?.tool ?? null },
       role: 'viewer' as const,
     };
   });
@@ -249,7 +249,7 @@ export async function failingDeliveries(
       since: failures.at(-1)?.at ?? null,
       deadline: null,
       count: failures.length,
-      facts: { channel_kind: kind },
+      facts: { channelKind: kind },
       role: 'operator' as const,
     };
   });
@@ -306,7 +306,7 @@ export async function storeTrouble({ health }: AttentionPorts): Promise<readonly
       since: null,
       deadline: null,
       count: 1,
-      facts: { state, free_bytes: freeBytes },
+      facts: { state, freeBytes },
       role: 'admin',
     },
   ];

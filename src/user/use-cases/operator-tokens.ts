@@ -96,7 +96,7 @@ class SignedOperatorTokens implements OwnTokens {
       action: 'operator_token.created',
       subject: { id },
       summary: `An operator token with the role ${role} was created.`,
-      details: { role, expires_at: expiresAt },
+      details: { role, expiresAt },
     }).operatorTokens.insert({
       id,
       tenantId,
@@ -120,7 +120,7 @@ class SignedOperatorTokens implements OwnTokens {
       action: 'operator_token.revoked',
       subject: { id },
       summary: 'An operator token was revoked.',
-      fromAnswer: { role: 'role', created_by: 'createdBy' },
+      fromAnswer: { role: 'role', createdBy: 'createdBy' },
     }).operatorTokens.revoke(principal.tenantId, id, this.#ports.clock.now());
     if (!revoked) throw notFound('Operator token not found, expired or already revoked.');
     await this.#ports.broadcast.control({ kind: 'operator_token_revoked', tokenId: id });

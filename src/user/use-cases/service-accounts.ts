@@ -137,7 +137,7 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
       action: 'service_account.token_created',
       subject: { id, name },
       summary: `A token of the service account ${name} was created.`,
-      details: { token_id: record.id, label, expires_at: record.expiresAt },
+      details: { tokenId: record.id, label, expiresAt: record.expiresAt },
     }).serviceAccounts.addToken(record);
     if (outcome === 'absent') throw absent();
     if (outcome === 'full') {
@@ -156,7 +156,7 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
       action: 'service_account.token_revoked',
       subject: { id, name },
       summary: `A token of the service account ${name} was revoked.`,
-      details: { token_id: tokenId },
+      details: { tokenId },
     }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
     if (!revoked) throw notFound('Token not found.');
     await ports.broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });

@@ -1,11 +1,6 @@
-// Redaction of arguments and results. Pure; bounded in depth, nodes, text and steps.
-// Does not write anything anywhere: the guard redacts before a record reaches a sink.
-import { type NameTest, nameTest } from './redact/names.ts';
-import { hideSecrets, type Meter, redacted } from './redact/scan.ts';
-import { tokenPattern } from './redact/tokens.ts';
-import { isSecretValue } from './redact/values.ts';
-
-export { redacted };
+// Redaction of arguments and results, before a record reaches a sink. Pure; bounded in depth, nodes and text.
+import { createJudges, isSecretValue, type Judges } from './redact/judges.ts';
+import { redacted, SecretScan } from './redact/scan.ts';
 
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
@@ -32,7 +27,7 @@ export interface Redaction {
   looksSecret(text: string): boolean;
   /**
    * Arguments (or any JSON value) with secrets replaced, as plain JSON data. Of a string the first 4,096 characters are
-   * read and 1,000 kept. Where all strings together need more than 4,000,000 steps, the rest is replaced whole.
+   * read and 1,000 kept. Strings behind the first 150,000 characters are replaced whole.
    */
   redactArgs(value: unknown): unknown;
   /** Text with every secret in it replaced; nothing is cut. Steps grow with the text's length. */
@@ -44,74 +39,68 @@ export interface Redaction {
 const maxDepth = 32;
 const maxNodes = 20_000;
 const maxRead = 4096;
-const maxSteps = 4_000_000;
+const maxText = 150_000;
 const truncated = '[TRUNCATED]';
 
-/** Members that name another one, members that hold its value, and private members of a JSON web key. */
+/** Members that name another one, and members that hold its value. */
 const nameFields = /^(?:name|key|header|variable|field|label|parameter_?key|env_?var|id|type)$/i;
 const valueFields = /^(?:\w*values?|val)$/i;
-const webKeyFields = /^(?:d|p|q|dp|dq|qi|k)$/;
-
-/** Cuts, and replaces halves of surrogate pairs, which would not survive UTF-8. */
-const cut = (text: string, length: number): string =>
-  (text.length > length ? `${text.slice(0, length - 3)}...` : text).replace(/\p{Surrogate}/gu, '\ufffd');
 
 /** @throws SyntaxError when a custom pattern is no regular expression */
 export function createRedaction(policy: RedactionPolicy = {}): Redaction {
-  const names = nameTest([...(policy.sensitiveKeys ?? [])], [...(policy.safeCompoundKeys ?? [])]);
-  const tokens = tokenPattern(policy.keyPrefixes);
+  const { sensitiveKeys = [], safeCompoundKeys = [], keyPrefixes = [] } = policy;
+  const judges = createJudges([...sensitiveKeys], [...safeCompoundKeys], [...keyPrefixes]);
   const detect = policy.detectSecretValues ?? true;
   const custom = (policy.customPatterns ?? []).map(([pattern, replacement]) => {
     const { source, flags } = new RegExp(pattern);
     return { pattern: new RegExp(source, `${flags.replace(/[gy]/g, '')}g`), replacement };
   });
-  const hide = (text: string, meter: Meter): string => {
-    if (!detect) return text;
-    const rest = custom.reduce((left, { pattern, replacement }) => left.replace(pattern, replacement), text);
-    return hideSecrets(rest, { names, tokens, meter });
+  const replaceCustom = (text: string): string =>
+    custom.reduce((rest, { pattern, replacement }) => rest.replace(pattern, replacement), text);
+  const hide = (text: string): string => (detect ? new SecretScan(replaceCustom(text), judges).run() : text);
+  const shorten = (text: string, length: number): string => {
+    const hidden = hide(text.slice(0, maxRead));
+    const whole = text.length > maxRead && hidden !== redacted ? `${hidden}...` : hidden;
+    const short = whole.length > length ? `${whole.slice(0, length - 3)}...` : whole;
+    // Halves of surrogate pairs would not survive UTF-8.
+    return short.replace(/\p{Surrogate}/gu, '\ufffd');
   };
-  const shorten = (text: string, length: number, meter: Meter): string => {
-    const hidden = hide(text.slice(0, maxRead), meter);
-    return cut(text.length > maxRead && hidden !== redacted ? `${hidden}...` : hidden, length);
-  };
-  const looksSecret = (text: string): boolean => {
-    tokens.lastIndex = 0;
-    return tokens.test(text);
-  };
+  const looksSecret = (text: string): boolean => text.search(judges.tokens) === 0;
   return {
-    isSensitiveKey: (key, value) => isSecretValue(names.ofKey(key), value),
+    isSensitiveKey: (key, value) => isSecretValue(judges.ofKey(key), value),
     looksSecret,
     redactArgs(value) {
-      const meter = { steps: 0, budget: maxSteps };
-      const text = (one: string) => (detect && looksSecret(one) ? redacted : shorten(one, 1000, meter));
-      return copy(value, names, text, detect);
+      let read = 0;
+      const text = (one: string): string => {
+        read += Math.min(one.length, maxRead);
+        return detect && (read > maxText || looksSecret(one)) ? redacted : shorten(one, 1000);
+      };
+      return copy(value, judges, text, detect);
     },
-    redactText: (text) => hide(text, { steps: 0, budget: Number.POSITIVE_INFINITY }),
-    redactResult: (text) => shorten(text, 500, { steps: 0, budget: maxSteps }),
+    redactText: hide,
+    redactResult: (text) => shorten(text, 500),
   };
 }
 
-type Member = readonly [name: string, value: unknown];
-
-/** Items of a list, each named by the flag before it, or by the first of a pair. */
-const itemsOf = (list: readonly unknown[]): Member[] =>
-  list.map((item, i) => {
-    const before = typeof item === 'string' ? list[i - 1] : undefined;
-    const word = typeof before === 'string' ? before : '';
-    return [(list.length === 2 ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/).test(word) ? word : '', item];
-  });
-
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
-function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
+function copy(root: unknown, judges: Judges, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
-  const isNamed = (name: unknown, value: unknown): boolean =>
-    detect && typeof name === 'string' && name.length <= 128 && isSecretValue(names.inText(name), value);
-  const secretFieldsOf = (members: readonly Member[]): RegExp | null => {
-    if (detect && members.some(([field]) => field === 'kty')) return webKeyFields;
+  /** An item of a list, judged as text behind the flag before it, or behind the name in a pair. */
+  const walkItem = (item: unknown, before: unknown, isPair: boolean, depth: number): unknown => {
+    const name = typeof before === 'string' && typeof item === 'string' ? before : '';
+    if (!detect || !(isPair ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/).test(name))
+      return walk(item, depth) ?? null;
+    const start = name[0] === '-' ? `${name} "` : `${name}: "`;
+    const judged = text(`${start}${item}"`);
+    const isHidden = !judged.startsWith(start) || judged.startsWith(start + redacted);
+    return isHidden ? redacted : judged.slice(start.length).replace(/"$/, '');
+  };
+  /** True if one of the members is a name of the others. */
+  const areNamed = (members: readonly (readonly [string, unknown])[]): boolean => {
     const value = members.find(([field]) => field === 'value')?.[1];
-    return members.some(([field, name]) => nameFields.test(field) && isNamed(name, value))
-      ? valueFields
-      : null;
+    const isName = (name: unknown): boolean =>
+      typeof name === 'string' && name.length <= 128 && isSecretValue(judges.ofWord(name), value);
+    return detect && members.some(([field, name]) => nameFields.test(field) && isName(name));
   };
   const walk = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return text(value);
@@ -121,28 +110,25 @@ function copy(root: unknown, names: NameTest, text: (value: string) => string, d
     if (depth >= maxDepth || nodes >= maxNodes) return truncated;
     if (value instanceof Date) return value.toJSON();
     if (ArrayBuffer.isView(value)) return `[BINARY ${value.byteLength} bytes]`;
-    const isList = Array.isArray(value) || value instanceof Set;
-    const all = isList
-      ? itemsOf([...value])
-      : Object.entries(value instanceof Map ? Object.fromEntries(value) : value);
-    const members = all.slice(0, maxNodes - nodes);
-    nodes += all.length;
-    const fields = isList ? null : secretFieldsOf(members);
-    const out = members.map(([name, item]): Member => {
-      // Behind `-u` judged as the two words of a command line that they are.
-      if (isList && detect && /^(?:-[uU]|--(?:proxy-)?user)$/.test(name))
-        return [name, text(`-u ${item}`).slice(3)];
-      const isHidden = isList
-        ? (detect && name === '-p') || isNamed(name.replace(/^-{1,2}/, ''), item)
-        : isSecretValue(names.ofKey(name), item) || fields?.test(name);
+    const room = maxNodes - nodes;
+    if (Array.isArray(value) || value instanceof Set) {
+      const list = [...value];
+      nodes += list.length;
+      const items = list.slice(0, room);
+      const copies = items.map((item, i) => walkItem(item, list[i - 1], list.length === 2, depth + 1));
+      return list.length > room ? [...copies, truncated] : copies;
+    }
+    const members = Object.entries(value instanceof Map ? Object.fromEntries(value) : value);
+    nodes += members.length;
+    const isNamed = areNamed(members);
+    const copies = members.slice(0, room).map(([name, item]) => {
+      const isHidden = isSecretValue(judges.ofKey(name), item) || (isNamed && valueFields.test(name));
       return [name, isHidden ? redacted : walk(item, depth + 1)];
     });
-    if (members.length < all.length) out.push([truncated, isList ? truncated : true]);
-    return isList ? out.map(([, item]) => item ?? null) : Object.fromEntries(out);
+    return Object.fromEntries(members.length > room ? [...copies, [truncated, true]] : copies);
   };
   return walk(root, 0);
 }
 
-/** The built-in policy. */
 export const defaultRedaction: Redaction = createRedaction();
 export const { looksSecret, redactArgs, redactText, redactResult } = defaultRedaction;

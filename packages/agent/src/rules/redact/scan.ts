@@ -1,25 +1,11 @@
-// Hides secrets in a text by one pass over its words: by a token's prefix, behind a name, in an address, as a program
-// takes them. Where a value stands is data (forms.ts).
-import { between, formsByTrigger, namedForms } from './forms.ts';
-import type { NameTest } from './names.ts';
-import { declaration, isSecretValue, looksChosen, looksDrawn, type Strength } from './values.ts';
+// Hides secrets in a text by one pass over its words. Where a value stands is data (tables.ts).
+import { declaration, isSecretValue, type Judges, looksChosen, looksDrawn } from './judges.ts';
+import { between, formsByTrigger, namedForms, type Strength } from './tables.ts';
 
 export const redacted = '[REDACTED]';
 
-/** Characters that were read, and how many may be. */
-export type Meter = { steps: number; readonly budget: number };
-/** What a text is judged by; `tokens` is sticky. Above 0, the text was encoded in another. */
-export type Judges = {
-  readonly names: NameTest;
-  readonly tokens: RegExp;
-  readonly meter: Meter;
-  readonly depth?: number;
-};
-
 /** Characters behind a name in which a value that looks chosen, or drawn by a machine, is its value. */
-const chosenReach = 160;
-const drawnReach = 64;
-const noName = Number.NEGATIVE_INFINITY;
+const reach = 64;
 
 /** A word, or the marks between two. */
 const wordOrMarks =
@@ -30,17 +16,15 @@ const candidate = /[^\s"'`\\,;<>()[\]{}|│║┃]{6,512}(?![\w(])/y;
 const restOfRun = /[^\s"'`,;&}\]]*/y;
 const wasHidden = /^\W*(?:[\w.-]{1,64}=)?\W*REDACTED\W*$/;
 
-/** A text with every secret in it replaced; the mark alone where the meter's budget does not suffice. */
-export const hideSecrets = (text: string, judges: Judges): string => new Scan(text, judges).run();
-
-class Scan {
+/** Reads a text once, and texts that are encoded in it: each is shorter. */
+export class SecretScan {
   readonly text: string;
   readonly judges: Judges;
   #out = '';
   /** Up to here everything is written out, or hidden. */
   #kept = 0;
   #place = 0;
-  #nameEnd = noName;
+  #nameEnd = Number.NEGATIVE_INFINITY;
 
   constructor(text: string, judges: Judges) {
     this.text = text;
@@ -48,26 +32,20 @@ class Scan {
   }
 
   run(): string {
-    const { meter } = this.judges;
     while (this.#place < this.text.length) {
       const start = this.#place;
       const [piece = '', word] = this.#at(wordOrMarks, start) ?? [];
       this.#place = start + piece.length;
       if (word !== undefined) this.#readWord(word, start);
-      else {
-        if (piece === ';' || piece === '}') this.#nameEnd = noName;
-        if (piece === ':') this.#tryForms(formsByTrigger.get(':'), this.#place, 'any');
-      }
-      if (meter.steps > meter.budget) return redacted;
+      else if (piece === ':') this.#tryForms(formsByTrigger.get(':'), this.#place, 'any');
+      else if (piece === ';' || piece === '}') this.#nameEnd = Number.NEGATIVE_INFINITY;
     }
     return this.#out + this.text.slice(this.#kept);
   }
 
   #at(pattern: RegExp, index: number): RegExpExecArray | null {
     pattern.lastIndex = index;
-    const match = pattern.exec(this.text);
-    this.judges.meter.steps += match ? match[0].length : 16;
-    return match;
+    return pattern.exec(this.text);
   }
 
   /** Hides a stretch; where it was too long for a pattern, to the end of its run. */
@@ -84,35 +62,31 @@ class Scan {
     const forms = formsByTrigger.get(isFlag ? '-' : word.toLowerCase());
     if (this.#tryForms(forms, isFlag ? start : start + word.length, 'any')) return;
     const end = start + word.replace(/-+$/, '').length;
-    const strength = this.judges.names.inText(word, this.text.slice(Math.max(0, start - 16), end));
+    const strength = this.judges.ofWord(word, this.text, end);
+    if (strength !== 'none') this.#nameEnd = end;
     if (strength === 'none') this.#readNear(start);
-    else {
-      this.#nameEnd = end;
-      this.#tryForms(namedForms, end, strength);
-    }
+    else this.#tryForms(namedForms, end, strength);
   }
 
   /** A token, or JSON in base64 that holds a secret. */
   #hideToken(word: string, start: number): boolean {
     // Most words are too short for one.
     if (word.length < 10 && /[\s,;)"']/.test(this.text[this.#place] ?? ' ') && word !== '----') return false;
-    const { tokens, depth = 0 } = this.judges;
-    if (this.#at(tokens, start)) return this.#hide(start, tokens.lastIndex);
-    const json = depth < 2 ? this.#at(base64, start)?.[1] : undefined;
-    if (json === undefined) return false;
-    const end = base64.lastIndex;
-    const inner = atob(json.replaceAll('-', '+').replaceAll('_', '/'));
-    return hideSecrets(inner, { ...this.judges, depth: depth + 1 }) !== inner && this.#hide(start, end);
+    const token = this.#at(this.judges.tokens, start)?.[0];
+    if (token !== undefined) return this.#hide(start, start + token.length);
+    const [run, groups = ''] = this.#at(base64, start) ?? [];
+    if (run === undefined) return false;
+    const json = atob(groups.replaceAll('-', '+').replaceAll('_', '/'));
+    return new SecretScan(json, this.judges).run() !== json && this.#hide(start, start + run.length);
   }
 
   /** A word near a name: hidden where it looks chosen and stands where a value does, or looks drawn by a machine. */
   #readNear(start: number): void {
-    const distance = start - this.#nameEnd;
-    if (distance > chosenReach || start < this.#kept) return;
+    if (start - this.#nameEnd > reach || start < this.#kept) return;
     const value = this.#at(candidate, start)?.[0] ?? '';
     const words = this.text.slice(this.#nameEnd, start).replace(/\\+(?=["'`])/g, '');
-    const isWhole = distance <= drawnReach && !/[\w+/=.-]/.test(this.text[start - 1] ?? '');
-    if ((looksChosen(value) && between.test(words)) || (isWhole && looksDrawn(value)))
+    const isWhole = !/[\w+/=.-]/.test(this.text[start - 1] ?? '');
+    if ((looksChosen(value) && between.some((form) => form.test(words))) || (isWhole && looksDrawn(value)))
       this.#hide(start, start + value.length);
   }
 

@@ -16,6 +16,20 @@ it('hides 99 of 100 texts whose secrets the earlier engine hid', () => {
   expect(visible.length / before.length).toBeLessThan(0.01);
 });
 
+it.each(['(abc', '{x9!kP', 'two words', 'true', '12345', 'a"b c', "it's 1"])(
+  'hides %j in the same lists',
+  (value) => {
+    for (const list of [
+      ['--password', value, 'x'],
+      ['authorization', value],
+      ['-p', value, 'x'],
+      ['-n', value, 'x'],
+      ['accept', value],
+    ])
+      expect(redactArgs(list)).toEqual(oracle.redactArgs(list));
+  },
+);
+
 it('hides the same arguments', () => {
   for (const name of secretNames)
     for (const args of [...secretArguments(name), { [name]: 5 }, { [name]: false }, { x: [[name, 5]] }])
