@@ -1,7 +1,7 @@
 // The store on MongoDB: opens the connection, makes the indexes and ends what a dead process began; stores.ts puts the
-// stores together. Texts are compared as they are: by the types of the ports and the checks of the edge no object stands where
-// a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any number of
-// nodes may share one database.
+// stores together. Texts are compared as they are: by the types of the ports and the checks of the edge no object
+// stands where a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any
+// number of nodes may share one database.
 import { type Db, MongoClient, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { connectFailure } from '../../src/shared/connect-failure.ts';
