@@ -80,17 +80,18 @@ function measureCopy({ folder, mongoUrl, redisUrl }: MoveOrder) {
     const values = await openValueTarget(redisUrl, `${name}:`, clock, log);
     const jobs = await openJobTarget(redisUrl, name, clock);
     const at = { begin: 0, copied: 0, checked: 0 };
-    const timed: typeof target = {
-      ...target,
-      async begin(hubId, time) {
-        await target.begin(hubId, time);
+    const begin = target.begin.bind(target);
+    const write = target.write.bind(target);
+    const timed: typeof target = Object.assign(target, {
+      async begin(hubId: string, time: number) {
+        await begin(hubId, time);
         at.begin = performance.now();
       },
-      async write(kind, records) {
-        await target.write(kind, records);
+      async write(...args: Parameters<typeof target.write>) {
+        await write(...args);
         at.copied = performance.now();
       },
-    };
+    });
     try {
       const checked = (): void => {
         at.checked = performance.now();

@@ -2,8 +2,7 @@
 // the few segments that must be looked at one by one. Runs on the reader, in steps.
 import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
-import type { Database, SqlValue } from '../database.ts';
-import { givenText } from '../database.ts';
+import { type Database, givenText, type Row, type SqlValue } from '../database.ts';
 import type { CompiledFilter } from './search.ts';
 import {
   readSummary,
@@ -75,6 +74,97 @@ export const tallyFits = (
   (filter.compiled === undefined ||
     filter.compiled.fitsCounted({ env, agent: agent ?? '', tool, verdict, mode, name, version: '' }, []));
 
+/** A part of a statement, and its parameters. */
+interface Part {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+/** How the segments of a window are put together. */
+class TallyQuery {
+  /** Segments that may hold events that fit. */
+  readonly #fit: Part;
+  /** Those all of whose events lie within the filter's time and one slot. */
+  readonly #whole: Part;
+  readonly #slot: Part;
+  readonly #slotMs: number;
+  readonly #byAgent: boolean;
+  readonly #by: Telling['by'];
+  readonly #hasAgents: boolean;
+  readonly #parsed = new Map<string, readonly Tally[]>();
+
+  constructor(filter: EventFilter, { slotMs, outcomes, agents = false, by }: Telling) {
+    const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = filter;
+    const isByName = filter.decisionName !== undefined || asksFor(filter, 'contract');
+    const repeats = outcomes || isByName || (filter.verdict ?? filter.verdicts) !== undefined;
+    const inTime = `min_ts >= ? AND max_ts <= ? ${repeats ? 'AND outcomes = 0' : ''}`;
+    // A slot's end is not in it, as `until` is not in the last.
+    const inSlot = ' AND max_ts < ? AND floor(min_ts / ?) = floor(max_ts / ?)';
+    const ofVersion = by === 'versions' ? ' AND json_array_length(versions) = 1' : '';
+    this.#fit = mayFit(filter, until);
+    this.#whole =
+      slotMs === undefined
+        ? { sql: inTime + ofVersion, params: [since, until] }
+        : { sql: inTime + inSlot + ofVersion, params: [since, until, until, slotMs, slotMs] };
+    this.#slot =
+      slotMs === undefined ? { sql: '0', params: [] } : { sql: 'floor(max_ts / ?)', params: [slotMs] };
+    this.#slotMs = slotMs ?? 0;
+    this.#byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
+    this.#by = by;
+    this.#hasAgents = agents;
+  }
+
+  read(db: Database, window: Part): TalliedWindow {
+    const from = `${window.sql} AND sample = 0 AND ${this.#fit.sql}`;
+    const params = [...window.params, ...this.#fit.params];
+    const column = this.#by ?? (this.#byAgent ? 'agent' : 'NULL');
+    const groups = db.all(
+      `SELECT ${this.#slot.sql} AS slot, CASE WHEN ${this.#whole.sql} THEN 0 ELSE id END AS one, env,
+         ${column} AS whose, tallies, count(*) ${from} GROUP BY slot, one, env, whose, tallies`,
+      [...this.#slot.params, ...this.#whole.params, ...params],
+    );
+    const alike: Alike[] = [];
+    const single: Summary[] = [];
+    for (const group of groups) {
+      const id = Number(group[1]);
+      if (id === 0) alike.push(this.#alikeIn(group));
+      else
+        single.push(readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [id]) ?? []));
+    }
+    return { alike, agents: this.#agentsIn(db, from, params), single };
+  }
+
+  #alikeIn([number, , env, whose, text, segments]: Row): Alike {
+    return {
+      segments: Number(segments),
+      env: String(env),
+      agent: this.#byAgent && whose !== null ? givenText(String(whose)) : null,
+      version: this.#by === 'versions' ? String((JSON.parse(String(whose)) as unknown[])[0]) : null,
+      start: Number(number) * this.#slotMs,
+      tallies: this.#talliesOf(String(text)),
+    };
+  }
+
+  #agentsIn(db: Database, from: string, params: readonly SqlValue[]): readonly AgentEvents[] {
+    if (!this.#hasAgents || this.#byAgent) return [];
+    const sums = db.all(`SELECT agent, sum(events) ${from} AND ${this.#whole.sql} GROUP BY agent`, [
+      ...params,
+      ...this.#whole.params,
+    ]);
+    return sums.map(([agent, events]) => ({ agent: givenText(String(agent)), events: Number(events) }));
+  }
+
+  /** Segments share few texts: each is parsed once. */
+  #talliesOf(text: string): readonly Tally[] {
+    let tallies = this.#parsed.get(text);
+    if (!tallies) {
+      tallies = readTallies({ tallies: text });
+      this.#parsed.set(text, tallies);
+    }
+    return tallies;
+  }
+}
+
 /**
  * What the segments that may hold events that fit tell, a window at a time: another read may run before each.
  * @param filter one that needs no bodies
@@ -83,76 +173,12 @@ export function* tellings(
   db: Database,
   tenantId: string,
   filter: EventFilter,
-  { slotMs, outcomes, agents = false, by }: Telling,
+  telling: Telling,
 ): Generator<TalliedWindow, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
-  const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = filter;
-  const fit = mayFit(filter, until);
-  const isByName = filter.decisionName !== undefined || asksFor(filter, 'contract');
-  const repeats = outcomes || isByName || (filter.verdict ?? filter.verdicts) !== undefined;
-  const whole: { sql: string; params: readonly SqlValue[] } = {
-    sql: `min_ts >= ? AND max_ts <= ? ${repeats ? 'AND outcomes = 0' : ''}`,
-    params: [since, until],
-  };
-  if (slotMs !== undefined) {
-    // A slot's end is not in it, as `until` is not in the last.
-    whole.sql += ' AND max_ts < ? AND floor(min_ts / ?) = floor(max_ts / ?)';
-    whole.params = [...whole.params, until, slotMs, slotMs];
-  }
-  const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
-  const slotParams = slotMs === undefined ? [] : [slotMs];
-  const byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
-  if (by === 'versions') whole.sql += ' AND json_array_length(versions) = 1';
-  const column = by ?? (byAgent ? 'agent' : 'NULL');
-  const parsed = new Map<string, readonly Tally[]>();
-  const talliesOf = (text: string): readonly Tally[] => {
-    let tallies = parsed.get(text);
-    if (!tallies) {
-      tallies = readTallies({ tallies: text });
-      parsed.set(text, tallies);
-    }
-    return tallies;
-  };
-  const { sql, params } = fit;
-  for (const window of windows(db, tenant, filter, until, { first: largestWindow, largest: largestWindow })) {
-    const from = `${window.sql} AND sample = 0 AND ${sql}`;
-    const groups = db.all(
-      `SELECT ${slot} AS slot, CASE WHEN ${whole.sql} THEN 0 ELSE id END AS one, env,
-         ${column} AS whose, tallies, count(*) ${from} GROUP BY slot, one, env, whose, tallies`,
-      [...slotParams, ...whole.params, ...window.params, ...params],
-    );
-    const alike: Alike[] = [];
-    const single: Summary[] = [];
-    for (const [number, one, env, whose, text, segments] of groups) {
-      const tallies = talliesOf(String(text));
-      if (one !== 0) {
-        single.push(
-          readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [Number(one)]) ?? []),
-        );
-      } else {
-        alike.push({
-          segments: Number(segments),
-          env: String(env),
-          agent: byAgent && whose !== null ? givenText(String(whose)) : null,
-          version: by === 'versions' ? String((JSON.parse(String(whose)) as unknown[])[0]) : null,
-          start: Number(number) * (slotMs ?? 0),
-          tallies,
-        });
-      }
-    }
-    const sums =
-      agents && !byAgent
-        ? db.all(`SELECT agent, sum(events) ${from} AND ${whole.sql} GROUP BY agent`, [
-            ...window.params,
-            ...params,
-            ...whole.params,
-          ])
-        : [];
-    yield {
-      alike,
-      agents: sums.map(([agent, events]) => ({ agent: givenText(String(agent)), events: Number(events) })),
-      single,
-    };
-  }
+  const query = new TallyQuery(filter, telling);
+  const { until = Number.MAX_VALUE } = filter;
+  for (const window of windows(db, tenant, filter, until, { first: largestWindow, largest: largestWindow }))
+    yield query.read(db, window);
 }
