@@ -345,7 +345,7 @@ it('a run counts each call once by its last decision, whatever contracts in obse
   expect(run?.call_outcomes).toEqual({ allowed: 2, denied: 1, asked: 0, would_deny: 0, expired: 0 });
   expect(run && runSums(run)).toBe('3 calls, 2 allowed, 1 denied. Contracts in observe mode fired 3 times.');
   expect(run && runSums({ ...run, call_outcomes: null })).toBe(
-    '3 calls. Their outcomes are unknown, because an earlier version of the hub stored a part of the run.',
+    '3 calls. The outcomes of a part of the run are unknown.',
   );
 });
 
