@@ -43,15 +43,14 @@ async function refuseOtherFormats(members: Pick<Membership, 'list'>): Promise<vo
   }
 }
 
-/**
- * @throws HubError in plain words: unavailable with the cause when MongoDB or Redis cannot be used within about 2 s,
- * conflict when this version does not fit the cluster's
- */
-export async function openCluster(
-  materials: Materials & { readonly clock: ClusterClock },
-  { mongoUrl, redisUrl, name, node }: NonNullable<Materials['config']['cluster']> & { readonly node: string },
-): Promise<NodeParts> {
-  const { clock, log, workers, agents, meters } = materials;
+type ClusterMaterials = Materials & { readonly clock: ClusterClock };
+type ClusterConfig = NonNullable<Materials['config']['cluster']> & { readonly node: string };
+
+/** Redis, MongoDB and the jobs. After a failure, what was opened is closed. */
+async function openServices(
+  { clock, log, workers }: ClusterMaterials,
+  { mongoUrl, redisUrl, name, node }: ClusterConfig,
+) {
   const group = redisConnections(log);
   const redis = await openRedis({
     url: redisUrl,
@@ -78,40 +77,92 @@ export async function openCluster(
       throw error;
     },
   );
-  const startedAt = clock.now();
-  const { reachNotes, ...stores } = documents;
-  const store: Store = { ...stores, values: redis.values };
-  const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
-  /** When each node was last heard of, in this node's monotonic time. */
-  const heard = new Map<string, number>();
-  const leasesTurned = workers.add('leases', loopMs);
-  let closed = false;
-  /** As of the last time that readiness was asked for. */
-  let lacksStore = false;
+  return { redis, documents, jobs };
+}
 
-  const recovery = startAuditRecovery({ audit: documents.audit, members: redis.members, clock, log });
+/** When each node was last heard of, in this node's monotonic time. */
+class HeardNodes {
+  readonly #node: string;
+  readonly #clock: ClusterClock;
+  readonly #heardAt = new Map<string, number>();
 
-  function hear(): void {
-    const now = clock.monotonic();
-    for (const [other, at] of heard) if (now - at > forgetMs) heard.delete(other);
-    for (const { node: member } of actors.members) heard.set(member, now);
-    recovery.gone([...heard.keys()].filter(isGone));
+  constructor(node: string, clock: ClusterClock) {
+    this.#node = node;
+    this.#clock = clock;
+  }
+
+  /** Notes the members of a turn. */
+  hear(members: readonly { readonly node: string }[]): void {
+    const now = this.#clock.monotonic();
+    for (const [other, at] of this.#heardAt) if (now - at > forgetMs) this.#heardAt.delete(other);
+    for (const { node } of members) this.#heardAt.set(node, now);
+  }
+
+  gone(): string[] {
+    return [...this.#heardAt.keys()].filter((other) => this.isGone(other));
   }
 
   /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
-  function isGone(other: string): boolean {
-    const now = clock.monotonic();
+  isGone(other: string): boolean {
+    const now = this.#clock.monotonic();
     // Who hears nobody knows nothing.
-    if (other === node || now - (heard.get(node) ?? Number.NEGATIVE_INFINITY) > missedMs) return false;
-    const at = heard.get(other) ?? now + strangerMs;
-    heard.set(other, at);
+    if (other === this.#node || now - (this.#heardAt.get(this.#node) ?? Number.NEGATIVE_INFINITY) > missedMs)
+      return false;
+    const at = this.#heardAt.get(other) ?? now + strangerMs;
+    this.#heardAt.set(other, at);
     return now - at > missedMs;
   }
+}
 
-  const registrar = registrarOf(materials, store, redis.limits);
-  const actors = createRemoteActors<HubKinds, ActorPorts>({
+type Services = Awaited<ReturnType<typeof openServices>>;
+type ClusterActors = ReturnType<typeof createRemoteActors<HubKinds, ActorPorts>>;
+
+/** The nodes with their shards, and how far the bus is behind. */
+async function clusterStateOf(
+  node: string,
+  { redis }: Services,
+  actors: ClusterActors,
+  agents: () => number,
+): ReturnType<NodeParts['cluster']> {
+  const nodes = actors.members.map((member) => ({
+    node: member.node,
+    ...member.note,
+    ...(member.node === node ? { shards: actors.shards, agents: agents() } : {}),
+  }));
+  const othersOwn = new Set(nodes.flatMap((one) => (one.node === node ? [] : one.shards)));
+  const all = Array.from({ length: shardCount }, (_, shard) => shard);
+  const own = new Set(actors.shards);
+  const [lag, broadcastLagMs] = await Promise.all([
+    redis.bus.lag(all.filter((shard) => own.has(shard) || !othersOwn.has(shard))),
+    redis.broadcastLagMs(),
+  ]);
+  return { mode: 'cluster', node, nodes, shardCount, lag, broadcastLagMs };
+}
+
+/** The actors of this node, which follows what nodes that are gone left. */
+function joinActors(
+  materials: ClusterMaterials,
+  { redis, documents, jobs }: Services,
+  {
+    node,
+    store,
+    registrar,
+    announcer,
+    startedAt,
+    lacksStore,
+  }: Pick<NodeParts, 'node' | 'store' | 'registrar' | 'announcer'> & {
+    readonly startedAt: number;
+    /** As of the last time that readiness was asked for. */
+    readonly lacksStore: () => boolean;
+  },
+) {
+  const { clock, log, workers, agents, meters } = materials;
+  const heard = new HeardNodes(node, clock);
+  const leasesTurned = workers.add('leases', loopMs);
+  const recovery = startAuditRecovery({ audit: documents.audit, members: redis.members, clock, log });
+  const actors: ClusterActors = createRemoteActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, registrar, isGone),
+    ports: actorPorts(materials, store, registrar, (other) => heard.isGone(other)),
     clock,
     log,
     announcer,
@@ -127,7 +178,7 @@ export async function openCluster(
       startedAt,
       agents: agents(),
       ...(materials.isDraining() ? { leaving: true as const } : {}),
-      ...(lacksStore ? { lacksStore: true as const } : {}),
+      ...(lacksStore() ? { lacksStore: true as const } : {}),
     }),
     moved(shards, reason) {
       meters.takeovers.add([reason], shards.length);
@@ -135,84 +186,94 @@ export async function openCluster(
     },
     turned() {
       leasesTurned();
-      hear();
+      heard.hear(actors.members);
+      recovery.gone(heard.gone());
     },
   });
+  return { actors, recovery };
+}
 
-  const reach = createReach({ node, members: () => actors.members, notes: reachNotes });
+/** Wakes environments with open streams here whose owner may have changed. */
+class Waker {
+  readonly #actors: ClusterActors;
+  readonly #materials: ClusterMaterials;
+  #closed = false;
 
-  async function wake(audience: Audience): Promise<void> {
-    const key = environmentIn(audience) ?? '';
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await actors.wake('environment', key);
-      } catch (err) {
-        if (closed) return;
-        if (attempt === wakeAttempts) {
-          log.warn({ err, audience }, 'cannot activate an environment with open streams');
-          return;
-        }
-        await pause(clock, wakeAgainMs);
-      }
+  constructor(actors: ClusterActors, materials: ClusterMaterials) {
+    this.#actors = actors;
+    this.#materials = materials;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  control(message: Control, audiences: readonly Audience[]): void {
+    if (message.kind !== 'shards_moved' && message.kind !== 'missed') return;
+    const moved = message.kind === 'missed' ? null : new Set(message.shards);
+    for (const audience of audiences) {
+      const key = environmentIn(audience);
+      if (key === null) continue;
+      if (moved === null || moved.has(shardOfKey(key))) void this.#wake(audience);
     }
   }
 
+  async #wake(audience: Audience): Promise<void> {
+    const key = environmentIn(audience) ?? '';
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#actors.wake('environment', key);
+      } catch (err) {
+        if (this.#closed) return;
+        if (attempt === wakeAttempts) {
+          this.#materials.log.warn({ err, audience }, 'cannot activate an environment with open streams');
+          return;
+        }
+        await pause(this.#materials.clock, wakeAgainMs);
+      }
+    }
+  }
+}
+
+/**
+ * @throws HubError in plain words: unavailable with the cause when MongoDB or Redis cannot be used within about 2 s,
+ * conflict when this version does not fit the cluster's
+ */
+export async function openCluster(materials: ClusterMaterials, config: ClusterConfig): Promise<NodeParts> {
+  const { clock, agents } = materials;
+  const { node } = config;
+  const services = await openServices(materials, config);
+  const { redis, documents, jobs } = services;
+  const { reachNotes, ...stores } = documents;
+  const store: Store = { ...stores, values: redis.values };
+  const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
+  /** As of the last time that readiness was asked for. */
+  let lacksStore = false;
+  const registrar = registrarOf(materials, store, redis.limits);
+  const joined = { node, store, registrar, announcer, startedAt: clock.now(), lacksStore: () => lacksStore };
+  const { actors, recovery } = joinActors(materials, services, joined);
+  const reach = createReach({ node, members: () => actors.members, notes: reachNotes });
+  const waker = new Waker(actors, materials);
+  const othersAgents = (): number =>
+    actors.members.reduce((sum, { node: other, note }) => sum + (other === node ? 0 : note.agents), 0);
   return {
-    node,
-    store,
-    announcer,
+    ...{ node, store, announcer, registrar, jobs, actors },
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),
-    registrar,
-    jobs,
-    actors,
     keyValue: () => redis.ping(),
-    connectedAgents: () =>
-      actors.members.reduce(
-        (sum, { node: other, note }) => sum + (other === node ? 0 : note.agents),
-        agents(),
-      ),
-    async cluster() {
-      const nodes = actors.members.map((member) => ({
-        node: member.node,
-        ...member.note,
-        ...(member.node === node ? { shards: actors.shards, agents: agents() } : {}),
-      }));
-      const othersOwn = new Set(nodes.flatMap((one) => (one.node === node ? [] : one.shards)));
-      const all = Array.from({ length: shardCount }, (_, shard) => shard);
-      const own = new Set(actors.shards);
-      const [lag, broadcastLagMs] = await Promise.all([
-        redis.bus.lag(all.filter((shard) => own.has(shard) || !othersOwn.has(shard))),
-        redis.broadcastLagMs(),
-      ]);
-      return {
-        mode: 'cluster',
-        node,
-        nodes,
-        shardCount,
-        lag,
-        broadcastLagMs,
-      };
-    },
+    connectedAgents: () => othersAgents() + agents(),
+    cluster: () => clusterStateOf(node, services, actors, agents),
     isAloneWithout(reached) {
       lacksStore = !reached.store;
       return reach.isAloneWithout(reached);
     },
     owns: (key) => actors.owns(key),
     begin: () => actors.turn(),
-    control(message: Control, audiences) {
-      if (message.kind !== 'shards_moved' && message.kind !== 'missed') return;
-      const moved = message.kind === 'missed' ? null : new Set(message.shards);
-      for (const audience of audiences) {
-        const key = environmentIn(audience);
-        if (key === null) continue;
-        if (moved === null || moved.has(shardOfKey(key))) void wake(audience);
-      }
-    },
+    control: (message, audiences) => waker.control(message, audiences),
     stopActors: () => actors.stop(),
     async close() {
-      closed = true;
+      waker.close();
       recovery.stop();
       await registrar.close();
       await redis.close();

@@ -22,6 +22,7 @@ import { eventStreams } from './api/event-stream-handlers.ts';
 import { apiFamilies } from './api/families.ts';
 import { hostedHandlers } from './api/hosted-handlers.ts';
 import { streamHandlers } from './api/stream-handlers.ts';
+import type { Config } from './config.ts';
 import { openApiFor } from './openapi.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { probeOf } from './probe.ts';
@@ -51,15 +52,14 @@ export interface Edge {
   readonly pipeline: Pipeline;
 }
 
-export function createEdge(options: EdgeOptions): Edge {
-  const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
-  const { config, clock, log, secrets, workers, streamApis, meters } = materials;
-  const { store, broadcast } = parts;
+type EdgeContext = Pick<EdgeOptions, 'materials' | 'parts' | 'hub'>;
+
+function callersOf({ materials, parts, hub }: EdgeContext): Callers {
+  const { config, clock, log, secrets, meters } = materials;
+  const { store } = parts;
   const { rateLimits } = hub.app;
   const anyoneAt = (network: string) => limitSubjectOf({ kind: 'none' }, network);
-  const { events, admitEvents } = eventStreams(hub);
-  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
-  const callers = createCallers({
+  return createCallers({
     keys: store.keys,
     logins: store.logins,
     users: store.tenants,
@@ -84,8 +84,30 @@ export function createEdge(options: EdgeOptions): Edge {
       await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
     },
   });
+}
+
+/** What answers from memory or from files of the build. */
+function filesOf(config: Config) {
   /** Made at the first request: it would take a fifth of a start. */
   let openApi: Buffer | undefined;
+  return {
+    openApi() {
+      openApi ??= Buffer.from(openApiFor(config));
+      return openApi;
+    },
+    openApiPublic: config.openApiPublic,
+    files: createStaticFiles(readStaticFolder(consoleFolder)),
+    downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),
+  };
+}
+
+export function createEdge(options: EdgeOptions): Edge {
+  const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
+  const { config, clock, log, secrets, workers, streamApis, meters } = materials;
+  const { store, broadcast } = parts;
+  const { events, admitEvents } = eventStreams(hub);
+  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
+  const callers = callersOf(options);
   const budgets = createBudgets();
   const live = createLive({
     budgets,
@@ -103,7 +125,7 @@ export function createEdge(options: EdgeOptions): Edge {
     families: apiFamilies,
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
-    rateLimits,
+    rateLimits: hub.app.rateLimits,
     idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
     live,
     streams,
@@ -116,13 +138,7 @@ export function createEdge(options: EdgeOptions): Edge {
     log,
     trustedProxies: config.trustedProxies,
     budgets,
-    openApi() {
-      openApi ??= Buffer.from(openApiFor(config));
-      return openApi;
-    },
-    openApiPublic: config.openApiPublic,
-    files: createStaticFiles(readStaticFolder(consoleFolder)),
-    downloads: createDownloads(readDownloads(downloadsFolder, config.baseUrl)),
+    ...filesOf(config),
   });
   return { callers, live, pipeline };
 }

@@ -18,10 +18,12 @@ import { proxyTest } from '../http/address.ts';
 import type { Hub, NodeHealth } from '../http/contract/handler.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
 import { hostedFrames } from '../http/live/hosted-frames.ts';
-import { createMetrics } from '../http/metrics.ts';
+import type { Live } from '../http/live/live.ts';
+import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { workNotifications } from '../notification/jobs.ts';
 import { nextTurn } from '../shared/concurrency/next-turn.ts';
+import type { Control } from '../shared/frame.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
 import type { Durations } from '../shared/meters.ts';
 import { pause } from '../shared/ports/clock.ts';
@@ -29,7 +31,7 @@ import { loginLinkMs, loginLinkUrl } from '../user/use-cases/login-links.ts';
 import { version } from '../version.ts';
 import { createAppPorts } from './app-ports.ts';
 import type { Config } from './config.ts';
-import { createEdge } from './edge.ts';
+import { createEdge, type Edge } from './edge.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, setupTokenOf } from './first-admin.ts';
 import { startHousekeeping } from './housekeeping.ts';
@@ -39,11 +41,12 @@ import { countLog } from './metrics/counted-log.ts';
 import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
 import { createMeters } from './metrics/meters.ts';
 import { exportMetrics } from './metrics/otlp.ts';
-import { createRegistry } from './metrics/registry.ts';
+import { createRegistry, type RegistrySources } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
+import type { Materials, NodeParts } from './parts.ts';
 import { chooseServer } from './server.ts';
 import { startTracing } from './tracing.ts';
-import { createApp } from './use-cases.ts';
+import { type App, createApp } from './use-cases.ts';
 import { createWorkers } from './workers.ts';
 
 export interface RunningHub {
@@ -85,8 +88,16 @@ async function reach(ping: Promise<number>, times: Durations | null): Promise<nu
 const openCluster: typeof import('./cluster.ts').openCluster = async (...parameters) =>
   (await import('./cluster.ts')).openCluster(...parameters);
 
-/** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
-export async function startHub(config: Config): Promise<RunningHub> {
+/** What a node is at the moment. */
+interface NodeState {
+  /** Null until the edge is there. */
+  live: Live | null;
+  isDraining: boolean;
+}
+
+/** What is there before anything is opened. */
+async function prepare(config: Config) {
+  const state: NodeState = { live: null, isDraining: false };
   const node = config.cluster ? randomUUID() : undefined;
   const logger = createLog({ level: config.logLevel, node });
   const logLevel = createLogLevel(logger, config.logLevel, systemClock);
@@ -95,173 +106,243 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
-  // Before anything is opened: what does not load here is said at once.
+  // What does not load here is said at once.
   const chosen = await chooseServer(config.httpServer);
   const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
-  const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
   const hostedApi = hostedFrames(secrets);
-  const streamApis = [consoleApi, hostedApi];
-  const ruleSets = new RuleSets();
-  const agents = (): number => live.connectedAgents();
-  const meters = createMeters(config.metrics.maxTenants);
-  let draining = false;
-  const isDraining = (): boolean => draining;
-  const materials = {
+  const materials: Materials = {
     config,
     clock,
     log,
     secrets,
-    workers,
-    ruleSets,
-    streamApis,
-    agents,
-    meters,
-    isDraining,
+    workers: createWorkers(clock),
+    ruleSets: new RuleSets(),
+    streamApis: [consoleApi, hostedApi],
+    agents: () => state.live?.connectedAgents() ?? 0,
+    meters: createMeters(config.metrics.maxTenants),
+    isDraining: () => state.isDraining,
   };
-  const parts = await (shared
-    ? openCluster({ ...materials, clock: shared.clock }, shared)
-    : openEmbedded(materials));
-  const { store, broadcast, actors, jobs } = parts;
-  const setupToken = await checkMaster(store, secrets, config)
-    .then(() => setupTokenOf(config, store, secrets))
-    .catch(async (error: unknown) => {
-      await jobs.close();
-      await parts.close();
-      throw error;
-    });
-  const { store: storeTimes, redis: redisTimes } = meters.dependencies;
-  const requests = createMetrics();
-  const delay = watchLoopDelay(clock);
-  const sources = {
-    startedAt: clock.now(),
-    requests,
-    live: () => live,
-    jobs,
-    cluster: () => parts.cluster(),
-    delay,
-    events: meters.events,
-    installation: store.installation,
-    lastBackupAt: shared ? null : () => lastBackupAt(config.dataDir),
+  return {
+    ...{ state, node, log, logLevel, logRecords, shared, clock, chosen, tracer },
+    ...{ consoleApi, hostedApi, materials },
   };
-  const health: NodeHealth = {
-    store: () => reach(store.ping(), storeTimes),
-    keyValue: () => reach(parts.keyValue(), shared ? redisTimes : null),
-    storage: () => store.storage(),
-    workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
-    connectedAgents: () => parts.connectedAgents(),
-    cluster: () => parts.cluster(),
-    draining: isDraining,
-    isAloneWithout: (reached) => parts.isAloneWithout(reached),
-    metrics: () => nodeMetrics(sources),
-  };
-  const { ports, isIssuerUp, close: closePorts } = createAppPorts(materials, parts, health, setupToken);
-  const app = createApp(ports);
-  const hub: Hub = { ...ports, app };
-  const registry = createRegistry({
-    clock,
-    version,
-    mode: shared ? 'cluster' : 'embedded',
-    requests,
-    live: () => live,
-    health,
-    meters,
-    isIssuerUp,
-    lastBackupAt: () => lastBackupAt(config.dataDir),
-    isSpeaker: () => parts.owns('installation'),
-    installation: store.installation,
-    jobs,
-    logRecords,
-    retentionRemoved: app.retention.removed,
-    exportLines: app.exports.sent,
-    lostSpans: () => tracer?.lost ?? 0,
-  });
-  const exposition = expositionOf(config.metrics, registry, secrets);
-  const edge = createEdge({ materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition });
-  const { callers, live, pipeline } = edge;
-  const sweep = startSweep({
-    clock,
-    log,
-    mine: (key) => parts.owns(key),
-    turned: workers.add('sweep', sweepMs),
-    due: dueApprovals(store),
-    tell: (tell) => actors.receive(tell),
-  });
-  broadcast.onControl((message) => {
-    callers.control(message);
-    live.control(message);
-    parts.control(message, live.audiences());
-    if (message.kind === 'log_level') logLevel.set(message.level, message.until);
-    // What fell due while a shard had no owner is not kept waiting for the next turn.
-    if (message.kind === 'shards_moved') void sweep.run();
-  });
-  workNotifications(jobs, app);
-  const housekeeping = startHousekeeping(jobs, {
-    store,
-    clock,
-    log,
-    signHeads: hub.app.auditLog.signHeads,
-    retainAudit: hub.app.auditLog.retain,
-    retention: app.retention,
-    largeArgsDays: config.quotas.largeArgsDays,
-  });
+}
 
-  let server: Server | null = null;
-  let scrapes: { close(): void } | null = null;
-  let readings: { close(): Promise<void> } | null = null;
-  async function stop(drainMs: number): Promise<void> {
-    draining = true;
-    server?.drain();
-    housekeeping.stop();
+type Basis = Awaited<ReturnType<typeof prepare>>;
+type Token = Awaited<ReturnType<typeof setupTokenOf>>;
+
+/** @throws HubError if the master secret is not that of the store, which is closed then */
+async function checkStore({ materials }: Basis, parts: NodeParts): Promise<Token> {
+  const { config, secrets } = materials;
+  try {
+    await checkMaster(parts.store, secrets, config);
+    return await setupTokenOf(config, parts.store, secrets);
+  } catch (error) {
+    await parts.jobs.close();
+    await parts.close();
+    throw error;
+  }
+}
+
+/** The opened parts of a node with its use cases and its edge, from their start to their end. */
+class HubNode {
+  readonly #basis: Basis;
+  readonly #parts: NodeParts;
+  readonly #app: App;
+  readonly #edge: Edge;
+  readonly #registry: ReturnType<typeof createRegistry>;
+  readonly #sweep: ReturnType<typeof startSweep>;
+  readonly #housekeeping: ReturnType<typeof startHousekeeping>;
+  readonly #delay: ReturnType<typeof watchLoopDelay>;
+  readonly #closePorts: () => Promise<void>;
+  #server: Server | null = null;
+  #scrapes: { close(): void } | null = null;
+  #readings: { close(): Promise<void> } | null = null;
+
+  constructor(basis: Basis, parts: NodeParts, setupToken: Token) {
+    this.#basis = basis;
+    this.#parts = parts;
+    const { clock, log, materials } = basis;
+    const requests = createMetrics();
+    this.#delay = watchLoopDelay(clock);
+    const health = this.#health(requests);
+    const { ports, isIssuerUp, close } = createAppPorts(materials, parts, health, setupToken);
+    this.#closePorts = close;
+    this.#app = createApp(ports);
+    this.#registry = this.#openRegistry(requests, health, isIssuerUp);
+    this.#edge = createEdge({
+      ...{ materials, parts, ports, requests },
+      hub: { ...ports, app: this.#app } satisfies Hub,
+      consoleApi: basis.consoleApi,
+      hostedApi: basis.hostedApi,
+      exposition: expositionOf(materials.config.metrics, this.#registry, materials.secrets),
+    });
+    basis.state.live = this.#edge.live;
+    this.#sweep = startSweep({
+      clock,
+      log,
+      mine: (key) => parts.owns(key),
+      turned: materials.workers.add('sweep', sweepMs),
+      due: dueApprovals(parts.store),
+      tell: (tell) => parts.actors.receive(tell),
+    });
+    parts.broadcast.onControl((message) => this.#control(message));
+    workNotifications(parts.jobs, this.#app);
+    this.#housekeeping = startHousekeeping(parts.jobs, {
+      store: parts.store,
+      clock,
+      log,
+      signHeads: this.#app.auditLog.signHeads,
+      retainAudit: this.#app.auditLog.retain,
+      retention: this.#app.retention,
+      largeArgsDays: materials.config.quotas.largeArgsDays,
+    });
+  }
+
+  get live(): Live {
+    return this.#edge.live;
+  }
+
+  /** Listens. After a failure everything is closed. Returns the port. */
+  async start(): Promise<number> {
+    const { materials, chosen, clock, log, node } = this.#basis;
+    const { config } = materials;
+    try {
+      if (config.admin) await bootstrapFromEnvironment(this.#app.accounts, log, config.admin);
+      await this.#app.accounts.ensureSigningKeys();
+      await this.#parts.begin();
+      this.#scrapes = await listenForScrapes(config.metrics, this.#registry);
+      const sender = { clock: systemClock, log, node };
+      this.#readings = await exportMetrics(config.metricsExport, this.#registry, sender);
+      this.#server = await chosen.start({
+        host: config.host,
+        port: config.port,
+        pipeline: this.#edge.pipeline,
+        clock,
+        log,
+        maxConnections: maxConnections(),
+        isProxy: proxyTest(config.trustedProxies),
+      });
+      return this.#server.port;
+    } catch (error) {
+      // A process that exits while the store's threads run may crash in their native code.
+      await this.stop(0);
+      throw error;
+    }
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    const { shared, tracer, log, materials } = this.#basis;
+    const { live, callers } = this.#edge;
+    this.#basis.state.isDraining = true;
+    this.#server?.drain();
+    this.#housekeeping.stop();
     // Balancers that ask for readiness see that this node stops before it refuses their connections.
-    await Promise.all([live.drain(drainMs), shared && server ? pause(systemClock, drainMs) : undefined]);
+    await Promise.all([
+      live.drain(drainMs),
+      shared && this.#server ? pause(systemClock, drainMs) : undefined,
+    ]);
     live.close();
     // Right after the turn of the event loop that took what was waiting to be accepted: closing resets the rest.
     await nextTurn();
-    server?.stopListening();
-    await server?.settle(settleMs);
-    await sweep.stop();
-    await parts.stopActors();
-    await jobs.close();
-    workers.stop();
-    delay.stop();
+    this.#server?.stopListening();
+    await this.#server?.settle(settleMs);
+    await this.#sweep.stop();
+    await this.#parts.stopActors();
+    await this.#parts.jobs.close();
+    materials.workers.stop();
+    this.#delay.stop();
     await callers.close();
-    await closePorts();
-    server?.close();
-    scrapes?.close();
-    await readings?.close();
-    await parts.close();
+    await this.#closePorts();
+    this.#server?.close();
+    this.#scrapes?.close();
+    await this.#readings?.close();
+    await this.#parts.close();
     await tracer?.close();
     log.flush();
   }
 
-  try {
-    if (config.admin) await bootstrapFromEnvironment(hub.app.accounts, log, config.admin);
-    await hub.app.accounts.ensureSigningKeys();
-    await parts.begin();
-    scrapes = await listenForScrapes(config.metrics, registry);
-    readings = await exportMetrics(config.metricsExport, registry, { clock: systemClock, log, node });
-    server = await chosen.start({
-      host: config.host,
-      port: config.port,
-      pipeline,
-      clock,
-      log,
-      maxConnections: maxConnections(),
-      isProxy: proxyTest(config.trustedProxies),
-    });
-  } catch (error) {
-    // A process that exits while the store's threads run may crash in their native code.
-    await stop(0);
-    throw error;
+  #control(message: Control): void {
+    const { callers, live } = this.#edge;
+    callers.control(message);
+    live.control(message);
+    this.#parts.control(message, live.audiences());
+    if (message.kind === 'log_level') this.#basis.logLevel.set(message.level, message.until);
+    // What fell due while a shard had no owner is not kept waiting for the next turn.
+    if (message.kind === 'shards_moved') void this.#sweep.run();
   }
-  const { port } = server;
+
+  #health(requests: Metrics): NodeHealth {
+    const { materials, shared, clock } = this.#basis;
+    const parts = this.#parts;
+    const { store, jobs } = parts;
+    const { store: storeTimes, redis: redisTimes } = materials.meters.dependencies;
+    const sources = {
+      startedAt: clock.now(),
+      requests,
+      live: () => this.live,
+      jobs,
+      cluster: () => parts.cluster(),
+      delay: this.#delay,
+      events: materials.meters.events,
+      installation: store.installation,
+      lastBackupAt: shared ? null : () => lastBackupAt(materials.config.dataDir),
+    };
+    return {
+      store: () => reach(store.ping(), storeTimes),
+      keyValue: () => reach(parts.keyValue(), shared ? redisTimes : null),
+      storage: () => store.storage(),
+      workers: () => ({ ...materials.workers.states(), jobs: jobs.health().state }),
+      connectedAgents: () => parts.connectedAgents(),
+      cluster: () => parts.cluster(),
+      draining: materials.isDraining,
+      isAloneWithout: (reached) => parts.isAloneWithout(reached),
+      metrics: () => nodeMetrics(sources),
+    };
+  }
+
+  #openRegistry(requests: Metrics, health: NodeHealth, isIssuerUp: RegistrySources['isIssuerUp']) {
+    const { materials, shared, clock, logRecords, tracer } = this.#basis;
+    const { store, jobs } = this.#parts;
+    return createRegistry({
+      clock,
+      version,
+      mode: shared ? 'cluster' : 'embedded',
+      requests,
+      live: () => this.live,
+      health,
+      meters: materials.meters,
+      isIssuerUp,
+      lastBackupAt: () => lastBackupAt(materials.config.dataDir),
+      isSpeaker: () => this.#parts.owns('installation'),
+      installation: store.installation,
+      jobs,
+      logRecords,
+      retentionRemoved: this.#app.retention.removed,
+      exportLines: this.#app.exports.sent,
+      lostSpans: () => tracer?.lost ?? 0,
+    });
+  }
+}
+
+/** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
+export async function startHub(config: Config): Promise<RunningHub> {
+  const basis = await prepare(config);
+  const { materials, shared, chosen, clock } = basis;
+  const parts = await (shared
+    ? openCluster({ ...materials, clock: shared.clock }, shared)
+    : openEmbedded(materials));
+  const setupToken = await checkStore(basis, parts);
+  const hub = new HubNode(basis, parts, setupToken);
+  const port = await hub.start();
   return {
     port,
-    streams: () => live.counts().streams,
-    isSetUp: () => store.tenants.anyUser(),
+    streams: () => hub.live.counts().streams,
+    isSetUp: () => parts.store.tenants.anyUser(),
     loginLink() {
+      const { secrets } = materials;
       const token = secrets.token(32);
       const link = { email: null, expiresAt: clock.now() + loginLinkMs };
       keepLoginLink(config.dataDir, secrets.sha256(token), link, clock.now());
@@ -269,6 +350,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
     },
     serverNote: chosen.note,
     printedSetupToken: setupToken?.made ? setupToken.value : null,
-    stop: () => stop(config.drainSeconds * 1000),
+    stop: () => hub.stop(config.drainSeconds * 1000),
   };
 }

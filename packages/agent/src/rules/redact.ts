@@ -2,6 +2,8 @@
 import { createJudges, isSecretValue, type Judges } from './redact/judges.ts';
 import { redacted, SecretScan } from './redact/scan.ts';
 
+export { looksSecret } from './redact/tokens.ts';
+
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
@@ -65,15 +67,15 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
     // Halves of surrogate pairs would not survive UTF-8.
     return short.replace(/\p{Surrogate}/gu, '\ufffd');
   };
-  const looksSecret = (text: string): boolean => text.search(judges.tokens) === 0;
+  const beginsWithToken = (text: string): boolean => text.search(judges.tokens) === 0;
   return {
     isSensitiveKey: (key, value) => isSecretValue(judges.ofKey(key), value),
-    looksSecret,
+    looksSecret: beginsWithToken,
     redactArgs(value) {
       let read = 0;
       const text = (one: string): string => {
         read += Math.min(one.length, maxRead);
-        return detect && (read > maxText || looksSecret(one)) ? redacted : shorten(one, 1000);
+        return detect && (read > maxText || beginsWithToken(one)) ? redacted : shorten(one, 1000);
       };
       return copy(value, judges, text, detect);
     },
@@ -131,4 +133,4 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
 }
 
 export const defaultRedaction: Redaction = createRedaction();
-export const { looksSecret, redactArgs, redactText, redactResult } = defaultRedaction;
+export const { redactArgs, redactText, redactResult } = defaultRedaction;

@@ -3,7 +3,7 @@ import { type LanguageOptions, readBundle } from '../bundle/document.ts';
 import type { BundleProblem } from '../bundle/reader.ts';
 import type { Mode, Rule, RuleDocument, SessionLimits, SessionRule, ToolTraits } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
-import { looksSecret } from '../redact.ts';
+import { looksSecret } from '../redact/tokens.ts';
 import { remembered } from '../remembered.ts';
 import type { ToolArguments } from '../sandbox/names.ts';
 import type { Files } from '../sandbox/path.ts';

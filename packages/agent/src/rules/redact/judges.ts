@@ -1,5 +1,6 @@
 // Judges of names, values and tokens. Each test reads its value a bounded number of times.
-import { lists, part, patterns, type Strength, stem, tokens, topic } from './tables.ts';
+import { lists, part, patterns, type Strength, stem, topic } from './tables.ts';
+import { tokenPattern } from './tokens.ts';
 
 const lower = (key: string): string => key.toLowerCase().replaceAll('-', '_');
 /** A name in parts: camelCase and what separates words become `_`. A blank separates none. */
@@ -24,11 +25,8 @@ export function createJudges(sensitive: string[], safe: string[], keyPrefixes: s
     const other = isKey && fits(part) ? 'any' : 'none';
     return listing ?? patterns.find((row) => fits(row.pattern))?.strength ?? other;
   };
-  // A hub's own key: its prefix, and more than the hub shows of a key in lists.
-  const prefixes = ['svk_', ...keyPrefixes].filter((prefix) => prefix !== '');
-  const keys = prefixes.map((prefix) => `${prefix.replace(/\W/g, '\\$&')}[\\w-]{24,}`);
   return {
-    tokens: new RegExp(`(?:${[...tokens, ...keys].join('|')})[\\w=-]*`, 'y'),
+    tokens: tokenPattern(keyPrefixes),
     /** Of a key of arguments. 1,024 characters are read; no field name is longer. */
     ofKey: (key: string): Strength => strengthOf(key.slice(0, 1024), true),
     /** Of a name that ends at a place of a running text. */
