@@ -14,7 +14,6 @@ import {
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
 import { renderInstant } from '../../shared/instant.ts';
-import { snakeKeys } from '../../shared/snake-keys.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */
@@ -100,14 +99,15 @@ export function runNote(
     summary:
       `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
       `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
-    details: snakeKeys({
+    // By their stored names: a note of each event is not worth a renaming.
+    details: {
       env,
       rule: decisionNameOf(event)?.slice(0, 128) ?? null,
-      toolName: tool.slice(0, 128),
-      callId: callIdOf(event),
-      reportedAt: renderInstant(event.timestamp),
-      keyId: reporter?.keyId ?? null,
-    }),
+      tool_name: tool.slice(0, 128),
+      call_id: callIdOf(event),
+      reported_at: renderInstant(event.timestamp),
+      key_id: reporter?.keyId ?? null,
+    },
     agentId,
     sessionId: session,
   };
