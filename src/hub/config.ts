@@ -43,7 +43,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly communityChatUrl: string;
   /** `host:port` of private targets that outbound calls may reach all the same. */
   readonly outboundAllow: readonly string[];
-  /** Whether GET /api/openapi.json answers without a login or key. */
+  /** True if GET /api/openapi.json answers without a login or key. */
   readonly openApiPublic: boolean;
   /** Which HTTP server is started. */
   readonly httpServer: HttpServerChoice;
