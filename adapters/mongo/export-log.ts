@@ -94,10 +94,7 @@ export function entriesOf({ events, outcomes = [] }: ExportItem): readonly Entry
 }
 
 export class ExportLog {
-  readonly #links: ExportCollections['links'];
-  readonly #batches: ExportCollections['batches'];
-  readonly #events: ExportCollections['events'];
-  readonly #approvals: ExportCollections['approvals'];
+  readonly #collections: ExportCollections;
   readonly #clock: Clock;
   /** The last number that this process saw, by tenant and kind. */
   readonly #heads = new BoundedMap<number>(10_000);
@@ -108,17 +105,14 @@ export class ExportLog {
     string,
     { use: number; readonly add: (item: ExportItem) => Promise<boolean> }
   >();
-  /** What the sweep saw, and since when. */
+  /** Open batches that the sweep saw, and since when. */
   readonly #seenAt = new Map<string, number>();
   #isSweeping = false;
   readonly #timer: Timer;
   readonly #pending = new Set<Promise<void>>();
 
-  constructor({ links, batches, events, approvals }: ExportCollections, clock: Clock) {
-    this.#links = links;
-    this.#batches = batches;
-    this.#events = events;
-    this.#approvals = approvals;
+  constructor(collections: ExportCollections, clock: Clock) {
+    this.#collections = collections;
     this.#clock = clock;
     this.#timer = clock.every(sweepEveryMs, () => {
       if (this.#isSweeping) return;
@@ -134,8 +128,8 @@ export class ExportLog {
 
   /** Appends what dead writers left, if an earlier sweep saw it too. */
   async sweep(): Promise<void> {
-    const rows = await this.#batches.find({}, { limit: sweptAtOnce }).toArray();
-    const waiting = await this.#approvals
+    const rows = await this.#collections.batches.find({}, { limit: sweptAtOnce }).toArray();
+    const waiting = await this.#collections.approvals
       .find(
         { unlined: { $gte: '' as ApprovalChange } },
         { projection: { tenantId: 1, unlined: 1 }, limit: sweptAtOnce },
@@ -161,7 +155,7 @@ export class ExportLog {
   async register(tenantId: string, token: string, rows: readonly { readonly _id: string }[]): Promise<void> {
     const ids = rows.map(({ _id }) => _id);
     const [first = '', last = ''] = [ids[0], ids.at(-1)];
-    await this.#batches.insertOne({ _id: this.#batchId(tenantId, token), tenantId, first, last });
+    await this.#collections.batches.insertOne({ _id: this.#batchId(tenantId, token), tenantId, first, last });
     this.#live.add(token);
   }
 
@@ -185,7 +179,9 @@ export class ExportLog {
     for (const [token, entries] of entriesByToken) {
       if (this.#settled.get(token, 0) || this.#live.has(token)) continue;
       const item = await this.#itemWith(tenantId, token);
-      const row = item ? null : await this.#batches.findOne({ _id: this.#batchId(tenantId, token) });
+      const row = item
+        ? null
+        : await this.#collections.batches.findOne({ _id: this.#batchId(tenantId, token) });
       const written = item ? new Set(entriesOf(item)) : null;
       const isWhole = written !== null && entries.every((entry) => written.has(entry));
       if (!isWhole) await this.#put(tenantId, token, row ? await this.#storedEntries(row, token) : entries);
@@ -204,7 +200,10 @@ export class ExportLog {
   }
 
   async #headOf(tenantId: string, kind: OrderedKind): Promise<number> {
-    const row = await this.#links.findOne({ tenantId, kind }, { sort: { seq: -1 }, projection: { seq: 1 } });
+    const row = await this.#collections.links.findOne(
+      { tenantId, kind },
+      { sort: { seq: -1 }, projection: { seq: 1 } },
+    );
     return row?.seq ?? 0;
   }
 
@@ -217,14 +216,20 @@ export class ExportLog {
       if (i === appendTries) throw unavailable();
       const seq = head + 1;
       try {
-        await this.#links.insertOne({ _id: `${name}/${seq}`, tenantId, kind, seq, items: missing });
+        await this.#collections.links.insertOne({
+          _id: `${name}/${seq}`,
+          tenantId,
+          kind,
+          seq,
+          items: missing,
+        });
         this.#heads.set(name, seq, 1);
         break;
       } catch (error) {
         // Another node was faster, with the number or with one of the items.
         if (!isDuplicate(error)) throw error;
         const filter = { tenantId, kind, 'items.id': { $in: missing.map(({ id }) => id) } };
-        const rows = await this.#links
+        const rows = await this.#collections.links
           .find(filter as Filter<ExportLinkRow>, { projection: { 'items.id': 1 } })
           .toArray();
         const ids = new Set(rows.flatMap((row) => row.items.map(({ id }) => id)));
@@ -259,7 +264,7 @@ export class ExportLog {
 
   async #itemWith(tenantId: string, id: string): Promise<ExportItem | null> {
     const filter = { tenantId, kind: 'events', 'items.id': id } as Filter<ExportLinkRow>;
-    const row = await this.#links.findOne(filter);
+    const row = await this.#collections.links.findOne(filter);
     return row?.items.find((item) => item.id === id) ?? null;
   }
 
@@ -276,11 +281,11 @@ export class ExportLog {
 
   /** What is stored of a registered batch. */
   async #storedEntries({ tenantId, first, last }: EventBatchRow, token: string): Promise<Entry[]> {
-    const inserted = await this.#events
+    const inserted = await this.#collections.events
       .find({ tenantId, _id: { $gte: first, $lte: last }, batch: token }, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .toArray();
-    const changed = await this.#events
+    const changed = await this.#collections.events
       .find({ tenantId, 'outcomes.by': token, sample: { $ne: true } }, { projection: { 'outcomes.by': 1 } })
       .sort({ _id: 1 })
       .toArray();
@@ -298,7 +303,7 @@ export class ExportLog {
     await this.#put(tenantId, token, entries);
     this.#settled.set(token, true, 1);
     this.#live.delete(token);
-    await this.#batches.deleteOne({ _id: this.#batchId(tenantId, token) });
+    await this.#collections.batches.deleteOne({ _id: this.#batchId(tenantId, token) });
   }
 
   async #recordChange(tenantId: string, id: string, change: ApprovalChange): Promise<void> {
@@ -306,7 +311,7 @@ export class ExportLog {
     // A request comes before what becomes of it, whichever node appends first.
     if (change !== 'requested') await this.#append(tenantId, 'approvals', of('requested'));
     await this.#append(tenantId, 'approvals', of(change));
-    await this.#approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
+    await this.#collections.approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
   }
 
   #isAbandoned(name: string): boolean {

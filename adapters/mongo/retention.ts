@@ -44,12 +44,7 @@ interface Candidate {
 }
 
 class RetentionSlices {
-  readonly #events: RetentionCollections['events'];
-  readonly #runs: RetentionCollections['runs'];
-  readonly #approvals: RetentionCollections['approvals'];
-  readonly #approvalArgs: RetentionCollections['approvalArgs'];
-  readonly #counts: RetentionCollections['counts'];
-  readonly #removals: RetentionCollections['removals'];
+  readonly #collections: RetentionCollections;
   /** Where the records of each kind are. */
   readonly #kinds: {
     readonly [K in RetentionKind]: {
@@ -62,13 +57,8 @@ class RetentionSlices {
   };
 
   constructor(collections: RetentionCollections) {
-    const { events, runs, approvals, approvalArgs, deliveries, counts, removals } = collections;
-    this.#events = events;
-    this.#runs = runs;
-    this.#approvals = approvals;
-    this.#approvalArgs = approvalArgs;
-    this.#counts = counts;
-    this.#removals = removals;
+    this.#collections = collections;
+    const { events, runs, approvals, deliveries } = collections;
     this.#kinds = {
       events: {
         collection: events as unknown as Collection<Document>,
@@ -116,14 +106,15 @@ class RetentionSlices {
     if (ids.length > 0) {
       const _id = { $in: [...ids] } as Filter<Document>;
       await this.#noteRemoval(kind, tenantId, ids);
-      if (kind === 'approvals') await this.#approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
+      if (kind === 'approvals')
+        await this.#collections.approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
       // A run that had something since the slice was read stays.
       const still = kind === 'runs' ? { receivedAt: { $lt: before } } : {};
       removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
     }
-    if (removed > 0 && kind === 'events') await this.#removals.removeEmptyLinks(tenantId);
+    if (removed > 0 && kind === 'events') await this.#collections.removals.removeEmptyLinks(tenantId);
     if (removed > 0) {
-      await this.#counts.updateOne(
+      await this.#collections.counts.updateOne(
         { _id: tenantId },
         { $inc: { [kind]: removed, rev: 1 } },
         { upsert: true },
@@ -140,15 +131,15 @@ class RetentionSlices {
     if (kind !== 'runs') return all - (await this.#countKept(kind, tenantId, before));
     const waiting = [...(await this.#waitingRuns(tenantId))];
     const kept = { _id: { $in: waiting }, receivedAt: { $lt: before } };
-    return all - (waiting.length === 0 ? 0 : await this.#runs.countDocuments(kept, bounded));
+    return all - (waiting.length === 0 ? 0 : await this.#collections.runs.countDocuments(kept, bounded));
   }
 
   async settle(tenantId: string): Promise<RetentionCounts | null> {
     for (;;) {
-      const row = await this.#counts.findOne({ _id: tenantId });
+      const row = await this.#collections.counts.findOne({ _id: tenantId });
       if (row === null) return null;
       const { _id, rev, ...removed } = row;
-      const { deletedCount } = await this.#counts.deleteOne({ _id, rev });
+      const { deletedCount } = await this.#collections.counts.deleteOne({ _id, rev });
       // Another node removes something at the same time.
       if (deletedCount === 1) return { ...keepEverything, ...removed };
     }
@@ -193,7 +184,7 @@ class RetentionSlices {
   async #liveRuns(ids: readonly string[], before: number): Promise<ReadonlySet<string>> {
     const live = new Set<string>();
     for (let from = 0; from < ids.length; from += runsAtOnce) {
-      const rows = this.#runs.find(
+      const rows = this.#collections.runs.find(
         { _id: { $in: ids.slice(from, from + runsAtOnce) }, receivedAt: { $gte: before } },
         { projection: { _id: 1 }, ...bounded },
       );
@@ -204,7 +195,7 @@ class RetentionSlices {
 
   /** Runs of a tenant with a pending approval. */
   async #waitingRuns(tenantId: string): Promise<ReadonlySet<string>> {
-    const rows = this.#approvals.find(
+    const rows = this.#collections.approvals.find(
       { tenantId, status: 'pending', 'context.sessionId': { $type: 'string' } },
       { projection: { tenantId: 1, agentId: 1, 'context.sessionId': 1 }, ...bounded },
     );
@@ -217,7 +208,7 @@ class RetentionSlices {
   async #keptRuns(slice: readonly Candidate[], before: number): Promise<ReadonlySet<string>> {
     const ids = [...new Set(slice.flatMap(({ run }) => run ?? []))];
     if (ids.length === 0) return new Set();
-    await this.#runs.updateMany(
+    await this.#collections.runs.updateMany(
       { _id: { $in: ids }, receivedAt: { $lt: before }, trimmed: { $exists: false } },
       { $set: { trimmed: true } },
     );
@@ -237,12 +228,12 @@ class RetentionSlices {
 
   /** For who reads exports. */
   async #noteRemoval(kind: RetentionKind, tenantId: string, ids: readonly string[]): Promise<void> {
-    if (kind === 'approvals') await this.#removals.noteApprovals(tenantId, ids);
+    if (kind === 'approvals') await this.#collections.removals.noteApprovals(tenantId, ids);
     if (kind !== 'events') return;
     const projection = { batch: 1, 'outcomes.by': 1 };
-    await this.#removals.note(
+    await this.#collections.removals.note(
       tenantId,
-      await this.#events.find({ _id: { $in: [...ids] } }, { projection }).toArray(),
+      await this.#collections.events.find({ _id: { $in: [...ids] } }, { projection }).toArray(),
     );
   }
 

@@ -79,11 +79,7 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 class NodeServer implements Server {
-  readonly #host: ServerOptions['host'];
-  readonly #port: ServerOptions['port'];
-  readonly #pipeline: ServerOptions['pipeline'];
-  readonly #clock: ServerOptions['clock'];
-  readonly #log: ServerOptions['log'];
+  readonly #options: ServerOptions;
   readonly #unfinished: Unfinished<Exchange>;
   readonly #sockets: Sockets;
   readonly #open = new Set<Socket>();
@@ -105,12 +101,8 @@ class NodeServer implements Server {
   #sweep: Timer | null = null;
 
   constructor(options: ServerOptions) {
-    const { host, port, pipeline, clock, log } = options;
-    this.#host = host;
-    this.#port = port;
-    this.#pipeline = pipeline;
-    this.#clock = clock;
-    this.#log = log;
+    const { pipeline, clock, log } = options;
+    this.#options = options;
     this.#unfinished = new Unfinished<Exchange>({ clock, log });
     this.#sockets = createSockets(pipeline.budgets.partial);
     this.#connections = new Connections(
@@ -130,12 +122,12 @@ class NodeServer implements Server {
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', () =>
-        reject(new HubError('unavailable', portTaken(this.#host, this.#port))),
+        reject(new HubError('unavailable', portTaken(this.#options.host, this.#options.port))),
       );
-      this.#server.listen({ host: this.#host, port: this.#port, exclusive: true }, resolve);
+      this.#server.listen({ host: this.#options.host, port: this.#options.port, exclusive: true }, resolve);
     });
     this.#boundPort = (this.#server.address() as AddressInfo).port;
-    this.#sweep = this.#clock.every(sweepMs, () => this.#unfinished.sweep(this.#connections));
+    this.#sweep = this.#options.clock.every(sweepMs, () => this.#unfinished.sweep(this.#connections));
   }
 
   drain(): void {
@@ -171,10 +163,10 @@ class NodeServer implements Server {
   }
 
   async #serve(exchange: Exchange, raw: RawRequest, body: IncomingBody | null): Promise<void> {
-    const handle = () => this.#pipeline.handle(raw);
+    const handle = () => this.#options.pipeline.handle(raw);
     await this.#unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const close = response.close || this.#isDraining || (body !== null && !body.whole);
-      exchange.send(response, { close, unsent: this.#pipeline.budgets.unsent });
+      exchange.send(response, { close, unsent: this.#options.pipeline.budgets.unsent });
     });
   }
 
@@ -184,10 +176,10 @@ class NodeServer implements Server {
     const exchange = new Exchange(res);
     const copied = copyRequest(req);
     if (copied.refused) this.#doubtful.add(req.socket);
-    const body = incomingBody(this.#pipeline, copied);
+    const body = incomingBody(this.#options.pipeline, copied);
     if (body) {
       exchange.reading(body);
-      let readUntil = this.#clock.monotonic() + slowBodyMs;
+      let readUntil = this.#options.clock.monotonic() + slowBodyMs;
       exchange.isSlow = (now) => now >= readUntil;
       req.on('data', (chunk: Buffer) => {
         readUntil += chunk.length / minBodyRate;
@@ -219,7 +211,7 @@ class NodeServer implements Server {
     });
     try {
       const copied = copyRequest(request);
-      const response = await this.#pipeline.handle({
+      const response = await this.#options.pipeline.handle({
         ...copied,
         refused: copied.refused ?? refuseHandshake(copied.headers),
         upgrade: true,
@@ -229,7 +221,8 @@ class NodeServer implements Server {
       else if (response.live) this.#sockets.complete(handshake, response, response.live);
       else refuse(socket, response);
     } catch (error) {
-      if (!(error instanceof TransportGone)) this.#log.error({ err: error }, 'cannot open a WebSocket');
+      if (!(error instanceof TransportGone))
+        this.#options.log.error({ err: error }, 'cannot open a WebSocket');
       socket.destroy();
     }
   }

@@ -80,7 +80,7 @@ export const redisConnections = (log: Log): ConnectionGroup =>
 const timeoutMs = 2000;
 const defaultRetention: Retention = { keepMs: hourMs, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
 
-/** What is open so far: all of it is closed if the rest does not open. */
+/** Everything open so far is closed if the rest does not open. */
 class RedisOpening {
   readonly #options: RedisOptions;
   readonly #prefix: string;

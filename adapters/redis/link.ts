@@ -150,7 +150,7 @@ class RedisLink implements Link {
   async close(): Promise<void> {
     if (this.#closed) return;
     const last = this.#client;
-    // What was sent is answered before the connection ends; a dead one is not waited for.
+    // Commands under way are answered before the connection ends; a dead one is not waited for.
     const quit = last.isReady ? this.#within(this.#timeoutMs, last.close()).catch(() => {}) : undefined;
     this.#closed = true;
     this.#leaveGroup();

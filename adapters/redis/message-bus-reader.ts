@@ -64,13 +64,6 @@ function entryOf(answer: RedisReply | undefined, now: number): RawEntry | null {
 
 class ShardReader implements MessageBusReader {
   readonly #options: Options;
-  readonly #link: Link;
-  readonly #blocking: Link;
-  readonly #group: string;
-  readonly #node: string;
-  readonly #home: string;
-  readonly #clock: Clock;
-  readonly #take: Options['take'];
   readonly #followed: Map<string, Followed>;
   #closed = false;
   /** Redis's time minus our monotonic one: nobody sets that. */
@@ -82,15 +75,7 @@ class ShardReader implements MessageBusReader {
 
   constructor(options: Options) {
     this.#options = options;
-    const { link, blocking, group, node, home, clock, take } = options;
-    this.#link = link;
-    this.#blocking = blocking;
-    this.#group = group;
-    this.#node = node;
-    this.#home = home;
-    this.#clock = clock;
-    this.#take = take;
-    this.#followed = new Map<string, Followed>([[home, { ready: false }]]);
+    this.#followed = new Map([[options.home, { ready: false }]]);
     this.#done = this.#follow();
   }
 
@@ -119,17 +104,17 @@ class ShardReader implements MessageBusReader {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#wake().catch(() => {});
-    await this.#blocking.close();
+    await this.#options.blocking.close();
     await this.#done;
   }
 
   #guarded(key: string, entries: readonly RedisReply[]): void {
-    const now = this.#clock.monotonic() + this.#ahead;
+    const now = this.#options.clock.monotonic() + this.#ahead;
     for (const answer of entries) {
       const entry = entryOf(answer, now);
       if (!entry || !this.#followed.has(key)) continue;
       try {
-        this.#take(key, entry);
+        this.#options.take(key, entry);
       } catch (err) {
         this.#options.log.error({ err, key }, 'cannot deliver an entry from the bus');
       }
@@ -138,7 +123,11 @@ class ShardReader implements MessageBusReader {
 
   /** Takes over what others had taken; with `own` also what this node had taken. Answers where each stream stands. */
   async #claim(keys: readonly string[], own: boolean): Promise<readonly string[]> {
-    const answer = await this.#link.run(claimScript, keys, [this.#group, this.#node, own ? '1' : '0']);
+    const answer = await this.#options.link.run(claimScript, keys, [
+      this.#options.group,
+      this.#options.node,
+      own ? '1' : '0',
+    ]);
     return keys.map((key, i) => {
       const [last, entries] = isList(answer) && isList(answer[i]) ? answer[i] : [];
       if (isList(entries)) {
@@ -152,9 +141,9 @@ class ShardReader implements MessageBusReader {
   }
 
   async #learnTime(): Promise<void> {
-    const answer = await this.#link.send(['TIME']);
+    const answer = await this.#options.link.send(['TIME']);
     if (isList(answer))
-      this.#ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - this.#clock.monotonic();
+      this.#ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - this.#options.clock.monotonic();
   }
 
   async #maintain(): Promise<void> {
@@ -168,11 +157,11 @@ class ShardReader implements MessageBusReader {
         if (one) one.ready = true;
       }
     }
-    if (this.#clock.monotonic() < this.#claimAt) return;
-    this.#claimAt = this.#clock.monotonic() + claimEveryMs;
+    if (this.#options.clock.monotonic() < this.#claimAt) return;
+    this.#claimAt = this.#options.clock.monotonic() + claimEveryMs;
     // The clock of Redis's machine may be set, which would make every ask seem old, or none.
     await this.#learnTime();
-    await this.#link.send(['PEXPIRE', this.#home, '60000']);
+    await this.#options.link.send(['PEXPIRE', this.#options.home, '60000']);
     await this.#claim([...this.#followed.keys()], false);
   }
 
@@ -181,14 +170,14 @@ class ShardReader implements MessageBusReader {
     const command = [
       'XREADGROUP',
       'GROUP',
-      this.#group,
-      this.#node,
+      this.#options.group,
+      this.#options.node,
       'COUNT',
       String(countPerStream),
       'BLOCK',
       String(blockMs),
     ];
-    const answer = await this.#blocking.send(
+    const answer = await this.#options.blocking.send(
       [...command, 'STREAMS', ...keys, ...keys.map(() => '>')],
       blockMs + slackMs,
     );
@@ -211,7 +200,7 @@ class ShardReader implements MessageBusReader {
       } catch {
         // The links say in the log that Redis is away.
         for (const one of this.#followed.values()) one.ready = false;
-        if (!this.#closed) await pause(this.#clock, pauseMs);
+        if (!this.#closed) await pause(this.#options.clock, pauseMs);
       } finally {
         ended();
       }
@@ -223,8 +212,8 @@ class ShardReader implements MessageBusReader {
     this.#waking ??= (async () => {
       await null;
       this.#waking = null;
-      await this.#link.send(['XADD', this.#home, '*', 'w', '']);
-      await this.#link.send(['PEXPIRE', this.#home, '60000']);
+      await this.#options.link.send(['XADD', this.#options.home, '*', 'w', '']);
+      await this.#options.link.send(['PEXPIRE', this.#options.home, '60000']);
     })();
     return this.#waking;
   }

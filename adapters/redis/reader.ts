@@ -35,117 +35,48 @@ const countPerLog = 256;
 /** Logs whose lag is asked for. */
 const lagSample = 200;
 
+interface ReaderParts {
+  /** For short commands. */
+  readonly link: Link;
+  /** A connection for the reader alone. */
+  readonly blocking: Link;
+  readonly logs: Logs;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** After every turn that Redis answered. */
+  readonly turned?: () => void;
+}
+
 class LogReader implements Reader {
-  readonly #link: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['link'];
-  readonly #blocking: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['blocking'];
-  readonly #logs: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['logs'];
-  readonly #clock: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['clock'];
-  readonly #log: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['log'];
-  readonly #turned: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  }['turned'];
+  readonly #parts: ReaderParts;
   readonly #wakeKey: string;
-  readonly #followed: Map<string, Followed> = new Map<string, Followed>();
+  readonly #followed = new Map<string, Followed>();
   #wakePosition = '0-0';
   #closed = false;
   #interrupted = false;
   #count = countPerLog;
   readonly #done: Promise<void>;
 
-  constructor(
-    {
-      link,
-      blocking,
-      logs,
-      clock,
-      log,
-      turned,
-    }: {
-      readonly link: Link;
-      readonly blocking: Link;
-      readonly logs: Logs;
-      readonly clock: Clock;
-      readonly log: Log;
-      /** After every turn that Redis answered. */
-      readonly turned?: () => void;
-    },
-    wakeKey: string,
-  ) {
-    this.#link = link;
-    this.#blocking = blocking;
-    this.#logs = logs;
-    this.#clock = clock;
-    this.#log = log;
-    this.#turned = turned;
+  constructor(parts: ReaderParts, wakeKey: string) {
+    this.#parts = parts;
     this.#wakeKey = wakeKey;
     this.#done = this.#follow();
   }
 
   add(one: Followed): void {
-    this.#followed.set(this.#logs.keyOf(one.audience), one);
-    const wake = ['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', ''];
-    // Without this the log is read when the present wait ends.
-    this.#link.send(wake).then(
-      () => this.#link.send(['PEXPIRE', this.#wakeKey, '60000']).catch(() => {}),
-      () => {},
-    );
+    this.#followed.set(this.#parts.logs.keyOf(one.audience), one);
+    void this.#wake(60_000);
   }
 
   remove(audience: Audience): void {
-    this.#followed.delete(this.#logs.keyOf(audience));
+    this.#followed.delete(this.#parts.logs.keyOf(audience));
   }
 
   async lagMs(): Promise<number> {
     const some = [...this.#followed.values()].slice(0, lagSample);
     const behind = some.map(async (one) => {
       const before = one.position;
-      const { end } = await this.#logs.bounds(one.audience);
+      const { end } = await this.#parts.logs.bounds(one.audience);
       return isAfter(end, before) ? Number.parseInt(end, 10) - Number.parseInt(before, 10) : 0;
     });
     return Math.max(0, ...(await Promise.all(behind)));
@@ -153,15 +84,24 @@ class LogReader implements Reader {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#link.send(['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']).catch(() => {});
-    await this.#link.send(['PEXPIRE', this.#wakeKey, '1000']).catch(() => {});
-    await this.#blocking.close();
+    await this.#wake(1_000);
+    await this.#parts.blocking.close();
     await this.#done;
+  }
+
+  /** Ends the present wait; where Redis does not answer, it ends by itself. @param keepMs what the entry stays for */
+  async #wake(keepMs: number): Promise<void> {
+    try {
+      await this.#parts.link.send(['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']);
+      await this.#parts.link.send(['PEXPIRE', this.#wakeKey, String(keepMs)]);
+    } catch {
+      // The link says in the log that Redis is away.
+    }
   }
 
   async #catchUp(): Promise<void> {
     for (const one of [...this.#followed.values()]) {
-      const { floor, end } = await this.#logs.bounds(one.audience);
+      const { floor, end } = await this.#parts.logs.bounds(one.audience);
       const before = one.position;
       if (isAfter(floor, before)) {
         one.position = floor;
@@ -179,7 +119,7 @@ class LogReader implements Reader {
     try {
       task();
     } catch (error) {
-      this.#log.error({ error: String(error) }, 'a subscriber failed to handle a frame');
+      this.#parts.log.error({ error: String(error) }, 'a subscriber failed to handle a frame');
     }
   }
 
@@ -200,12 +140,12 @@ class LogReader implements Reader {
     const keys = [this.#wakeKey, ...this.#followed.keys()];
     const positions = [this.#wakePosition, ...[...this.#followed.values()].map((one) => one.position)];
     const command = ['XREAD', 'COUNT', String(this.#count), 'BLOCK', String(blockMs), 'STREAMS'];
-    const begun = this.#clock.monotonic();
+    const begun = this.#parts.clock.monotonic();
     let answer: RedisReply;
     try {
-      answer = await this.#blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
+      answer = await this.#parts.blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
     } catch (error) {
-      if (this.#clock.monotonic() - begun >= blockMs + slackMs)
+      if (this.#parts.clock.monotonic() - begun >= blockMs + slackMs)
         this.#count = Math.max(1, Math.floor(this.#count / 2));
       throw error;
     }
@@ -231,30 +171,15 @@ class LogReader implements Reader {
           this.#interrupted = false;
         }
         await this.#read();
-        this.#turned?.();
+        this.#parts.turned?.();
       } catch {
         // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
         this.#interrupted = true;
-        if (!this.#closed) await pause(this.#clock, pauseMs);
+        if (!this.#closed) await pause(this.#parts.clock, pauseMs);
       }
     }
   }
 }
 
-/**
- * @param link for short commands
- * @param blocking a connection for the reader alone
- * @param wakeKey a stream of this node alone
- */
-export const openReader = (
-  parts: {
-    readonly link: Link;
-    readonly blocking: Link;
-    readonly logs: Logs;
-    readonly clock: Clock;
-    readonly log: Log;
-    /** After every turn that Redis answered. */
-    readonly turned?: () => void;
-  },
-  wakeKey: string,
-): Reader => new LogReader(parts, wakeKey);
+/** @param wakeKey a stream of this node alone */
+export const openReader = (parts: ReaderParts, wakeKey: string): Reader => new LogReader(parts, wakeKey);

@@ -123,9 +123,6 @@ class WriteServer implements ThreadServer {
   readonly #connection: Connection;
   readonly #maintain: () => void;
   readonly #beforeEnd: (mustFlush: boolean) => void;
-  readonly #db: Connection['db'];
-  readonly #answer: Connection['answer'];
-  readonly #later: Connection['later'];
   readonly #queue: WriteQueue;
   #scheduled = false;
   #idle: (() => void) | null = null;
@@ -139,16 +136,12 @@ class WriteServer implements ThreadServer {
     this.#connection = connection;
     this.#maintain = maintain;
     this.#beforeEnd = beforeEnd;
-    const { db, answer, later } = connection;
-    this.#db = db;
-    this.#answer = answer;
-    this.#later = later;
     this.#queue = new WriteQueue(now);
   }
 
   accept(calls: readonly Call[]): void {
     this.#queue.add(calls);
-    if (!this.#scheduled) this.#later(() => this.#drain());
+    if (!this.#scheduled) this.#connection.later(() => this.#drain());
     this.#scheduled = true;
   }
 
@@ -165,7 +158,7 @@ class WriteServer implements ThreadServer {
   #commit(group: Iterable<Call>, isAlone: boolean, taken: Call[], isRepeat = false): ThreadReply[] {
     let isCallMade = false;
     try {
-      return this.#db.atomically(() => {
+      return this.#connection.db.atomically(() => {
         const replies: ThreadReply[] = [];
         let isMaintained = false;
         let mustFlush = false;
@@ -187,7 +180,10 @@ class WriteServer implements ThreadServer {
             isCallMade = true;
             replies.push([call[0], true, run(this.#connection, call)]);
             isCallMade = false;
-          } else replies.push(attempt(call[0], () => this.#db.atomically(() => run(this.#connection, call))));
+          } else
+            replies.push(
+              attempt(call[0], () => this.#connection.db.atomically(() => run(this.#connection, call))),
+            );
         }
         this.#beforeEnd(mustFlush);
         return replies;
@@ -205,16 +201,16 @@ class WriteServer implements ThreadServer {
   #drain(): void {
     const taken: Call[] = [];
     const replies = this.#commit(this.#queue.take(), this.#queue.size === 1, taken);
-    if (replies.length > 0) this.#answer(replies);
+    if (replies.length > 0) this.#connection.answer(replies);
     const after = taken.filter(isCheckpoint);
     if (after.length > 0)
-      this.#answer(
+      this.#connection.answer(
         after.map(([id, , method]) =>
-          attempt(id, () => checkpoint(this.#db, logModes[method] ?? 'TRUNCATE')),
+          attempt(id, () => checkpoint(this.#connection.db, logModes[method] ?? 'TRUNCATE')),
         ),
       );
     this.#scheduled = this.#queue.size > 0;
-    if (this.#scheduled) this.#later(() => this.#drain());
+    if (this.#scheduled) this.#connection.later(() => this.#drain());
     else this.#idle?.();
   }
 }
