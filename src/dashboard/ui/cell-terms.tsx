@@ -5,7 +5,7 @@ import type { RowData } from '@tanstack/react-table';
 import { type JSX, type RefObject, useEffect, useRef, useState } from 'react';
 import { visible } from '../lib/text.ts';
 import { useKeys } from './keys.ts';
-import { type Column, textOf } from './table-model.ts';
+import { type Column, placeOfCell, textOf } from './table-model.ts';
 
 /** Adds a value of a field of the query language to the query; `isNegated`: calls with the value are left out. */
 export type AddTerm = (field: string, value: string, isNegated: boolean) => void;
@@ -87,14 +87,12 @@ function pointedValue<R extends RowData>(
   rows: readonly { readonly original: R }[],
   columns: readonly Column<R>[],
 ): PointedValue | null {
-  const row = rows[Number(cell.parentElement?.ariaRowIndex) - 2];
-  const cells = [...(cell.parentElement?.children ?? [])];
-  const column = columns[cells.indexOf(cell) - (cells.length - columns.length)];
-  const value = row && column ? textOf(column, row.original) : '';
-  if (column?.field === undefined || value === '') return null;
+  const place = placeOfCell(cell, rows, columns);
+  const value = place ? textOf(place.column, place.row) : '';
+  if (place?.column.field === undefined || value === '') return null;
   const [inner, outer] = [cell.getBoundingClientRect(), table.getBoundingClientRect()];
   return {
-    field: column.field,
+    field: place.column.field,
     value,
     right: inner.right - outer.left + table.scrollLeft,
     top: inner.top - outer.top + table.scrollTop,

@@ -5,20 +5,19 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { middleCut, visible } from '../lib/text.ts';
 import { isTyping } from './keys.ts';
 import { say } from './messages.tsx';
-import { type Column, textOf } from './table-model.ts';
+import { type Column, placeOfCell, textOf } from './table-model.ts';
 
 const cellOf = (target: EventTarget | null): Element | null =>
   target instanceof Element ? target.closest('[role$=cell]') : null;
 
-/** @param columns visible columns @param before number of cells before the first column */
+/** @param columns visible columns */
 export function useCopyCell<R extends RowData>(
   box: RefObject<HTMLElement | null>,
   rows: readonly { readonly original: R }[],
   columns: readonly Column<R>[],
-  before: number,
 ): void {
-  const state = useRef({ rows, columns, before });
-  state.current = { rows, columns, before };
+  const state = useRef({ rows, columns });
+  state.current = { rows, columns };
   useEffect(() => {
     const table = box.current;
     if (!table) return;
@@ -33,10 +32,8 @@ export function useCopyCell<R extends RowData>(
       const focused = document.activeElement;
       const cell = pointed ?? (table.contains(focused) ? cellOf(focused) : null);
       if (!cell?.isConnected || getSelection()?.isCollapsed === false || isTyping(event)) return;
-      const row = state.current.rows[Number(cell.parentElement?.ariaRowIndex) - 2];
-      const nth = [...(cell.parentElement?.children ?? [])].indexOf(cell) - state.current.before;
-      const column = state.current.columns[nth];
-      const text = row && column ? textOf(column, row.original) : '';
+      const place = placeOfCell(cell, state.current.rows, state.current.columns);
+      const text = place ? textOf(place.column, place.row) : '';
       if (text === '') return;
       event.preventDefault();
       event.clipboardData?.setData('text/plain', text);

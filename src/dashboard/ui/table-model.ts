@@ -40,6 +40,19 @@ export interface Column<R> {
 export const textOf = <R>({ text, sort }: Column<R>, row: R): string =>
   text?.(row) ?? String(sort?.(row) ?? '');
 
+/** The column and the row of a cell on the page; null for a cell of another kind, such as that of a checkbox. */
+export function placeOfCell<R>(
+  cell: Element,
+  rows: readonly { readonly original: R }[],
+  columns: readonly Column<R>[],
+): { readonly row: R; readonly column: Column<R> } | null {
+  const cells = [...(cell.parentElement?.children ?? [])];
+  // Cells without a column stand first. The head is row 1.
+  const column = columns[cells.indexOf(cell) - (cells.length - columns.length)];
+  const row = rows[Number(cell.parentElement?.ariaRowIndex) - 2];
+  return row && column ? { row: row.original, column } : null;
+}
+
 const features = tableFeatures({
   columnVisibilityFeature,
   coreRowModel: keptRows,

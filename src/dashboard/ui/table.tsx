@@ -96,7 +96,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     virtual.scrollToIndex(rows.indexOf(row));
   };
   useStepKeys(rows, at, onOpen && step);
-  useCopyCell(box, rows, visibleColumns, onSelect ? 1 : 0);
+  useCopyCell(box, rows, visibleColumns);
   /** The row with the latest tick. Shift ticks all rows from it. */
   const ticked = useRef<string | null>(null);
   const tick = (id: string, on: boolean, withShift: boolean): void => {
