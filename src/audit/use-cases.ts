@@ -4,10 +4,11 @@
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';
 import { dayMs } from '../shared/duration.ts';
-import { HubError, notFound, refused } from '../shared/error.ts';
+import { HubError, notFound } from '../shared/error.ts';
 import { isEnv } from '../shared/ids.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
+import { activeSigner } from '../signing/rules/active-signer.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
 import type { PlacedAuditEntry } from './port.ts';
 import type { AuditPlace } from './record.ts';
@@ -198,19 +199,11 @@ async function sign(
   tenantId: string,
   { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
 ): Promise<SignedHead> {
-  const key = await store.signing.active(tenantId);
-  if (!key) {
-    throw refused(
-      'signing_unavailable',
-      'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
-    );
-  }
-  const { publicKey } = key;
-  const keyId = secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
-  const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId };
-  const bytes = envelopeBytes(headType, utf8.encode(headText(unsigned)));
-  const hex = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), bytes);
-  const head = { ...unsigned, publicKey, signature: Buffer.from(hex, 'hex').toString('base64') };
+  const signer = activeSigner(await store.signing.active(tenantId), secrets);
+  const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId: signer.keyId };
+  const hex = signer.sign(envelopeBytes(headType, utf8.encode(headText(unsigned))));
+  const signature = Buffer.from(hex, 'hex').toString('base64');
+  const head = { ...unsigned, publicKey: signer.publicKey, signature };
   await store.audit.keepHead(head);
   return head;
 }

@@ -11,6 +11,7 @@ import { renderFindingsFor } from '../../http/contract/render.ts';
 import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
 import { HubError, notFound } from '../../shared/error.ts';
+import { keyIdOf } from '../../signing/rules/active-signer.ts';
 import type { RulesetVersion } from '../use-cases/rulesets.ts';
 import type { hostedRulesetRoutes } from './routes.ts';
 
@@ -153,14 +154,10 @@ const inWordsOf =
     throw error instanceof HubError && error.code === 'not_found' ? notDeployed(name, env) : error;
   };
 
-/** The first 16 hex digits of SHA-256 over the raw public key. */
-export const keyIdOf = ({ secrets }: Pick<Hub, 'secrets'>, publicKey: string): string =>
-  secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
-
 const signed = (hub: Pick<Hub, 'secrets'>, { signature, publicKey }: Deployment) => ({
   signature: encodeSignature(signature, 'base64'),
   public_key: publicKey,
-  key_id: keyIdOf(hub, publicKey),
+  key_id: keyIdOf(hub.secrets, publicKey),
 });
 
 function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments, last }: RulesetVersion) {

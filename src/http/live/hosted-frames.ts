@@ -4,6 +4,7 @@ import type { Announcements } from '../../shared/announcement.ts';
 import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
+import { keyIdOf } from '../../signing/rules/active-signer.ts';
 import { isoTime } from '../../signing/rules/attestation.ts';
 import { eventMaker } from '../contract/frames.ts';
 import { hostedAgentFrames } from '../contract/hosted-frames.ts';
@@ -64,7 +65,7 @@ const makersOf = (digests: Digests): FrameMakers => ({
 });
 
 function updates(
-  { sha256 }: Digests,
+  digests: Digests,
   { deployment, yaml, successions, previousVersion = null }: Announcements['bundleDeployed'],
   more: Pick<FrameHeader, 'agent' | 'acceptedAt'> & { readonly key?: string },
 ): readonly Frame[] {
@@ -89,7 +90,7 @@ function updates(
         deployed_at: isoTime(deployment.createdAt),
         signature,
         public_key: publicKey,
-        key_id: sha256(Buffer.from(publicKey, 'hex')).slice(0, 16),
+        key_id: keyIdOf(digests, publicKey),
       }),
     ),
     frame(

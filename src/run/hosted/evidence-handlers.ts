@@ -8,6 +8,7 @@ import { Reply, Streamed } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
+import { keyIdOf } from '../../signing/rules/active-signer.ts';
 import { BundleWriter, bundleSchema, bundleType, eventBytes } from '../rules/decision-bundle.ts';
 import { runStatus } from '../rules/run.ts';
 import type { EvidenceHead, SignedBytes, UsedRuleset } from '../use-cases/evidence.ts';
@@ -143,5 +144,5 @@ const renderRuleset = (
         version: ruleset.version,
         revision_hash: policyVersion,
         signature: signature && Buffer.from(signature.hex, 'hex').toString('base64'),
-        key_id: signature && secrets.sha256(Buffer.from(signature.publicKey, 'hex')).slice(0, 16),
+        key_id: signature && keyIdOf(secrets, signature.publicKey),
       };

@@ -13,6 +13,7 @@ import { environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { activeSigner } from '../../signing/rules/active-signer.ts';
 import { maxBundleBytes, maxBundleEvents } from '../rules/decision-bundle.ts';
 import type { RunKey } from '../rules/run.ts';
 import type { Runs, RunView } from './runs.ts';
@@ -153,16 +154,8 @@ class RunEvidence implements EvidenceOfRuns {
 
   async sign({ tenantId }: Principal, signed: Uint8Array): Promise<SignedBytes> {
     const { store, secrets } = this.#ports;
-    const key = await store.signing.active(tenantId);
-    if (!key) {
-      throw refused(
-        'signing_unavailable',
-        'No signing key is active, so the hub cannot sign. Rotate the signing key to create one.',
-      );
-    }
-    const { publicKey } = key;
-    const signature = secrets.sign(secrets.unseal('signing-key', key.sealedSeed), signed);
-    return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
+    const { publicKey, keyId, sign } = activeSigner(await store.signing.active(tenantId), secrets);
+    return { signature: sign(signed), publicKey, keyId };
   }
 
   async #collect<W extends EvidenceWriter>(
