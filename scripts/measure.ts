@@ -1,9 +1,11 @@
 // Prints the measures of the code's structure: `npm run measure`, with `--json` as one object, with `--list NAME` the
 // places behind one measure. Product code alone: src, actors, adapters, and the agent package's src.
+
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { approvalFields } from '../src/approval/record.ts';
+import { snake } from '../src/shared/snake-keys.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -17,8 +19,7 @@ const isProduct = (file: string): boolean =>
 const productFiles = tracked.filter(isProduct).map((file) => ({ file, text: read(file) }));
 const codeFiles = productFiles.filter(({ file }) => /\.tsx?$/.test(file));
 
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const approvalWords = new Set(Object.keys(approvalFields).flatMap((name) => [name, snakeCase(name)]));
+const approvalWords = new Set(Object.keys(approvalFields).flatMap((name) => [name, snake(name)]));
 
 const participles = new Set('found known asked given wanted told shown made named said seen'.split(' '));
 /** Files in which words of the wire are snake_case: records, files of an API, http, adapters, the rule language. */
@@ -89,7 +90,7 @@ class FileMeasures {
     };
     const measureKeys = (node: Span, keys: readonly (string | undefined)[]): void => {
       const fields = new Set(
-        keys.filter((key): key is string => key !== undefined && approvalWords.has(key)).map(snakeCase),
+        keys.filter((key): key is string => key !== undefined && approvalWords.has(key)).map(snake),
       );
       // A list that shares few of its names with an approval is another noun's, such as an event's.
       if (fields.size >= 7 && fields.size * 2 >= keys.length)

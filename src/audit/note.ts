@@ -22,7 +22,7 @@ export interface Happening {
   readonly subject: { readonly id: string; readonly name?: string | null };
   /** A sentence of at most 300 characters. */
   readonly summary: string;
-  /** Never arguments of tools, key material or tokens. `noted` writes the names in snake_case. */
+  /** Never arguments of tools, key material or tokens. Their names are stored in snake_case. */
   readonly details?: JsonObject;
   /** Details that are fields of what the write answers: name of the detail → name of the field. */
   readonly fromAnswer?: { readonly [detail: string]: string };
@@ -54,7 +54,7 @@ export function noteOf(
     action,
     subject: { id: subject.id, name: subject.name ?? null },
     summary,
-    details,
+    details: snakeKeys(details),
     agentId,
     sessionId,
   };
@@ -70,10 +70,7 @@ export const noted = (
   what: Happening,
 ): NotingStores =>
   ports.store.noting({
-    note: noteOf(ports, principal.tenantId, auditActor(principal), {
-      ...what,
-      ...(what.details ? { details: snakeKeys(what.details) } : {}),
-    }),
+    note: noteOf(ports, principal.tenantId, auditActor(principal), what),
     ...(what.fromAnswer ? { fromAnswer: snakeKeys(what.fromAnswer) } : {}),
   });
 

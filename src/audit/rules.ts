@@ -2,16 +2,15 @@
 
 import type { JsonObject } from '../contract/record.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
+import { snake } from '../shared/snake-keys.ts';
 
 /** Bytes of JSON up to which a value stands in an entry as it is. */
 const maxValue = 512;
 
 type Fields = { readonly [field: string]: unknown };
 
-const snakeCase = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 /** A value as an entry shows it: a long one by its size and digest, so that an entry stays small. */
-function shown(value: unknown, sha256: (text: string) => string): unknown {
+function entryValue(value: unknown, sha256: (text: string) => string): unknown {
   if (value === undefined) return null;
   const text = canonicalJson(value);
   const bytes = Buffer.byteLength(text);
@@ -33,7 +32,7 @@ export function changeOf(
   const differs = (field: string): boolean =>
     canonicalJson(before?.[field] ?? null) !== canonicalJson(after?.[field] ?? null);
   const side = (record: Fields, fields: readonly string[]): JsonObject =>
-    Object.fromEntries(fields.map((field) => [snakeCase(field), shown(record[field], sha256)]));
+    Object.fromEntries(fields.map((field) => [snake(field), entryValue(record[field], sha256)]));
   if (before && after) {
     const fields = Object.keys(after).filter((field) => after[field] !== undefined && differs(field));
     return { before: side(before, fields), after: side(after, fields) };

@@ -256,13 +256,13 @@ function assignmentNote(
     action: 'agent.assigned',
     subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
     summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
-    details: snakeKeys({
+    details: {
       envs,
       agents: agentIds.length,
       agentIds: agentIds.slice(0, maxNamed),
       ...(before === undefined ? {} : { before: snakeKeys({ bundleName: before }) }),
       after: snakeKeys({ bundleName }),
-    }),
+    },
     agentId,
   });
 }
