@@ -15,6 +15,7 @@ import {
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
+import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 
 /**
@@ -165,7 +166,7 @@ export const eventRoutes = routes({
       'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: eventBatch,
     parse: 'bytes',
-    bodyLimit: 16 * 1024 * 1024,
+    bodyLimit: maxBatchBytes,
     limits: [limits.eventPosts, limits.events],
     status: 200,
     reply: z.object({

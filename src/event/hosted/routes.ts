@@ -13,6 +13,7 @@ import {
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
 import { decisionActions, decisionClasses } from '../rules/decision.ts';
+import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, rejected } from '../wire/schemas.ts';
 
 const name = z.string();
@@ -139,7 +140,7 @@ export const hostedEventRoutes = routes({
       'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: decisionEventBatch,
     parse: 'bytes',
-    bodyLimit: 16 * 1024 * 1024,
+    bodyLimit: maxBatchBytes,
     limits: [limits.eventPosts, limits.events],
     status: 200,
     reply: z.object({

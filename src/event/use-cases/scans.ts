@@ -44,7 +44,7 @@ export interface EventScans {
 }
 
 interface Scan {
-  /** That of the older scan which it replaced. */
+  /** The permit of the older scan that it replaced. */
   readonly permit: Permit;
   isEnded: boolean;
 }
