@@ -23,9 +23,9 @@ export const agentName = (n: number, prefix = 'agent'): string =>
 const words =
   'select region total from ledger where quarter equals and status open order by created limit '.split(' ');
 const text = (length: number, seed: number): string => {
-  let made = '';
-  for (let i = seed; made.length < length; i = (i * 7 + 3) % 1009) made += `${words[i % words.length]} `;
-  return made.slice(0, length);
+  let filler = '';
+  for (let i = seed; filler.length < length; i = (i * 7 + 3) % 1009) filler += `${words[i % words.length]} `;
+  return filler.slice(0, length);
 };
 
 /** The events of one batch. @param at the newest event's time, Unix ms */

@@ -17,10 +17,10 @@ export async function startServices(): Promise<BenchServices> {
   const gone = once(child, 'exit');
   // A benchmark that fails leaves no server behind.
   process.once('exit', () => child.kill('SIGTERM'));
-  let said = '';
-  const address = (name: string): string | undefined => new RegExp(`^${name}='(.*)'$`, 'm').exec(said)?.[1];
+  let output = '';
+  const address = (name: string): string | undefined => new RegExp(`^${name}='(.*)'$`, 'm').exec(output)?.[1];
   for await (const chunk of child.stdout) {
-    said += String(chunk);
+    output += String(chunk);
     const [mongoUrl, redisUrl] = [address('MONGODB_URL'), address('REDIS_URL')];
     if (mongoUrl === undefined || redisUrl === undefined) continue;
     const stop = async (): Promise<void> => {

@@ -12,10 +12,10 @@ const help = `Reeve in one minute: a hub, six contracts and four agents, on this
 
 It uses loopback and a temporary folder, which is removed at the end. Ctrl-C ends it early.
 `;
-const known = new Set(['--once', '--approve', '--json', '--help', '-h']);
+const options = new Set(['--once', '--approve', '--json', '--help', '-h']);
 
 async function run(args: readonly string[]): Promise<number> {
-  const unknown = args.find((arg) => !known.has(arg));
+  const unknown = args.find((arg) => !options.has(arg));
   if (unknown !== undefined) {
     process.stderr.write(`Unknown argument ${unknown}.\n\n${help}`);
     return 2;

@@ -113,8 +113,8 @@ function inputOf({ parameters, requestBody }: Operation): string {
     const name = place === 'path' ? 'params' : 'query';
     const types = fields.map(({ name: field, required, schema }) => {
       const type = place === 'path' ? 'string | number' : typeOf(schema);
-      const known = type === 'unknown' ? 'string | number | boolean' : type;
-      return `readonly ${fieldName(field)}${required ? '' : '?'}: ${known}${required ? '' : ' | undefined'};`;
+      const fieldType = type === 'unknown' ? 'string | number | boolean' : type;
+      return `readonly ${fieldName(field)}${required ? '' : '?'}: ${fieldType}${required ? '' : ' | undefined'};`;
     });
     const optional = fields.some(({ required }) => required) ? '' : '?';
     return [`readonly ${name}${optional}: { ${types.join(' ')} }${optional ? ' | undefined' : ''};`];
@@ -161,11 +161,11 @@ export function consoleClientFiles(openApi: string): ReadonlyMap<string, string>
 
   /** Everything a tag's routes refer to, directly or through other schemas. */
   const reached = (names: readonly string[]): Set<string> => {
-    const found = new Set<string>();
+    const schemas = new Set<string>();
     const walk = (value: unknown): void => {
       for (const name of refsIn(value)) {
-        if (found.has(name)) continue;
-        found.add(name);
+        if (schemas.has(name)) continue;
+        schemas.add(name);
         walk(components.schemas[name]);
       }
     };
@@ -174,7 +174,7 @@ export function consoleClientFiles(openApi: string): ReadonlyMap<string, string>
       const status = String((api as { [name: string]: RouteDeclaration })[name]?.status);
       walk([requestBody, responses?.[status], parameters]);
     }
-    return found;
+    return schemas;
   };
   const users = new Map<string, string[]>();
   for (const [tag, names] of byTag) {

@@ -8,12 +8,12 @@ const before = JSON.parse(
 );
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 const { packages } = lock;
-const wanted = new Set(
+const names = new Set(
   Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {})),
 );
 for (const [path, entry] of Object.entries(before.packages)) {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
-  if (!packages[path] && entry.optional && wanted.has(name)) packages[path] = entry;
+  if (!packages[path] && entry.optional && names.has(name)) packages[path] = entry;
 }
 for (const entry of Object.values(packages)) {
   if (!entry.link) delete entry.resolved;

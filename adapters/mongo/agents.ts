@@ -40,7 +40,7 @@ const oldest = (agents: Collection<AgentRow>, filter: Filter<AgentRow>, limit: n
     .limit(limit)
     .toArray();
 
-/** What an agent reported would otherwise stay for ever. */
+/** The reports of an agent would otherwise stay for ever. */
 async function dropReports(
   reports: Collection<ReportRow>,
   rows: readonly Pick<AgentRow, 'tenantId' | 'agentId'>[],

@@ -79,7 +79,7 @@ function splitRepeats(batch: EventBatch) {
 type EventExportLog = Pick<ExportLog, 'register' | 'settle' | 'written' | 'abandoned'>;
 
 interface StoredBatch {
-  /** What it added. */
+  /** The events that it added. */
   readonly entries: readonly Entry[];
   readonly result: IngestResult;
 }

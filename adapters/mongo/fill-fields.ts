@@ -81,7 +81,7 @@ function changeUpdate({ change }: Document): Update {
   return { $set: { 'change.roles': roles }, $unset: { 'change.isAdmin': '' } };
 }
 
-/** What filters and searches read of an event's payload. */
+/** The parts of an event's payload that filters and searches read. */
 function eventUpdate(document: Document): Update | null {
   const row = document as unknown as EventRow;
   const { texts, runId, policyVersion } = toEventRow(toEvent(row), row, row._id);

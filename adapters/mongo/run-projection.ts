@@ -226,7 +226,7 @@ export class RunProjection {
     }
   }
 
-  /** What an update sets for these facts. */
+  /** The fields that an update sets for these facts. */
   #factsUpdate(row: RunRow, facts: RunFacts) {
     return {
       env: facts.env,

@@ -69,7 +69,7 @@ function tenantStores(db: Db, founding: TenantCollections, turn: KeyedMutex) {
   };
 }
 
-/** What people write, and what of it is deployed. */
+/** Documents of people, and those that are deployed. */
 function ruleStores(db: Db, founding: TenantCollections, turn: KeyedMutex, newId: () => string) {
   const library: Library = {
     documents: db.collection('libraries'),
@@ -92,7 +92,7 @@ function ruleStores(db: Db, founding: TenantCollections, turn: KeyedMutex, newId
   };
 }
 
-/** What agents report and ask, its exports and its retention. */
+/** Reports and requests of agents, their exports and their retention. */
 function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clock) {
   const events = db.collection<EventRow>('events');
   const approvals = db.collection<ApprovalRow>('approvals');

@@ -20,7 +20,7 @@ const record = (row: Stored | null): TenantRecord | null => row && recordIn(row)
 const recordOf = async (stored: Collection<Stored>, id: string): Promise<TenantRecord | null> =>
   record(await stored.findOne({ _id: id }));
 
-/** What a tenant has in any collection: it is named by a field, or begins the id. */
+/** All records of a tenant in a collection: a field names it, or the id begins with it. */
 const ofTenant = (tenantId: string): Document => ({
   $or: [
     { tenantId },

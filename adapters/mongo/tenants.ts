@@ -113,7 +113,7 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
   anyUser: () => anyUser(c),
   hasSeveral: async () => (await c.tenants.countDocuments({}, { limit: 2 })) > 1,
   async bootstrap(tenant, admin, key) {
-    // Who was first may have been removed since, and with that the field which decides between parallel calls.
+    // The first user may have been removed since, and with that the field which decides between parallel calls.
     if (await anyUser(c)) return 'taken';
     return (await insertTenant(c, tenant, admin, key, true)) ? 'created' : 'taken';
   },

@@ -89,7 +89,7 @@ function updateTenant(db: Database, tenantId: string, patch: TenantPatch): Tenan
 }
 
 function eraseTenant(db: Database, tenantId: string, limit: number): number {
-  // What is deleted is overwritten: nothing of the tenant stays in free pages.
+  // Deleted rows are overwritten: nothing of the tenant stays in free pages.
   db.get('PRAGMA secure_delete = ON');
   try {
     const tenant = tenantNumber(db, tenantId);

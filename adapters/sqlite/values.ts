@@ -28,7 +28,7 @@ function liveValue(db: Database, tenantId: string, key: string, now: number): st
   return row ? givenText(String(row[0])) : null;
 }
 
-/** What is stored under a key, expired or not, without its value. */
+/** The entry of a key, expired or not, without its value. */
 function storedValue(db: Database, tenantId: string, key: string): Stored | null {
   const row = db.get('SELECT env, bytes, expires_at FROM session_values WHERE tenant_id = ? AND key = ?', [
     tenantId,

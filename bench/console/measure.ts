@@ -116,10 +116,10 @@ async function measureDecision({ hub, admin, keys }: Setup, page: Page): Promise
     .getByRole('status')
     .filter({ hasText: /^Live$/ })
     .waitFor();
-  const shown = whenShown(page, `Approved by ${adminEmail}`);
+  const appeared = whenShown(page, `Approved by ${adminEmail}`);
   await admin.call('PUT', `/api/v1/approvals/${id}`, { approved: true });
   const answered = performance.timeOrigin + performance.now();
-  return Math.max(0, (await shown) - answered);
+  return Math.max(0, (await appeared) - answered);
 }
 
 const pour = ({ hub, keys, loader, options }: Setup, perSecond: number, seconds: number, seed: number) =>

@@ -69,7 +69,7 @@ export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
   const bytesThen = bytes;
   await until(page, 'whole');
   const busy = await work();
-  const told = (await page.evaluate(`({
+  const times = (await page.evaluate(`({
     usable: seen.usable ?? 1e9,
     whole: seen.whole ?? 1e9,
     firstPaint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
@@ -82,14 +82,14 @@ export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
     readonly resources: HomeTimes['answers'];
   };
   await page.close();
-  const scripts = told.resources.filter(({ path, from }) => path.endsWith('.js') && from < told.usable);
+  const scripts = times.resources.filter(({ path, from }) => path.endsWith('.js') && from < times.usable);
   return {
-    usable: told.usable,
-    whole: told.whole,
-    firstPaint: told.firstPaint,
+    usable: times.usable,
+    whole: times.whole,
+    firstPaint: times.firstPaint,
     scripts: Math.max(...scripts.map(({ to }) => to)),
     busy,
-    answers: told.resources.filter(({ path }) => path.startsWith('/api/')),
+    answers: times.resources.filter(({ path }) => path.startsWith('/api/')),
     bytes: bytesThen,
   };
 }
@@ -165,7 +165,7 @@ export interface Evenness {
  * @param move statements that run in each frame
  */
 export async function frames(page: Page, ms: number, prepare = '', move = ''): Promise<Evenness> {
-  const found = (await page.evaluate(`new Promise((done) => {
+  const evenness = (await page.evaluate(`new Promise((done) => {
     ${prepare}
     const gaps = []; let longest = 0; let last = performance.now(); const end = last + ${ms};
     const observer = new PerformanceObserver((list) => {
@@ -181,7 +181,7 @@ export async function frames(page: Page, ms: number, prepare = '', move = ''): P
     };
     requestAnimationFrame(turn);
   })`)) as { readonly gaps: readonly number[]; readonly longest: number };
-  return { p95: round(percentile(found.gaps, 0.95)), longest: round(found.longest, 0) };
+  return { p95: round(percentile(evenness.gaps, 0.95)), longest: round(evenness.longest, 0) };
 }
 
 /** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */

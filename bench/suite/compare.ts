@@ -45,7 +45,7 @@ function compareFigures(
   random: () => number,
 ): Comparison {
   const [first, second] = sameMachine ? [before.rounds, after.rounds] : [ratiosOf(before), ratiosOf(after)];
-  const named = {
+  const figure = {
     id: after.id,
     unit: sameMachine ? after.unit : '× bound',
     before: sameMachine ? before.median : before.ratio,
@@ -53,16 +53,16 @@ function compareFigures(
   };
   if (first.length === 0 || second.length === 0 || !(Math.min(...first, ...second) > 0)) {
     const reason = sameMachine ? 'not measured on both sides' : 'another machine, and no bound';
-    return { ...named, change: null, word: 'unclear', reason };
+    return { ...figure, change: null, word: 'unclear', reason };
   }
   const change = changeBetween(first, second, random);
   if (Math.min(first.length, second.length) < leastComparedRounds) {
     const reason = `fewer than ${leastComparedRounds} rounds a side`;
-    return { ...named, change, word: 'unclear', reason };
+    return { ...figure, change, word: 'unclear', reason };
   }
   const word = wordOf(change, after.better);
   return {
-    ...named,
+    ...figure,
     change,
     word,
     reason: word === 'unclear' ? 'the interval reaches over the margin' : null,

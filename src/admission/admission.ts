@@ -1,5 +1,5 @@
-// Who may work at once, who waits, and who is refused: the one mechanism behind the classes of admission/table.ts. What
-// callers do over time is counted by admission/rate-limit.ts.
+// Work at once, waiting and refusal: the one mechanism behind the classes of admission/table.ts. The work of callers
+// over time is counted by admission/rate-limit.ts.
 
 import type { Awaitable } from '../shared/concurrency/awaitable.ts';
 import {
@@ -79,7 +79,7 @@ export class Admission {
   }
 
   /**
-   * A permit of each bound of the class, at once or when it is the subject's turn. Whoever gets it gives it back.
+   * A permit of each bound of the class, at once or when it is the subject's turn. The holder gives it back.
    * @throws HubError the refusal of the class: as a rejection
    */
   admit(subject: AdmissionSubject, name: PlaceClass): Awaitable<Permit> {

@@ -86,7 +86,7 @@ function callersOf({ materials, parts, hub }: EdgeContext): Callers {
   });
 }
 
-/** What answers from memory or from files of the build. */
+/** Answers from memory or from files of the build. */
 function filesOf(config: Config) {
   /** Made at the first request: it would take a fifth of a start. */
   let openApi: Buffer | undefined;

@@ -88,14 +88,14 @@ async function reach(ping: Promise<number>, times: Durations | null): Promise<nu
 const openCluster: typeof import('./cluster.ts').openCluster = async (...parameters) =>
   (await import('./cluster.ts')).openCluster(...parameters);
 
-/** What a node is at the moment. */
+/** The state of a node at the moment. */
 interface NodeState {
   /** Null until the edge is there. */
   live: Live | null;
   isDraining: boolean;
 }
 
-/** What is there before anything is opened. */
+/** The parts of a node that open nothing. */
 async function prepare(config: Config) {
   const state: NodeState = { live: null, isDraining: false };
   const node = config.cluster ? randomUUID() : undefined;
@@ -106,7 +106,7 @@ async function prepare(config: Config) {
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
-  // What does not load here is said at once.
+  // A server that does not load is said at once.
   const chosen = await chooseServer(config.httpServer);
   const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
@@ -270,7 +270,7 @@ class HubNode {
     live.control(message);
     this.#parts.control(message, live.audiences());
     if (message.kind === 'log_level') this.#basis.logLevel.set(message.level, message.until);
-    // What fell due while a shard had no owner is not kept waiting for the next turn.
+    // Deadlines that fell due while a shard had no owner do not wait for the next turn.
     if (message.kind === 'shards_moved') void this.#sweep.run();
   }
 

@@ -1,5 +1,5 @@
-// Reads settings of one kind or another from the environment. What is wrong is noted, and reading goes on, so that a
-// start names all mistakes at once.
+// Reads settings of one kind or another from the environment. A mistake is noted, and reading goes on, so that a start
+// names all of them at once.
 import { isHttpUrl } from './addresses.ts';
 import { type Environment, readSwitch, switchWords } from './environment.ts';
 import { settings } from './settings.ts';

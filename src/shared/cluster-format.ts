@@ -10,7 +10,7 @@ export interface ClusterFormat {
 
 export const currentFormat: ClusterFormat = { protocol: 1, schema: 1001 };
 
-/** What to do with a store of a schema from before schema 1. */
+/** The way out for a store of a schema from before schema 1. */
 export const lastCommitBefore =
   'The last commit that opens it is 3cbbe45e. Start that build on it once, stop it, then start this version.';
 

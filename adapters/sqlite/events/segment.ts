@@ -153,7 +153,7 @@ export function summarize(events: readonly (EventInput | null)[]) {
 export const readTallies = ({ tallies }: Pick<Summary, 'tallies'>): readonly Tally[] =>
   JSON.parse(tallies) as Tally[];
 
-/** What is counted of each event, by position. @param marks as `summarize` made them, with the tallies and versions */
+/** The counted parts of each event, by position. @param marks as `summarize` made them, with tallies and versions */
 export function readMarks(
   tallies: readonly Tally[],
   versions: string,
@@ -221,7 +221,7 @@ export function readRuns(
   return [...runs.values()];
 }
 
-/** What is counted of each event of a segment, by position; none when it was removed meanwhile. */
+/** The counted parts of each event of a segment, by position; none when it was removed meanwhile. */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
   return marks instanceof Uint8Array ? readMarks(readTallies(segment), String(versions), marks) : [];

@@ -273,7 +273,8 @@ async function withDeployments(
   current: readonly Deployment[],
 ): Promise<RulesetVersion> {
   const there = running(current, bundle.version);
-  // Who does not see all environments sees nothing of where else it was; one without a signature was never deployed.
+  // A person who does not see all environments sees nothing of where else it was; without a signature it was never
+  // deployed.
   const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
   const last = isGone
     ? await store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)

@@ -9,7 +9,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ChannelFilters } from '../record.ts';
 import type { AttemptFailure, Delivery } from '../rules/delivery.ts';
 import type { OpenChannel, TestResult } from '../use-cases/channels.ts';
-import { readConfig, shown, typeOf } from '../wire/channel-config.ts';
+import { maskedConfig, readConfig, typeOf } from '../wire/channel-config.ts';
 import type { channelFilters, channelRoutes } from './routes.ts';
 
 const makeSecret =
@@ -84,7 +84,7 @@ const render = ({ channel, config }: OpenChannel) => {
     id: channel.id,
     name: channel.name,
     channel_type: typeOf[channel.kind],
-    config: shown(config),
+    config: maskedConfig(config),
     enabled: channel.enabled,
     filters: filters && {
       environments: listed(filters.environments),

@@ -148,7 +148,7 @@ export function written(config: ChannelConfig): Written {
 }
 
 /** The same with its secrets masked. */
-export function shown(config: ChannelConfig): Written {
+export function maskedConfig(config: ChannelConfig): Written {
   const type = typeOf[config.kind];
   return Object.fromEntries(
     Object.entries(written(config)).map(([field, value]) => [

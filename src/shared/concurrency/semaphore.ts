@@ -98,7 +98,7 @@ export class Semaphores {
     };
   }
 
-  /** Whoever has waited longest gets the place, so that `running` stays as it is. */
+  /** The longest waiting task gets the place, so that `running` stays as it is. */
   #handOn(place: Place): void {
     for (let next = this.#leave(place); next; next = this.#leave(place)) {
       if (next.client?.open === false) continue;

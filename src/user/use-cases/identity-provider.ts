@@ -76,7 +76,7 @@ class ProviderKeys {
     );
   }
 
-  /** Whether the last fetch is so recent that none begins now. */
+  /** True if the last fetch is so recent that none begins now. */
   #isPausing(): boolean {
     return this.#ports.clock.now() - this.#triedAt < againMs && this.#fetching === null;
   }

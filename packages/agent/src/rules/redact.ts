@@ -7,7 +7,7 @@ export { looksSecret } from './redact/tokens.ts';
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
-/** What is redacted besides, or instead of, what the built-in rules find. */
+/** Redaction besides, or instead of, the built-in rules. */
 export interface RedactionPolicy {
   /** Keys to redact besides the built-in ones; they beat the safe list. */
   readonly sensitiveKeys?: Iterable<string>;

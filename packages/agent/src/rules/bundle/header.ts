@@ -10,7 +10,7 @@ export interface BundleHeader {
   readonly kind: string | null;
   /** Length of the list of contracts (or rules); null when there is no list. */
   readonly contractCount: number | null;
-  /** What rules do that do not say it themselves; null when the document says something else. */
+  /** The mode of rules that name none; null when the document says something else. */
   readonly mode: 'enforce' | 'observe' | null;
   /** Its first 2,000 characters; null when there is none. */
   readonly description: string | null;

@@ -32,13 +32,13 @@ export function compileMessage(
   parts.push(message.slice(kept));
   return (view) => {
     const text = parts.map((part) =>
-      typeof part === 'string' ? part : shown(part.get, part.text, view, looksSecret),
+      typeof part === 'string' ? part : visibleText(part.get, part.text, view, looksSecret),
     );
     return cut(text.join(''), maxMessageLength);
   };
 }
 
-function shown(
+function visibleText(
   get: Getter,
   placeholder: string,
   view: View,

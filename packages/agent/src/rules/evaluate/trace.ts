@@ -60,7 +60,8 @@ function leafCompiler(
 /** A tracer that compiles each condition once, for many calls. */
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
-  const show = options.show ?? ((selector: string, value: unknown) => shown(selector, value, redaction));
+  const show =
+    options.show ?? ((selector: string, value: unknown) => visibleValue(selector, value, redaction));
   const partsOf = leafCompiler(options);
   /**
    * What the selectors of one call found: many conditions look at one value, and redaction reads all of it. One call is
@@ -135,7 +136,7 @@ function skipped(condition: Condition): ConditionTrace {
 }
 
 /** The value as it may be shown: its name may say that it is a secret. */
-function shown(selector: string, value: unknown, redaction: Redaction): unknown {
+function visibleValue(selector: string, value: unknown, redaction: Redaction): unknown {
   const name = selector.slice(selector.lastIndexOf('.') + 1);
   const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };
   return copy[name];

@@ -9,7 +9,7 @@ const snakeCase = (key: string): string =>
     .replace(/[^\p{L}\p{N}\s]+/gu, '_')
     .replace(/^_|_$/g, '');
 
-/** What a text is judged by. */
+/** The judges of a text. */
 export type Judges = ReturnType<typeof createJudges>;
 
 /** @param keyPrefixes of hubs' API keys besides `svk_`; one that is empty counts for nothing */

@@ -1,5 +1,5 @@
-// What redaction knows, as data: names of secrets, forms of tokens, and where the value behind a name or a program
-// stands. A value is the group `v` and ends its match. A pattern reads a bounded stretch.
+// The data of redaction: names of secrets, and where the value behind a name or a program stands. A value is the group
+// `v` and ends its match. A pattern reads a bounded stretch.
 const { raw } = String;
 
 /** The values behind a name that are secrets: any, texts, all but folders, digits, values by their look, none. */
