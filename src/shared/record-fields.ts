@@ -80,9 +80,6 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-export type Snake<S extends string> = S extends `${infer C}${infer Rest}`
-  ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
-  : S;
 export type OptionsIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly [K in A]: infer P }
   ? P
   : unknown;

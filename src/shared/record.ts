@@ -19,11 +19,10 @@ import {
   type RecordOf,
   type ReplyApi,
   type ReplyForm,
-  type Snake,
 } from './record-fields.ts';
 import { inputOf, type RecordInput } from './record-input.ts';
 import { isoInstant } from './schemas.ts';
-import { snake } from './snake-keys.ts';
+import { type Snake, snake } from './snake-keys.ts';
 import { listed, type truncatedField } from './truncated.ts';
 
 export { computed, field, instant, json, type RecordOf } from './record-fields.ts';
