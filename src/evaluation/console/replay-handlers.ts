@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { consoleVerdict } from '../../event/rules/decision.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { ReplayChange } from '../rules/replay.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
@@ -40,14 +41,14 @@ export const replay: Handlers<typeof replayRoutes> = {
     ),
 };
 
-const decisions = { allow: 'allow', block: 'deny', ask: 'approve', would_block: 'would_deny' } as const;
+const decisions = { allow: 'allow', block: 'deny', ask: 'approve', wouldBlock: 'would_deny' } as const;
 
 const changes = {
   unchanged: 'unchanged',
-  newly_blocked: 'newly_denied',
-  newly_asked: 'newly_asked',
-  newly_allowed: 'newly_allowed',
-  newly_observed: 'newly_observed',
+  newlyBlocked: 'newly_denied',
+  newlyAsked: 'newly_asked',
+  newlyAllowed: 'newly_allowed',
+  newlyObserved: 'newly_observed',
 } as const satisfies { readonly [C in ReplayChange]: string };
 
 const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
@@ -59,14 +60,14 @@ const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
 
 function render(replay: Replay): z.input<typeof consoleReplay> {
   const { totals } = replay;
-  const { newly_blocked: newly_denied, ...others } = totals.changes;
+  const { newlyBlocked: newly_denied, ...others } = totals.changes;
   return {
     ...renderFrame(replay),
     base: replay.base && renderSide(replay.base),
     totals: {
       sessions: totals.sessions,
       calls: totals.calls,
-      ...others,
+      ...snakeKeys(others),
       newly_denied,
       uncertain: totals.uncertain,
       errors: totals.errors,

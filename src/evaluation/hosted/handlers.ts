@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
 import { HubError } from '../../shared/error.ts';
+import { snake, snakeKeys } from '../../shared/snake-keys.ts';
 import type { Judgement } from '../rules/replay-judge.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
 import { renderCall, renderFrame, renderSide } from '../wire/replay.ts';
@@ -44,7 +45,7 @@ export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
 };
 
 const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
-  decision,
+  decision: snake(decision),
   rule_id: ruleId,
   message,
   policy_error: policyError,
@@ -60,7 +61,7 @@ function render(replay: Replay): z.input<typeof hostedReplay> {
     totals: {
       sessions: totals.sessions,
       calls: totals.calls,
-      ...totals.changes,
+      ...snakeKeys(totals.changes),
       uncertain: totals.uncertain,
       errors: totals.errors,
       by_rule: replay.byRule.map(({ ruleId, base, candidate }) => ({
@@ -74,7 +75,7 @@ function render(replay: Replay): z.input<typeof hostedReplay> {
       recorded_action: call.recordedAction,
       base: judgement(base),
       candidate: judgement(candidate),
-      change,
+      change: snake(change),
       uncertain: doubts.length > 0,
       uncertain_because: [...doubts],
     })),

@@ -70,15 +70,16 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** The call of an event, as input for the engine. */
 export function replayCallOf(event: StoredEvent): ReplayCall {
-  const { payload, truncated = [], tool_name: tool, env } = event;
-  const { tool_args: args, principal, environment } = payload ?? {};
+  const { payload, truncated = [], env } = event;
+  const { principal, environment } = payload ?? {};
+  const args = payload?.tool_args;
   const missing: Missing[] = [];
   if (truncated.includes('tool_name')) missing.push('tool');
   if (!isMapping(args)) missing.push('arguments');
   // Null says that the call was made for nobody; without the field it is not known for whom.
   if (principal === undefined) missing.push('principal');
   return {
-    tool,
+    tool: event.tool_name,
     args: isMapping(args) ? args : {},
     environment: typeof environment === 'string' && environment !== '' ? environment : env,
     principal: isMapping(principal) ? principal : null,

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../contract/record.ts';
 import type { KnownCounters, Missing, ReplayCall } from './replay-call.ts';
 
 /** In the hosted API's words. */
-export const replayDecisions = ['allow', 'block', 'ask', 'would_block'] as const;
+export const replayDecisions = ['allow', 'block', 'ask', 'wouldBlock'] as const;
 export type ReplayDecision = (typeof replayDecisions)[number];
 
 /**
@@ -132,13 +132,13 @@ function judgementOf({ verdict, mode, name, reason, records, shadows, policyErro
   if (verdict === 'approve')
     return { decision: 'ask', ruleId: name, message: withoutSecrets(reason), policyError };
   if (verdict === 'deny') {
-    const decision = mode === 'observe' ? 'would_block' : 'block';
+    const decision = mode === 'observe' ? 'wouldBlock' : 'block';
     return { decision, ruleId: name, message: withoutSecrets(reason), policyError };
   }
   const observed = [...records, ...shadows].find((record) => record.observed);
   return observed
     ? {
-        decision: 'would_block',
+        decision: 'wouldBlock',
         ruleId: observed.name,
         message: withoutSecrets(observed.message),
         policyError,

@@ -5,18 +5,18 @@ import type { Doubt, Judged, Judgement, LimitJudged } from './replay-judge.ts';
 /** Named by what the second document decides; `unchanged`: both decide the same, whichever rule says it. */
 export const replayChanges = [
   'unchanged',
-  'newly_blocked',
-  'newly_asked',
-  'newly_allowed',
-  'newly_observed',
+  'newlyBlocked',
+  'newlyAsked',
+  'newlyAllowed',
+  'newlyObserved',
 ] as const;
 export type ReplayChange = (typeof replayChanges)[number];
 
 const changeTo: { readonly [D in Judgement['decision']]: ReplayChange } = {
-  block: 'newly_blocked',
-  ask: 'newly_asked',
-  allow: 'newly_allowed',
-  would_block: 'newly_observed',
+  block: 'newlyBlocked',
+  ask: 'newlyAsked',
+  allow: 'newlyAllowed',
+  wouldBlock: 'newlyObserved',
 };
 
 export interface ReplayResult {
@@ -113,7 +113,7 @@ export function reportOf(
   judgedAt: (place: number) => JudgedCall,
   { maxResults, changedOnly }: ReportOptions,
 ): ReplayReport {
-  const changes = { unchanged: 0, newly_blocked: 0, newly_asked: 0, newly_allowed: 0, newly_observed: 0 };
+  const changes = { unchanged: 0, newlyBlocked: 0, newlyAsked: 0, newlyAllowed: 0, newlyObserved: 0 };
   const hits = new Map<string, { base: number; candidate: number }>();
   const sessions = new Map<string, { agentId: string; sessionId: string; calls: number; changed: number }>();
   const results: ReplayResult[] = [];

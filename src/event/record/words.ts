@@ -1,0 +1,30 @@
+// The words of queries and of the screen for what became of a call.
+
+/** The four words of a call, with the words of both APIs for each. */
+export const verdictChoices = {
+  allowed: ['call_allowed', 'call_executed', 'call_approval_granted', 'allow', 'executed'],
+  denied: ['call_denied', 'call_blocked', 'call_approval_denied', 'call_approval_blocked', 'block', 'deny'],
+  would_deny: [
+    'call_would_deny',
+    'call_would_block',
+    'would_block',
+    'observed',
+    'observe',
+    'would deny',
+    'would-deny',
+  ],
+  asked: ['call_asked', 'call_approval_requested', 'ask', 'approve', 'pending', 'pending_approval'],
+} as const;
+export type VerdictWord = keyof typeof verdictChoices;
+
+/** The words for later reports about a call. */
+export const thenChoices = {
+  approved: ['call_approval_granted', 'granted'],
+  denied: ['call_approval_denied', 'call_approval_blocked', 'blocked'],
+  expired: ['call_approval_timeout', 'timeout'],
+  succeeded: ['call_executed', 'executed'],
+  failed: ['call_failed'],
+  timed_out: ['timed out'],
+  warned: ['postcondition_warning'],
+} as const;
+export type ThenWord = keyof typeof thenChoices;
