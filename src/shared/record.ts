@@ -25,7 +25,7 @@ import { isoInstant } from './schemas.ts';
 import { type Snake, snake } from './snake-keys.ts';
 import { listed, type truncatedField } from './truncated.ts';
 
-export { computed, field, instant, json, type RecordOf } from './record-fields.ts';
+export { computed, field, instant, json, type RecordOf, type ReplyApi } from './record-fields.ts';
 
 export type RecordStorage = 'text' | 'number' | 'flag' | 'flagOrNull' | 'json';
 export interface RecordColumn<N = string> {

@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../contract/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../event/rules/decision.ts';
+import type { ReplayedCall } from '../record.ts';
 
 /** Parts of a stored call that differ from the agent's input. */
 export type Missing = 'tool' | 'arguments' | 'principal';
@@ -28,14 +29,7 @@ interface Reported {
   readonly executions: number;
 }
 
-export interface SeenCall {
-  /** The first event that decided the call; null call id: its sender gave it none. */
-  readonly eventId: string;
-  readonly callId: string | null;
-  readonly agentId: string;
-  readonly sessionId: string | null;
-  readonly tool: string;
-  readonly timestamp: number;
+export interface SeenCall extends ReplayedCall {
   readonly callIndex: number;
   /** The agent says that it is the first call of its run. */
   readonly isFirst: boolean;

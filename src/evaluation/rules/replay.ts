@@ -1,16 +1,7 @@
 // The result of a replay: the decisions of two documents on each stored call, their differences and sums. Pure.
+import type { Judgement, ReplayChange, ReplayChangeCounts, ReplayedSession, RuleHits } from '../record.ts';
 import type { SeenCall } from './replay-call.ts';
-import type { Doubt, Judged, Judgement, LimitJudged } from './replay-judge.ts';
-
-/** Named by what the second document decides; `unchanged`: both decide the same, whichever rule says it. */
-export const replayChanges = [
-  'unchanged',
-  'newlyBlocked',
-  'newlyAsked',
-  'newlyAllowed',
-  'newlyObserved',
-] as const;
-export type ReplayChange = (typeof replayChanges)[number];
+import type { Doubt, Judged, LimitJudged } from './replay-judge.ts';
 
 const changeTo: { readonly [D in Judgement['decision']]: ReplayChange } = {
   block: 'newlyBlocked',
@@ -28,24 +19,10 @@ export interface ReplayResult {
   readonly doubts: readonly Doubt[];
 }
 
-/** Of how many calls a rule decided. */
-export interface RuleHits {
-  readonly ruleId: string;
-  readonly base: number;
-  readonly candidate: number;
-}
-
-export interface ReplayedSession {
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly calls: number;
-  readonly changed: number;
-}
-
 export interface ReplayTotals {
   readonly sessions: number;
   readonly calls: number;
-  readonly changes: { readonly [C in ReplayChange]: number };
+  readonly changes: ReplayChangeCounts;
   readonly uncertain: number;
   /** Calls on which a rule of either document could not be evaluated. */
   readonly errors: number;

@@ -24,6 +24,7 @@ import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import { checkRange, type TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { ReplayDecision } from '../record.ts';
 import { wordsOf } from '../rules/custom-words.ts';
 import {
   type ExplainedCondition,
@@ -32,7 +33,6 @@ import {
   withLines,
 } from '../rules/explanation.ts';
 import { replayCallOf } from '../rules/replay-call.ts';
-import type { ReplayDecision } from '../rules/replay-judge.ts';
 import type { RecentToolSettings } from './tool-settings.ts';
 
 export interface ExplainedBundle {
