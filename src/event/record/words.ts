@@ -1,4 +1,5 @@
-// The words of queries and of the screen for what became of a call.
+// The words of events, of queries and of the screen for what became of a call.
+import { z } from 'zod';
 
 /** The four words of a call, with the words of both APIs for each. */
 export const verdictChoices = {
@@ -28,3 +29,36 @@ export const thenChoices = {
   warned: ['postcondition_warning'],
 } as const;
 export type ThenWord = keyof typeof thenChoices;
+
+/** Actions in events, in the words of the hosted API. */
+export const decisionActions = [
+  'call_allowed',
+  'call_blocked',
+  'call_would_block',
+  'call_executed',
+  'call_failed',
+  'call_asked',
+  'call_approval_granted',
+  'call_approval_blocked',
+  'call_approval_timeout',
+  'postcondition_warning',
+  'workflow_stage_advanced',
+  'workflow_completed',
+  'workflow_state_updated',
+] as const;
+export type DecisionAction = (typeof decisionActions)[number];
+
+/** Classes of actions for counts and filters. `other` is a word that the hub does not know. */
+export const decisionClasses = [
+  'allow',
+  'block',
+  'ask',
+  'would_block',
+  'timeout',
+  'fail',
+  'warn',
+  'workflow',
+  'other',
+] as const;
+export const decisionClass = z.enum(decisionClasses);
+export type DecisionClass = z.output<typeof decisionClass>;

@@ -1,39 +1,13 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
+import {
+  type DecisionAction,
+  type DecisionClass,
+  decisionActions,
+  decisionClasses,
+} from '../record/words.ts';
 import type { EventInput } from '../record.ts';
-
-/** Actions in events, in the words of the hosted API. */
-export const decisionActions = [
-  'call_allowed',
-  'call_blocked',
-  'call_would_block',
-  'call_executed',
-  'call_failed',
-  'call_asked',
-  'call_approval_granted',
-  'call_approval_blocked',
-  'call_approval_timeout',
-  'postcondition_warning',
-  'workflow_stage_advanced',
-  'workflow_completed',
-  'workflow_state_updated',
-] as const;
-export type DecisionAction = (typeof decisionActions)[number];
-
-/** Classes of actions for counts and filters. `other` is a word that the hub does not know. */
-export const decisionClasses = [
-  'allow',
-  'block',
-  'ask',
-  'would_block',
-  'timeout',
-  'fail',
-  'warn',
-  'workflow',
-  'other',
-] as const;
-export type DecisionClass = (typeof decisionClasses)[number];
 
 // Maps, because each event is looked up several times.
 const classOfAction: ReadonlyMap<string, DecisionClass> = new Map<DecisionAction, DecisionClass>([

@@ -2,6 +2,7 @@
 // audit chain can record both. Pure.
 
 import type { AuditNote } from '../../audit/record.ts';
+import type { DecisionAction } from '../../event/record/words.ts';
 import {
   agentIdOf,
   type EventInput,
@@ -14,14 +15,14 @@ import {
   actionOf,
   callIdOf,
   contentId,
-  type DecisionAction,
   decisionNameOf,
   runIdOf,
   sessionOf,
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
 import { renderInstant } from '../../shared/instant.ts';
-import { factsBySession, type RunFacts } from './run.ts';
+import { decisionDetails, type RunFacts } from '../record.ts';
+import { factsBySession } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */
 type Decision = readonly [name: AuditNote['action'], says: string];
@@ -106,15 +107,14 @@ export function runNote(
     summary:
       `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
       `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
-    // By their stored names: a note of each event is not worth a renaming.
-    details: {
+    details: decisionDetails(
       env,
-      rule: decisionNameOf(event)?.slice(0, 128) ?? null,
-      tool_name: tool.slice(0, 128),
-      call_id: callIdOf(event),
-      reported_at: renderInstant(event.timestamp),
-      key_id: reporter?.keyId ?? null,
-    },
+      decisionNameOf(event)?.slice(0, 128) ?? null,
+      tool.slice(0, 128),
+      callIdOf(event),
+      renderInstant(event.timestamp),
+      reporter?.keyId ?? null,
+    ),
     agentId,
     sessionId: session,
   };

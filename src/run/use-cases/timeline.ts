@@ -10,7 +10,7 @@ import type { EnvFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Run } from '../port.ts';
-import type { RunKey } from '../rules/run.ts';
+import type { RunKey } from '../record.ts';
 
 export interface TimelineCall {
   readonly eventId: string;
