@@ -19,6 +19,7 @@ import {
   type RecordOf,
   type ReplyApi,
   type ReplyForm,
+  type StoredOf,
   type VisibleOf,
 } from './record-fields.ts';
 import { inputOf, type RecordInput } from './record-input.ts';
@@ -103,9 +104,9 @@ export interface RecordForms<F extends RecordFields, C> {
   readonly name: string;
   readonly columns: readonly RecordColumn<keyof F & string>[];
   /** As a document of MongoDB: the id as `_id`, JSON of any content as text. */
-  toDocument(record: RecordOf<F>): DocumentOf<F>;
+  toDocument(record: StoredOf<F>): DocumentOf<F>;
   /** Fields that the document lacks are null. */
-  fromDocument(document: Partial<DocumentOf<F>>): RecordOf<F>;
+  fromDocument(document: Partial<DocumentOf<F>>): StoredOf<F>;
   /** The schema of a reply. */
   reply<A extends ReplyApi, M extends ReplyForm>(api: A, form: M): z.ZodObject<Shape<F, C, A, M>>;
   /** The value of a reply. Sizes replace large fields only where stores kept the sizes alone. */
@@ -121,7 +122,11 @@ export interface RecordForms<F extends RecordFields, C> {
 }
 
 export type DocumentOf<F extends RecordFields> = {
-  readonly [N in keyof F as N extends 'id' ? '_id' : N]: F[N]['schema'] extends
+  readonly [N in keyof F as F[N]['options'] extends { readonly stored: false }
+    ? never
+    : N extends 'id'
+      ? '_id'
+      : N]: F[N]['schema'] extends
     | JsonValue<unknown, z.ZodType>
     | z.ZodNullable<JsonValue<unknown, z.ZodType>>
     ? string | Extract<z.output<F[N]['schema']>, null>
