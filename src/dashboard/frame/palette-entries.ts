@@ -1,6 +1,5 @@
 // The entries of the palette: pages, the current page's commands, global actions, and the hub's objects by name with
 // their actions.
-
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { linkTo, type ThingLink } from '../lib/address.ts';

@@ -1,5 +1,4 @@
 // The menu of the signed-in person: account, theme, times, sign-out. frame/person.tsx loads it.
-
 import { Menu } from '@base-ui/react/menu';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';

@@ -6,9 +6,8 @@ import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
 import { Field, Form } from '../ui/form.tsx';
-import { Icon } from '../ui/icons.tsx';
 import { say } from '../ui/messages.tsx';
-import { Button, Empty, Late } from '../ui/parts.tsx';
+import { Button, Empty, Late, Notice } from '../ui/parts.tsx';
 import { Failed } from '../ui/query-result.tsx';
 import { InviteForm } from './invite.tsx';
 import { Shell } from './shell.tsx';
@@ -93,11 +92,7 @@ function ByLink({
   token,
   email,
   onDone,
-}: {
-  readonly token: string;
-  readonly email: string | null;
-  readonly onDone: () => void;
-}): JSX.Element {
+}: Readonly<{ token: string; email: string | null; onDone: () => void }>): JSX.Element {
   const [error, setError] = useState<ApiError | null>(null);
   const begun = useRef(false);
   const go = useCallback(async (): Promise<void> => {
@@ -204,15 +199,16 @@ export function NotFound(): JSX.Element {
 /** After an upgrade of the hub, a reload finds the new names of missing chunks. */
 export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element => (
   <div className="page">
-    <div className="notice notice-deny" role="alert">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          <strong>This page failed to load.</strong> {error.message}
-        </p>
-        <p>After an upgrade of the hub, reload the page.</p>
-      </div>
-      <Button onClick={() => location.reload()}>Reload page</Button>
-    </div>
+    <Notice
+      tone="deny"
+      icon="triangle"
+      role="alert"
+      acts={<Button onClick={() => location.reload()}>Reload page</Button>}
+    >
+      <p>
+        <strong>This page failed to load.</strong> {error.message}
+      </p>
+      <p>After an upgrade of the hub, reload the page.</p>
+    </Notice>
   </div>
 );

@@ -154,6 +154,13 @@ export const Select = ({
   </Base.Root>
 );
 
+/** A switch with its label at the right. */
+export const Check = ({ children, ...box }: Omit<ComponentProps<'input'>, 'type'>): JSX.Element => (
+  <label className="checks">
+    <input type="checkbox" {...box} /> {children}
+  </label>
+);
+
 const zones = [
   ['local', 'Local time'],
   ['utc', 'UTC'],

@@ -118,11 +118,7 @@ export function ReplayTable({
   return (
     <>
       <Table
-        bar={
-          <span className="muted">
-            {counted(calls.length, 'call')} {outcome}
-          </span>
-        }
+        bar={`${counted(calls.length, 'call')} ${outcome}`}
         name={`calls that ${outcome}`}
         sortAs="calls_sort"
         rows={calls}

@@ -114,11 +114,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     keyOf,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
-  const none = empty && (
-    <Empty title={empty.title}>
-      <p>{empty.text}</p>
-    </Empty>
-  );
+  const none = empty && <Empty title={empty.title} text={empty.text} />;
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (
@@ -172,11 +168,7 @@ function Remove<R, N extends Operation>({
   removal: { operation, refreshes, title, input, text },
   row,
   onClose,
-}: {
-  readonly removal: Removal<R, N>;
-  readonly row: R;
-  readonly onClose: () => void;
-}): JSX.Element {
+}: Readonly<{ removal: Removal<R, N>; row: R; onClose: () => void }>): JSX.Element {
   const remove = useAction(operation, refreshes);
   return (
     <Confirm
@@ -185,7 +177,7 @@ function Remove<R, N extends Operation>({
       onClose={onClose}
       by={remove}
       act={title}
-      onAct={() => remove.mutate(input(row), { onSuccess: onClose })}
+      onAct={() => remove.mutate(input(row), onClose)}
     >
       <p>{text(row)}</p>
     </Confirm>

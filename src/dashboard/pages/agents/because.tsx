@@ -14,11 +14,7 @@ export function Because({ source, pattern }: BecauseProps): JSX.Element {
   return (
     <>
       {source === 'explicit' && '(assigned to this agent directly)'}
-      {source === 'rule' && (
-        <>
-          (assigned by the rule <Data text={pattern ?? ''} max={120} />)
-        </>
-      )}
+      {source === 'rule' && <Data before="(assigned by the rule " text={pattern ?? ''} max={120} after=")" />}
       {source === 'agent_provided' && '(chosen by the agent itself)'}
     </>
   );

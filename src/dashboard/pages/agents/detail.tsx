@@ -1,5 +1,4 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
-
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -10,6 +9,7 @@ import { Field, Form, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { Because } from './because.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
@@ -64,44 +64,35 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
     if (isOld) void refetch();
   }, [isOld, refetch]);
   return (
-    <section className="form">
-      <h2>Running version</h2>
-      <QueryResult query={agentsQuery} rows={1}>
-        {(list) => {
-          const own = list.filter((one) => one.agent_id === id);
-          if (own.length === 0)
-            return <p className="muted">No running version is recorded for this agent.</p>;
-          return (
-            <ul className="feed">
-              {own.map((one) => (
-                <li key={one.env} className="feed-row">
-                  <span>
-                    <Verdict word={one.status} /> {one.env && <Env name={one.env} />}{' '}
-                    {one.version === null ? 'version unknown' : `runs v${one.version}`}
-                    {one.followed_bundle && (
-                      <>
-                        {' '}
-                        of <Data text={one.followed_bundle} max={80} />
-                      </>
-                    )}
-                  </span>
-                  <span className="muted">
-                    {one.connected ? (
-                      <>
-                        {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
-                      </>
-                    ) : (
-                      'not connected'
-                    )}
-                  </span>
-                  {one.cannot_load && <p>{unableSentence(one)}</p>}
-                </li>
-              ))}
-            </ul>
-          );
-        }}
-      </QueryResult>
-    </section>
+    <QuerySection title="Running version" query={agentsQuery} rows={1}>
+      {(list) => {
+        const own = list.filter((one) => one.agent_id === id);
+        if (own.length === 0) return <p className="muted">No running version is recorded for this agent.</p>;
+        return (
+          <ul className="feed">
+            {own.map((one) => (
+              <li key={one.env} className="feed-row">
+                <span>
+                  <Verdict word={one.status} /> {one.env && <Env name={one.env} />}{' '}
+                  {one.version === null ? 'version unknown' : `runs v${one.version}`}
+                  {one.followed_bundle && <Data before=" of " text={one.followed_bundle} max={80} />}
+                </span>
+                <span className="muted">
+                  {one.connected ? (
+                    <>
+                      {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
+                    </>
+                  ) : (
+                    'not connected'
+                  )}
+                </span>
+                {one.cannot_load && <p>{unableSentence(one)}</p>}
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </QuerySection>
   );
 }
 
@@ -117,21 +108,18 @@ const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string 
 function Why({ id }: { readonly id: string }): JSX.Element {
   const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
-    <section className="form">
-      <h2>Assigned document</h2>
-      <QueryResult query={resolveRuleQuery} rows={1}>
-        {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
-          <p>
-            {bundle === null ? (
-              'No assignment. The agent gets the deployment of its environment.'
-            ) : (
-              <Data text={bundle} max={120} />
-            )}{' '}
-            <Because source={source} pattern={pattern} />
-          </p>
-        )}
-      </QueryResult>
-    </section>
+    <QuerySection title="Assigned document" query={resolveRuleQuery} rows={1}>
+      {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
+        <p>
+          {bundle === null ? (
+            'No assignment. The agent gets the deployment of its environment.'
+          ) : (
+            <Data text={bundle} max={120} />
+          )}{' '}
+          <Because source={source} pattern={pattern} />
+        </p>
+      )}
+    </QuerySection>
   );
 }
 
@@ -149,10 +137,11 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       tags: tagsOf(form.tags),
       bundle_name: form.bundle || null,
     };
-    save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
-      onSuccess: ({ warnings: [warning] = [] }) =>
+    save.mutate(
+      { params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>,
+      ({ warnings: [warning] = [] }) =>
         warning === undefined ? say('Agent saved.', 'allow') : say(`Agent saved. ${warning}`, 'deny'),
-    });
+    );
   };
   const options = [
     ...new Set([
@@ -199,30 +188,30 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
 function Calls({ id }: { readonly id: string }): JSX.Element {
   const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
   return (
-    <section className="form">
-      <h2>Recent calls</h2>
-      <QueryResult query={eventsQuery} rows={3}>
-        {(list) =>
-          list.length === 0 ? (
-            <p className="muted">No calls reported yet. Calls appear here when the agent reports them.</p>
-          ) : (
-            <>
-              <ul>
-                {list.map((event) => (
-                  <li key={event.id} className="before-row">
-                    <CallVerdict {...event} />
-                    <Name text={event.tool_name} />
-                    <Time at={event.timestamp} className="muted" />
-                  </li>
-                ))}
-              </ul>
-              <Link to="/explore" search={{ agent_id: id } as never}>
-                View all events
-              </Link>
-            </>
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Recent calls"
+      query={eventsQuery}
+      rows={3}
+      none={(list) =>
+        list.length === 0 && 'No calls reported yet. Calls appear here when the agent reports them.'
+      }
+    >
+      {(list) => (
+        <>
+          <ul>
+            {list.map((event) => (
+              <li key={event.id} className="before-row">
+                <CallVerdict {...event} />
+                <Name text={event.tool_name} />
+                <Time at={event.timestamp} className="muted" />
+              </li>
+            ))}
+          </ul>
+          <Link to="/explore" search={{ agent_id: id } as never}>
+            View all events
+          </Link>
+        </>
+      )}
+    </QuerySection>
   );
 }

@@ -108,18 +108,16 @@ function Fleet(): JSX.Element {
         selected={selected}
         onSelect={setSelected}
         onEnd={() => readOn(agentsQuery)}
-        bar={
-          <span className="muted">
-            {count(rows.length)}
-            {agentsQuery.hasNextPage
-              ? '+ agents loaded; scroll for more'
-              : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
-          </span>
-        }
+        bar={`${count(rows.length)}${
+          agentsQuery.hasNextPage
+            ? '+ agents loaded; scroll for more'
+            : ` ${rows.length === 1 ? 'agent' : 'agents'}`
+        }`}
         empty={
-          <Empty title={q || env ? 'No agents match these filters' : 'No agents yet'}>
-            <p>Agents appear here when they connect or report a call with an API key.</p>
-          </Empty>
+          <Empty
+            title={q || env ? 'No agents match these filters' : 'No agents yet'}
+            text="Agents appear here when they connect or report a call with an API key."
+          />
         }
         linkOf={(row) => linkTo.agent(row.agent_id)}
         title={(row) => `Agent ${row.agent_id}`}

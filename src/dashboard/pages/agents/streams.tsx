@@ -6,7 +6,7 @@ import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Name } from '../../ui/parts.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Stream = Reply<'listAgentStreams'>['streams'][number];
@@ -55,30 +55,29 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
     ];
   }, [keys.data, me.is_admin]);
   return (
-    <section className="form" aria-label="Open streams">
-      <h2>Open streams</h2>
-      <QueryResult query={agentStreamsQuery} rows={2}>
-        {({ streams, total }) =>
-          streams.length === 0 ? (
-            <p className="muted">No open streams. Streams appear here when the agent connects.</p>
-          ) : (
-            <Table
-              name="streams of an agent"
-              sortAs="streams_sort"
-              rows={streams}
-              columns={columns}
-              keyOf={(stream) => stream.id}
-              bar={
-                <span className="muted">
-                  {total > streams.length
-                    ? `Newest ${count(streams.length)} of ${counted(total, 'stream')}`
-                    : counted(total, 'stream')}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Open streams"
+      label="Open streams"
+      query={agentStreamsQuery}
+      rows={2}
+      none={({ streams }) =>
+        streams.length === 0 && 'No open streams. Streams appear here when the agent connects.'
+      }
+    >
+      {({ streams, total }) => (
+        <Table
+          name="streams of an agent"
+          sortAs="streams_sort"
+          rows={streams}
+          columns={columns}
+          keyOf={(stream) => stream.id}
+          bar={
+            total > streams.length
+              ? `Newest ${count(streams.length)} of ${counted(total, 'stream')}`
+              : counted(total, 'stream')
+          }
+        />
+      )}
+    </QuerySection>
   );
 }

@@ -82,13 +82,14 @@ export function History({ page }: { readonly page: PageQuery }): JSX.Element {
           rows.length === 0 && hasNextPage ? (
             <Skeleton />
           ) : rows.length === 0 ? (
-            <Empty title={q ? 'No decisions match these filters' : 'No decisions yet'}>
-              <p>
-                {q
+            <Empty
+              title={q ? 'No decisions match these filters' : 'No decisions yet'}
+              text={
+                q
                   ? 'Change the query.'
-                  : 'Approved and denied calls appear here with the decider, time, channel and reason.'}
-              </p>
-            </Empty>
+                  : 'Approved and denied calls appear here with the decider, time, channel and reason.'
+              }
+            />
           ) : (
             <Table
               name="decided approvals"

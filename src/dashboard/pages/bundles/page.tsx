@@ -1,5 +1,4 @@
 // The bundles: the documents for agents with their versions, and the upload of a new one.
-
 import { type JSX, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -115,7 +114,7 @@ function Upload({ onClose }: { readonly onClose: () => void }): JSX.Element {
         <Button
           kind="primary"
           busy={upload.isPending}
-          onClick={() => upload.mutate({ body: { yaml_content: text } }, { onSuccess: done })}
+          onClick={() => upload.mutate({ body: { yaml_content: text } }, done)}
         >
           Upload bundle
         </Button>

@@ -52,13 +52,7 @@ function useSentSoon(): void {
   }, []);
 }
 
-export function Deliveries({
-  channel,
-  admin,
-}: {
-  readonly channel: Channel;
-  readonly admin: boolean;
-}): JSX.Element {
+export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admin: boolean }>): JSX.Element {
   const [{ delivery = '' }, change] = useFilters();
   const input = {
     params: { channel_id: channel.id },
@@ -126,11 +120,7 @@ export function Deliveries({
               columns={columns}
               keyOf={(one) => one.id}
               bar={
-                <span className="muted">
-                  {list.length === newest
-                    ? `newest ${newest}`
-                    : counted(list.length, 'delivery', 'deliveries')}
-                </span>
+                list.length === newest ? `newest ${newest}` : counted(list.length, 'delivery', 'deliveries')
               }
             />
           )

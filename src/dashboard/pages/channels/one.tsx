@@ -6,8 +6,9 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Empty, Time } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
@@ -28,9 +29,10 @@ export default function ChannelPage(): JSX.Element {
       <QueryResult query={channelsQuery}>
         {() =>
           channel === undefined ? (
-            <Empty title="Channel not found">
-              <p>An admin may have deleted it. Open the list to see all channels.</p>
-            </Empty>
+            <Empty
+              title="Channel not found"
+              text="An admin may have deleted it. Open the list to see all channels."
+            />
           ) : (
             <One
               key={channel.id}
@@ -49,11 +51,7 @@ function One({
   channel,
   admin,
   onGone,
-}: {
-  readonly channel: Channel;
-  readonly admin: boolean;
-  readonly onGone: () => void;
-}): JSX.Element {
+}: Readonly<{ channel: Channel; admin: boolean; onGone: () => void }>): JSX.Element {
   const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
   const update = useAction('updateChannel', ['listChannels']);
   const [removing, setRemoving] = useState(false);
@@ -88,20 +86,17 @@ function One({
           </div>
         )}
         {test.data && (
-          <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
-            <div>
-              <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
-              <Data text={test.data.message} mono={false} max={400} />
-            </div>
-          </div>
+          <Notice tone={test.data.success ? 'allow' : 'deny'} role="status">
+            <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
+            <Data text={test.data.message} mono={false} max={400} />
+          </Notice>
         )}
         {test.error && <Failed error={test.error} />}
         {update.error && <Failed error={update.error} />}
       </section>
       <Deliveries channel={channel} admin={admin} />
       {admin && (
-        <section className="form">
-          <h2>Edit channel</h2>
+        <Section title="Edit channel">
           <ChannelForm
             key={formed.updated_at}
             channel={formed}
@@ -110,7 +105,7 @@ function One({
               say('Channel saved.', 'allow');
             }}
           />
-        </section>
+        </Section>
       )}
       <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
     </>
@@ -122,12 +117,7 @@ function Remove({
   open,
   onClose,
   onGone,
-}: {
-  readonly channel: Channel;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly onGone: () => void;
-}): JSX.Element {
+}: Readonly<{ channel: Channel; open: boolean; onClose: () => void; onGone: () => void }>): JSX.Element {
   const remove = useAction('deleteChannel', ['listChannels']);
   const waiting = useCall(
     'listDeliveries',
@@ -142,15 +132,10 @@ function Remove({
       by={remove}
       act="Delete channel"
       onAct={() =>
-        remove.mutate(
-          { params: { channel_id: channel.id } },
-          {
-            onSuccess: () => {
-              onClose();
-              onGone();
-            },
-          },
-        )
+        remove.mutate({ params: { channel_id: channel.id } }, () => {
+          onClose();
+          onGone();
+        })
       }
     >
       <p>

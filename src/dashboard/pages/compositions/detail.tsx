@@ -1,7 +1,6 @@
 // One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
 // changes for the person.
-
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -16,7 +15,8 @@ import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Time } from '../../ui/parts.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
+import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
@@ -41,20 +41,14 @@ export function CompositionPeek({ name }: { readonly name: string }): JSX.Elemen
     <QueryResult query={compositionQuery} rows={8}>
       {({ description, updated_at: updatedAt, contracts }) => (
         <>
-          {description && (
-            <p className="muted">
-              <Data text={description} mono={false} max={600} />
-            </p>
-          )}
+          {description && <DataParagraph className="muted" text={description} mono={false} max={600} />}
           <p className="muted">
             Changed <Time at={updatedAt} />.
           </p>
           <ol className="feed">
             {contracts.map((one) => (
               <li key={one.contract_id} className="feed-row">
-                <Link {...linkTo.contract(one.contract_id)}>
-                  <Data text={one.contract_id} max={120} />
-                </Link>
+                <DataLink link={linkTo.contract(one.contract_id)} text={one.contract_id} max={120} />
                 {one.has_newer_version && <span className="tag">newer version</span>}
               </li>
             ))}
@@ -95,12 +89,10 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const newer = composition.contracts.filter((one) => one.has_newer_version);
   const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
   const submit = (): void =>
-    save.mutate(bodyOf(name, visibleDraft), {
-      onSuccess: (saved) => {
-        queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-        setDraft(null);
-        say(`${name} saved. Deploy it to send it to agents.`, 'allow');
-      },
+    save.mutate(bodyOf(name, visibleDraft), (saved) => {
+      queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
+      setDraft(null);
+      say(`${name} saved. Deploy it to send it to agents.`, 'allow');
     });
   return (
     <>
@@ -221,9 +213,7 @@ function Actions({
 const Summary = ({ composition }: { readonly composition: Whole }): JSX.Element => (
   <>
     {composition.description && (
-      <p className="muted">
-        <Data text={composition.description} mono={false} max={600} />
-      </p>
+      <DataParagraph className="muted" text={composition.description} mono={false} max={600} />
     )}
     <p className="muted">
       Changed <Time at={composition.updated_at} />.
@@ -238,25 +228,23 @@ function NewerVersions({
   ids,
   onUpdate,
   busy,
-}: {
-  readonly ids: readonly string[];
-  readonly onUpdate: (() => void) | null;
-  readonly busy: boolean;
-}): JSX.Element {
+}: Readonly<{ ids: readonly string[]; onUpdate: (() => void) | null; busy: boolean }>): JSX.Element {
   return (
-    <div className="notice notice-ask">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
-        </p>
-      </div>
-      {onUpdate && (
-        <ActButton operation="updateComposition" busy={busy} onClick={onUpdate}>
-          Update contracts
-        </ActButton>
-      )}
-    </div>
+    <Notice
+      tone="ask"
+      icon="triangle"
+      acts={
+        onUpdate && (
+          <ActButton operation="updateComposition" busy={busy} onClick={onUpdate}>
+            Update contracts
+          </ActButton>
+        )
+      }
+    >
+      <p>
+        Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
+      </p>
+    </Notice>
   );
 }
 
@@ -265,11 +253,7 @@ function EditConflict({
   savedAt,
   onLoad,
   onKeep,
-}: {
-  readonly savedAt: string;
-  readonly onLoad: () => void;
-  readonly onKeep: () => void;
-}): JSX.Element {
+}: Readonly<{ savedAt: string; onLoad: () => void; onKeep: () => void }>): JSX.Element {
   return (
     <div className="notice notice-ask" role="status">
       <Icon name="triangle" />
@@ -307,11 +291,7 @@ function Delete({
   composition: { name, contracts },
   open,
   onClose,
-}: {
-  readonly composition: Whole;
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element {
+}: Readonly<{ composition: Whole; open: boolean; onClose: () => void }>): JSX.Element {
   const remove = useAction('deleteComposition', ['listCompositions']);
   const navigate = useNavigate();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
@@ -328,7 +308,7 @@ function Delete({
       onClose={onClose}
       by={remove}
       act="Delete composition"
-      onAct={() => remove.mutate({ params: { name } }, { onSuccess: done })}
+      onAct={() => remove.mutate({ params: { name } }, done)}
     >
       <p>
         Deleting <Data text={name} max={120} /> leaves{' '}

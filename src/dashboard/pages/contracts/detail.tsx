@@ -1,7 +1,6 @@
 // One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
 // deletion.
-
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
@@ -14,8 +13,10 @@ import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection, Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { ContractForm } from './form.tsx';
@@ -66,9 +67,7 @@ export function ContractDetail({
               <Data text={contract.created_by} mono={false} max={60} />
             </p>
             {contract.description && (
-              <p className="muted">
-                <Data text={contract.description} mono={false} max={1_000} />
-              </p>
+              <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             )}
             {!isPeek && (
               <div className="decide-buttons">
@@ -122,28 +121,25 @@ export function ContractDetail({
 function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
   return (
-    <section className="form">
-      <h2>Compositions</h2>
-      <QueryResult query={contractUsageQuery} rows={1}>
-        {(list) =>
-          list.length === 0 ? (
-            <p className="muted">
-              Not used in any composition, so no agent has it. To use it, add it to a composition.
-            </p>
-          ) : (
-            <ul>
-              {list.map((one) => (
-                <li key={one.composition_id}>
-                  <Link {...linkTo.composition(one.composition_name)}>
-                    <Data text={one.composition_name} />
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Compositions"
+      query={contractUsageQuery}
+      rows={1}
+      none={(list) =>
+        list.length === 0 &&
+        'Not used in any composition, so no agent has it. To use it, add it to a composition.'
+      }
+    >
+      {(list) => (
+        <ul>
+          {list.map((one) => (
+            <li key={one.composition_id}>
+              <DataLink link={linkTo.composition(one.composition_name)} text={one.composition_name} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </QuerySection>
   );
 }
 
@@ -203,15 +199,14 @@ function Versions(props: {
   const after = to === String(latest) ? props.definition : newer.data?.definition;
   if (versions.length < 2) return null;
   return (
-    <section className="form" aria-label="Changes">
-      <h2>Changes</h2>
+    <Section title="Changes" label="Changes">
       <Table
         name="versions of a contract"
         sortAs="versions_sort"
         rows={newestFirst.filter(({ version }) => String(version) !== to)}
         columns={versionColumns(from, (version) => setChosen({ from: version, to }))}
         keyOf={({ version }) => String(version)}
-        bar={<span className="muted">{counted(versions.length, 'version')}</span>}
+        bar={counted(versions.length, 'version')}
       />
       <div className="filter-bar">
         <Select
@@ -238,7 +233,7 @@ function Versions(props: {
           </>
         )}
       </QueryResult>
-    </section>
+    </Section>
   );
 }
 
@@ -250,12 +245,7 @@ function Delete({
   usage,
   open,
   onClose,
-}: {
-  readonly id: string;
-  readonly usage: number;
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element {
+}: Readonly<{ id: string; usage: number; open: boolean; onClose: () => void }>): JSX.Element {
   const remove = useAction('deleteContract', ['listContracts']);
   const navigate = useNavigate();
   const done = (): void => {
@@ -269,7 +259,7 @@ function Delete({
       onClose={onClose}
       by={remove}
       act="Delete contract"
-      onAct={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
+      onAct={() => remove.mutate({ params: { contract_id: id } }, done)}
     >
       <p>
         Deleting <Data text={id} /> removes all its versions permanently.{' '}

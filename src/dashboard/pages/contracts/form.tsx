@@ -58,7 +58,7 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       tags: tagsOf(form.tags),
       definition,
     };
-    const success = { onSuccess: () => onDone(form.id) };
+    const success = (): void => onDone(form.id);
     if (isNew)
       create.mutate(
         { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
@@ -168,6 +168,6 @@ function useSeenTools(): readonly string[] {
 
 export const Problems = ({
   problems,
-}: {
-  readonly problems: ReturnType<typeof problemsOfContract>;
-}): JSX.Element => <Findings findings={problems} max={20} />;
+}: Readonly<{ problems: ReturnType<typeof problemsOfContract> }>): JSX.Element => (
+  <Findings findings={problems} max={20} />
+);

@@ -1,5 +1,4 @@
 // The contracts of the library, with filters for text, type and tag, and a peek of one contract.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -120,13 +119,14 @@ export function Contracts(): JSX.Element {
         columns={columns}
         keyOf={(row) => row.contract_id}
         empty={
-          <Empty title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}>
-            <p>
-              {narrowed
+          <Empty
+            title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}
+            text={
+              narrowed
                 ? 'Remove a filter to see more contracts.'
-                : 'Contracts appear here when you create them or import a bundle.'}
-            </p>
-          </Empty>
+                : 'Contracts appear here when you create them or import a bundle.'
+            }
+          />
         }
         linkOf={(row) => linkTo.contract(row.contract_id)}
         title={(row) => `Contract ${row.contract_id}`}

@@ -1,5 +1,4 @@
 // The columns of the list of events.
-
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';

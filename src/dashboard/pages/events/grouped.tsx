@@ -56,9 +56,10 @@ export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProp
           const { top, rest } = facets[name];
           const inGroups = top.reduce((sum, one) => sum + one.count, rest.count);
           return total === 0 ? (
-            <Empty title="No events match these filters">
-              <p>Choose a longer time range or remove a term.</p>
-            </Empty>
+            <Empty
+              title="No events match these filters"
+              text="Choose a longer time range or remove a term."
+            />
           ) : (
             <Groups
               by={by}

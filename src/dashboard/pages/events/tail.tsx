@@ -13,7 +13,8 @@ import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/t
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
 import { usePeek } from '../../ui/list.tsx';
-import { Button, Data, Empty, Env, Name, PreciseTime } from '../../ui/parts.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
+import { Button, Empty, Env, Name, PreciseTime } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
@@ -197,11 +198,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
             <p>Events appear here when agents report calls.</p>
           )}
           {state === 'reconnecting' && <p>The tail continues from the last received event.</p>}
-          {why !== null && (
-            <p>
-              <Data text={why} mono={false} />
-            </p>
-          )}
+          {why !== null && <DataParagraph text={why} mono={false} />}
           {again}
         </Empty>
       ) : (

@@ -23,22 +23,27 @@ export function NeedsAttention(): JSX.Element {
   return (
     <section className="card" aria-labelledby="attention">
       <h2 id="attention">Needs attention{size > 0 && ` ${size}`}</h2>
-      <QueryResult query={attention} rows={3}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="Nothing needs attention">
-              <p>Approvals close to their deadline, unusual denials and agents out of date appear here.</p>
-            </Empty>
-          ) : (
-            <ul className="feed attention">
-              {items.map((item) => (
-                <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
-                  <Sentence item={item} />
-                </li>
-              ))}
-            </ul>
+      <QueryResult
+        query={attention}
+        rows={3}
+        none={({ items }) =>
+          items.length === 0 && (
+            <Empty
+              title="Nothing needs attention"
+              text="Approvals close to their deadline, unusual denials and agents out of date appear here."
+            />
           )
         }
+      >
+        {({ items }) => (
+          <ul className="feed attention">
+            {items.map((item) => (
+              <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
+                <Sentence item={item} />
+              </li>
+            ))}
+          </ul>
+        )}
       </QueryResult>
     </section>
   );

@@ -163,13 +163,7 @@ const Created = ({ made: createdKey }: { readonly made: Reply<'createKey'> }): J
     <p>
       Store the key now, because the hub does not show it again. The key is valid for{' '}
       <Env name={createdKey.env ?? 'all environments'} />
-      {createdKey.agent_pattern && (
-        <>
-          {' '}
-          and agents matching <Data text={createdKey.agent_pattern} />
-        </>
-      )}
-      .
+      {createdKey.agent_pattern && <Data before=" and agents matching " text={createdKey.agent_pattern} />}.
     </p>
     <CopySecret text={createdKey.key} noun="key" />
   </>

@@ -1,5 +1,4 @@
 // One ruleset: its versions, their texts and differences, its deployments, and the actions on them.
-
 import { type JSX, useState } from 'react';
 import { changeTo } from '../../lib/change-link.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
@@ -14,6 +13,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Data, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { SameVersions } from '../bundles/same-versions.tsx';
@@ -67,16 +67,10 @@ function RulesetDetail({ id: name }: { readonly id: string }): JSX.Element {
               Saved <Time at={chosen.created_at} /> by{' '}
               <Data text={chosen.uploaded_by} mono={false} max={80} />, {count(chosen.size_bytes)} bytes,
               SHA-256 <Data text={chosen.revision_hash} max={24} />
-              {chosen.key_id && (
-                <>
-                  , signed by the key <Data text={chosen.key_id} max={24} />
-                </>
-              )}
-              .
+              {chosen.key_id && <Data before=", signed by the key " text={chosen.key_id} max={24} />}.
             </p>
             <Text name={name} version={chosen.version} versions={versions} />
-            <section className="form">
-              <h2>Versions</h2>
+            <Section title="Versions">
               <Table
                 name="versions of a ruleset"
                 sortAs="versions_sort"
@@ -85,9 +79,9 @@ function RulesetDetail({ id: name }: { readonly id: string }): JSX.Element {
                   change({ version: String(next) }, true),
                 )}
                 keyOf={(one) => String(one.version)}
-                bar={<span className="muted">{counted(versions.length, 'version')}</span>}
+                bar={counted(versions.length, 'version')}
               />
-            </section>
+            </Section>
             <Dialog title="Edit ruleset" shape="wide" open={editing} onClose={() => setEditing(false)}>
               <RulesetForm
                 name={name}
@@ -137,13 +131,7 @@ const versionColumns = (
 const runsIn = (versions: readonly Version[], env: Environment): number | null =>
   versions.find(({ deployed_envs: deployed }) => deployed.includes(env))?.version ?? null;
 
-function Runs({
-  versions,
-  name,
-}: {
-  readonly versions: readonly Version[];
-  readonly name: string;
-}): JSX.Element {
+function Runs({ versions, name }: Readonly<{ versions: readonly Version[]; name: string }>): JSX.Element {
   const refusals = {
     production: useRefusal('undeployBundle', ['production']),
     staging: useRefusal('undeployBundle', ['staging']),
@@ -180,11 +168,7 @@ function Text({
   name,
   version,
   versions,
-}: {
-  readonly name: string;
-  readonly version: number;
-  readonly versions: readonly Version[];
-}): JSX.Element {
+}: Readonly<{ name: string; version: number; versions: readonly Version[] }>): JSX.Element {
   const [other, setOther] = useState('');
   const rulesetVersionQuery = useHosted('hostedRulesetVersion', { params: { name, version } });
   return (

@@ -1,5 +1,4 @@
 // All rulesets with their deployed versions, and a peek of one of them.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';

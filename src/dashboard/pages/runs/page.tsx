@@ -1,5 +1,4 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
-
 import { type JSX, useMemo } from 'react';
 import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
@@ -104,15 +103,11 @@ export default function Runs(): JSX.Element {
               linkOf={linkOf}
               onOpen={peek.open}
               onEnd={() => readOn(runsQuery)}
-              bar={
-                <span className="muted">
-                  {env ? `${count(rows.length)} in ${env} of ` : ''}
-                  {count(loaded.length)}
-                  {runsQuery.hasNextPage
-                    ? ` of ${count(total)} runs; scroll for more`
-                    : ` ${loaded.length === 1 ? 'run' : 'runs'}`}
-                </span>
-              }
+              bar={`${env ? `${count(rows.length)} in ${env} of ` : ''}${count(loaded.length)}${
+                runsQuery.hasNextPage
+                  ? ` of ${count(total)} runs; scroll for more`
+                  : ` ${loaded.length === 1 ? 'run' : 'runs'}`
+              }`}
             />
           )
         }
@@ -135,21 +130,19 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
   const make = useHostedAction('hostedSampleRun', ['hostedListRuns', 'hostedListRulesets']);
   if (filtered) {
     return (
-      <Empty title="No runs match these filters">
-        <p>Change the query, or select another environment.</p>
-      </Empty>
+      <Empty title="No runs match these filters" text="Change the query, or select another environment." />
     );
   }
   return (
-    <Empty title="No runs yet">
-      <p>
-        Runs appear here when an agent reports calls with a session. To see an example, load the sample run.
-      </p>
+    <Empty
+      title="No runs yet"
+      text="Runs appear here when an agent reports calls with a session. To see an example, load the sample run."
+    >
       {make.error && <Failed error={make.error} />}
       <ActButton
         operation="hostedSampleRun"
         busy={make.isPending}
-        onClick={() => make.mutate({}, { onSuccess: () => say('Sample run loaded.', 'allow') })}
+        onClick={() => make.mutate({}, () => say('Sample run loaded.', 'allow'))}
       >
         Load sample run
       </ActButton>

@@ -5,7 +5,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Field, Form, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Time } from '../../ui/parts.tsx';
+import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
@@ -31,10 +31,7 @@ export function AiSettings({ isAdmin }: { readonly isAdmin: boolean }): JSX.Elem
                 <>
                   The assistant helps you write contracts. Updated <Time at={settings.updated_at} />
                   {settings.updated_by && (
-                    <>
-                      {' '}
-                      by <Data text={settings.updated_by} mono={false} max={80} />
-                    </>
+                    <Data before=" by " text={settings.updated_by} mono={false} max={80} />
                   )}
                   .
                 </>
@@ -89,11 +86,9 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
           // An empty field keeps the stored key.
           ...(form.key === '' ? {} : { api_key: form.key }),
         };
-        save.mutate({ body } as Input<'putAiSettings'>, {
-          onSuccess: () => {
-            setForm({ ...form, key: '' });
-            say('Assistant saved.', 'allow');
-          },
+        save.mutate({ body } as Input<'putAiSettings'>, () => {
+          setForm({ ...form, key: '' });
+          say('Assistant saved.', 'allow');
         });
       }}
     >
@@ -132,21 +127,21 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
       </div>
       {test.error && <Failed error={test.error} />}
       {test.data && (
-        <div className={`notice notice-${test.data.ok ? 'allow' : 'deny'}`} role="status">
-          <div>
-            {test.data.ok ? (
-              <>
-                Test passed: <Data text={test.data.model ?? 'default model'} max={120} />, in{' '}
-                {Math.round(test.data.latency_ms ?? 0)} ms.
-              </>
-            ) : (
-              <>
-                Test failed:{' '}
-                <Data text={test.data.error ?? 'the provider gave no reason'} mono={false} max={400} />
-              </>
-            )}
-          </div>
-        </div>
+        <Notice tone={test.data.ok ? 'allow' : 'deny'} role="status">
+          {test.data.ok ? (
+            <>
+              Test passed: <Data text={test.data.model ?? 'default model'} max={120} />, in{' '}
+              {Math.round(test.data.latency_ms ?? 0)} ms.
+            </>
+          ) : (
+            <Data
+              before="Test failed: "
+              text={test.data.error ?? 'the provider gave no reason'}
+              mono={false}
+              max={400}
+            />
+          )}
+        </Notice>
       )}
       <Forget open={forgetting} onClose={() => setForgetting(false)} />
     </Form>
@@ -162,7 +157,7 @@ function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: (
       onClose={onClose}
       by={forget}
       act="Remove assistant"
-      onAct={() => forget.mutate({}, { onSuccess: onClose })}
+      onAct={() => forget.mutate({}, onClose)}
     >
       <p>
         Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.

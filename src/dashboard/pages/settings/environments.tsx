@@ -2,6 +2,7 @@
 // what agents enforce.
 import type { JSX } from 'react';
 import { useAction, useCall } from '../../lib/query.ts';
+import { Check } from '../../ui/form.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 
 export function Environments({ isAdmin }: { readonly isAdmin: boolean }): JSX.Element {
@@ -19,15 +20,14 @@ export function Environments({ isAdmin }: { readonly isAdmin: boolean }): JSX.El
       <QueryResult query={environments} rows={3}>
         {(list) =>
           list.environments.map(({ env, protected: isProtected }) => (
-            <label key={env} className="checks">
-              <input
-                type="checkbox"
-                checked={isProtected}
-                disabled={!isAdmin || protect.isPending}
-                onChange={() => protect.mutate({ params: { env }, body: { protected: !isProtected } })}
-              />{' '}
+            <Check
+              key={env}
+              checked={isProtected}
+              disabled={!isAdmin || protect.isPending}
+              onChange={() => protect.mutate({ params: { env }, body: { protected: !isProtected } })}
+            >
               Protect {env}
-            </label>
+            </Check>
           ))
         }
       </QueryResult>

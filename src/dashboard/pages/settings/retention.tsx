@@ -58,18 +58,13 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
   const body = bodyOf(days);
   const isChanged = kinds.some(([kind]) => days[kind] !== daysOf(current)[kind]);
   const save = (): void =>
-    put.mutate(
-      { body },
-      {
-        onSuccess: () => {
-          setPreview(null);
-          say('Retention saved. Removal begins within a minute.', 'allow');
-        },
-      },
-    );
+    put.mutate({ body }, () => {
+      setPreview(null);
+      say('Retention saved. Removal begins within a minute.', 'allow');
+    });
   return (
     <Form
-      onSubmit={() => count.mutate({ body }, { onSuccess: setPreview })}
+      onSubmit={() => count.mutate({ body }, setPreview)}
       by={count}
       act="Preview retention"
       isOff={!isChanged}

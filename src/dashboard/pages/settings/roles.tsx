@@ -65,15 +65,10 @@ export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
         act="Save roles"
         isOff={roles.length === 0}
         onSubmit={() =>
-          update.mutate(
-            { params: { user_id: user.user_id }, body: { roles: [...roles] } },
-            {
-              onSuccess: () => {
-                say(`Roles of ${user.email} saved.`, 'allow');
-                onClose();
-              },
-            },
-          )
+          update.mutate({ params: { user_id: user.user_id }, body: { roles: [...roles] } }, () => {
+            say(`Roles of ${user.email} saved.`, 'allow');
+            onClose();
+          })
         }
       >
         <RoleEditor roles={roles} onRoles={setRoles} />

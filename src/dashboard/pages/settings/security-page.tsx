@@ -35,12 +35,10 @@ function Password(): JSX.Element {
         onSubmit={() => {
           change.mutate(
             { body: { old_password: form.old, new_password: form.next } } as Input<'changePassword'>,
-            {
-              onSuccess: () => {
-                setForm({ old: '', next: '' });
-                setChanges(changes + 1);
-                say('Password changed. Your other sessions are signed out.', 'allow');
-              },
+            () => {
+              setForm({ old: '', next: '' });
+              setChanges(changes + 1);
+              say('Password changed. Your other sessions are signed out.', 'allow');
             },
           );
         }}

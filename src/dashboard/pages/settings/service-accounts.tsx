@@ -61,9 +61,13 @@ const accountsOf: Resource<Account> = {
       refreshes: ['listServiceAccounts'],
       input: ({ id }) => ({ params: { account_id: id } }),
       text: ({ name }) => (
-        <>
-          All tokens of <Data text={name} mono={false} max={128} /> stop working within a second.
-        </>
+        <Data
+          before="All tokens of "
+          text={name}
+          mono={false}
+          max={128}
+          after=" stop working within a second."
+        />
       ),
     }),
   ],
@@ -127,8 +131,8 @@ function Edit({ account, onClose }: EditProps): JSX.Element {
       say(`Service account ${name} saved.`, 'allow');
       onClose();
     };
-    if (account) update.mutate({ params: { account_id: account.id }, body }, { onSuccess });
-    else create.mutate({ body }, { onSuccess });
+    if (account) update.mutate({ params: { account_id: account.id }, body }, onSuccess);
+    else create.mutate({ body }, onSuccess);
   };
   return (
     <Dialog title={account ? `Change ${account.name}` : 'Add service account'} open onClose={onClose}>

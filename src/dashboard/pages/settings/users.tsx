@@ -72,10 +72,13 @@ const users = (own: string): Resource<User> => ({
       refreshes: ['listUsers'],
       input: (user) => ({ params: { user_id: user.user_id } }),
       text: (user) => (
-        <>
-          Removing <Data text={user.email} mono={false} max={120} /> signs this user out within a second and
-          blocks further sign-in. Records of earlier actions remain.
-        </>
+        <Data
+          before="Removing "
+          text={user.email}
+          mono={false}
+          max={120}
+          after=" signs this user out within a second and blocks further sign-in. Records of earlier actions remain."
+        />
       ),
     }),
   ].map((act) => ({ ...act, isHidden: (user: User) => user.user_id === own })),
@@ -132,11 +135,9 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
         onSubmit={({ email, password }) =>
           add.mutate(
             { body: { email, roles: [...roles], ...(password === '' ? {} : { password }) } },
-            {
-              onSuccess: ({ invite_url: invited }) => {
-                say(`User ${email} added.`, 'allow');
-                if (!invited) onClose();
-              },
+            ({ invite_url: invited }) => {
+              say(`User ${email} added.`, 'allow');
+              if (!invited) onClose();
             },
           )
         }

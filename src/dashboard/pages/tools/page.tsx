@@ -1,4 +1,5 @@
 // The tools page: servers of an environment with their modes, and definitions of their tools, undecided ones first.
+import './tools.css';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -7,12 +8,12 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
 import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { Select } from '../../ui/form.tsx';
+import { NameLink } from '../../ui/names.tsx';
 import { Button, Empty, Env, Name, PageHead } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type Mode, modes, problemWords, statusWord, type ToolPin, type ToolServer } from './model.ts';
-import './tools.css';
-import { Select } from '../../ui/form.tsx';
 
 const maxTools = 1000;
 
@@ -35,28 +36,30 @@ export default function Tools(): JSX.Element {
       >
         {toolsQuery.data && <ModeSelect env={env} server={null} mode={toolsQuery.data.mode} />}
       </PageHead>
-      <QueryResult query={toolsQuery}>
-        {({ servers, tools, more, mode }) =>
-          servers.length === 0 ? (
-            <Empty title="No MCP servers yet">
-              <p>
-                Servers and their tools appear here when an agent connects to them through reeve-agent mcp.
-              </p>
-            </Empty>
-          ) : (
-            <>
-              <Servers servers={servers} env={env} mode={mode} />
-              <h2>{server === undefined ? 'Definitions' : `Definitions from ${visible(server)}`}</h2>
-              {server !== undefined && (
-                <Button onClick={() => chooseServer(undefined)}>Show all servers</Button>
-              )}
-              <Definitions tools={tools} />
-              {more && (
-                <p className="muted">Only the first {maxTools} definitions are here. Choose a server.</p>
-              )}
-            </>
+      <QueryResult
+        query={toolsQuery}
+        none={({ servers }) =>
+          servers.length === 0 && (
+            <Empty
+              title="No MCP servers yet"
+              text="Servers and their tools appear here when an agent connects to them through reeve-agent mcp."
+            />
           )
         }
+      >
+        {({ servers, tools, more, mode }) => (
+          <>
+            <Servers servers={servers} env={env} mode={mode} />
+            <h2>{server === undefined ? 'Definitions' : `Definitions from ${visible(server)}`}</h2>
+            {server !== undefined && (
+              <Button onClick={() => chooseServer(undefined)}>Show all servers</Button>
+            )}
+            <Definitions tools={tools} />
+            {more && (
+              <p className="muted">Only the first {maxTools} definitions are here. Choose a server.</p>
+            )}
+          </>
+        )}
       </QueryResult>
     </div>
   );
@@ -107,11 +110,7 @@ function Servers({
   servers,
   env,
   mode,
-}: {
-  readonly servers: readonly ToolServer[];
-  readonly env: Environment;
-  readonly mode: Mode;
-}): JSX.Element {
+}: Readonly<{ servers: readonly ToolServer[]; env: Environment; mode: Mode }>): JSX.Element {
   const columns: readonly Column<ToolServer>[] = [
     {
       key: 'server',
@@ -173,11 +172,7 @@ function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Ele
       label: 'Tool',
       width: 1.6,
       sort: ({ tool }) => tool,
-      cell: ({ id, tool }) => (
-        <Link {...linkTo.tool(id)}>
-          <Name text={tool} />
-        </Link>
-      ),
+      cell: ({ id, tool }) => <NameLink link={linkTo.tool(id)} text={tool} />,
     },
     nameColumn('server', 'Server', ({ server }) => server, 1.6),
     {
