@@ -10,6 +10,7 @@ import {
   countColumn,
   envColumn,
   nameColumn,
+  numberColumn,
   proseColumn,
   timeColumn,
   verdictColumn,
@@ -39,15 +40,12 @@ const changeColumns: readonly Column<Change>[] = [
   nameColumn('bundle', 'Bundle', bundleOf, 1.5),
   envColumn('env', 'Environment', (event) => event.environment, 1.5),
   proseColumn('by', 'Deployed by', (event) => event.deployed_by, 1.5),
-  {
-    key: 'drift',
-    label: 'Out of date for',
-    width: 1.3,
-    number: true,
-    sort: (event) => event.drift_duration_seconds ?? -1,
-    cell: (event) =>
-      event.drift_duration_seconds === null ? '–' : duration(event.drift_duration_seconds * 1000),
-  },
+  numberColumn((seconds) => duration(seconds * 1000))(
+    'drift',
+    'Out of date for',
+    (event) => event.drift_duration_seconds,
+    1.3,
+  ),
   timeColumn('when', 'Time', (event) => event.timestamp, 1.2),
 ];
 
@@ -79,21 +77,14 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
 
 const maxRuns = 10;
 
-function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
-  return <NameLink link={linkTo.run(agent, session)} text={session} />;
-}
-
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
   const [valued, setValued] = useState<string | null>(null);
   const columns = useMemo(
     (): readonly Column<Run>[] => [
       {
-        key: 'session',
-        label: 'Session',
-        width: 1.8,
-        sort: (run) => run.session_id,
-        cell: (run) => <AgentRun run={run} />,
+        ...nameColumn<Run>('session', 'Session', (run) => run.session_id, 1.8),
+        cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
       },
       verdictColumn('status', 'Status', (run) => run.status, 1.5),
       countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),

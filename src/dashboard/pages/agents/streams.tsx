@@ -5,7 +5,6 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Name } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
@@ -41,17 +40,7 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
       envColumn('env', 'Environment', (stream) => stream.env, 1.4),
       nameColumn('follows', 'Follows', followsOf, 1.4),
       proseColumn('key', 'Key', keyOf),
-      ...(me.is_admin
-        ? [
-            {
-              key: 'node',
-              label: 'Node',
-              width: 1,
-              sort: (stream: Stream) => stream.node ?? '',
-              cell: (stream: Stream) => <Name text={stream.node ?? '–'} />,
-            },
-          ]
-        : []),
+      ...(me.is_admin ? [nameColumn<Stream>('node', 'Node', (stream) => stream.node)] : []),
     ];
   }, [keys.data, me.is_admin]);
   return (

@@ -9,8 +9,16 @@ import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page
 import { readOn, useFirstRow, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { envColumn, nameColumn, timeColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
-import { Data, Empty, Name, Skeleton } from '../../ui/parts.tsx';
+import {
+  envColumn,
+  nameColumn,
+  nameOrColumn,
+  textColumn,
+  timeColumn,
+  verdictColumn,
+  wordColumn,
+} from '../../ui/columns.tsx';
+import { Empty, Skeleton } from '../../ui/parts.tsx';
 import { StateTerms } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -22,7 +30,6 @@ type Decided = Reply<'listApprovals'>[number];
 const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
 const contractOf = ({ contract_name: name }: Decided): string => name ?? '';
 const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
-const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.4),
@@ -31,22 +38,9 @@ const columns: readonly Column<Decided>[] = [
   nameColumn('contract', 'Contract', contractOf, 1.3),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
   envColumn('env', 'Environment', (one) => one.env, 1.4),
-  {
-    key: 'by',
-    label: 'Decided by',
-    width: 1.8,
-    sort: (one) => one.decided_by ?? '',
-    cell: (one) =>
-      one.decided_by ? <Name mono={false} text={one.decided_by} /> : <span className="muted">nobody</span>,
-  },
+  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.8),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
-  {
-    key: 'reason',
-    label: 'Reason',
-    width: 1.7,
-    sort: reasonOf,
-    cell: (one) => (reasonOf(one) === '' ? none : <Data text={reasonOf(one)} max={80} mono={false} />),
-  },
+  textColumn(80)('reason', 'Reason', reasonOf, 1.7),
   timeColumn('when', 'Time', decidedAt, 1.2),
 ];
 

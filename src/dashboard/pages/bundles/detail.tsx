@@ -8,7 +8,7 @@ import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
@@ -196,13 +196,7 @@ const versionColumns = (versions: readonly Version[], name: string): readonly Co
       </ActLink>
     ),
   },
-  {
-    key: 'envs',
-    label: 'Runs in',
-    width: 1.6,
-    sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
-  },
+  envsColumn('')('envs', 'Runs in', (one) => one.deployed_envs, 1.6),
   timeColumn('made', 'Uploaded', (one) => one.created_at, 1.1),
   proseColumn('by', 'Uploaded by', (one) => one.uploaded_by, 1.6),
 ];

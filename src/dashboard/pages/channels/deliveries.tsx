@@ -9,7 +9,7 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { countColumn, dueColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Time, Verdict } from '../../ui/parts.tsx';
@@ -164,15 +164,7 @@ const columnsOf = (
   timeColumn('made', 'Created', (one) => one.created_at, 1.2),
   countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
   { key: 'last', label: 'Last result', width: 2, sort: lastOf, cell: lastOf },
-  {
-    key: 'next',
-    label: 'Next attempt',
-    width: 1.4,
-    sort: (one) => Date.parse(one.next_attempt_at ?? '') || 0,
-    text: (one) => one.next_attempt_at ?? '',
-    cell: (one) =>
-      one.next_attempt_at ? <Time at={one.next_attempt_at} /> : <span className="muted">–</span>,
-  },
+  dueColumn('next', 'Next attempt', (one) => one.next_attempt_at, 1.4),
 ];
 
 function Attempts({ delivery }: { readonly delivery: Delivery }): JSX.Element {

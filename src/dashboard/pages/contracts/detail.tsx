@@ -7,7 +7,7 @@ import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { timeColumn } from '../../ui/columns.tsx';
+import { textColumn, timeColumn } from '../../ui/columns.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
@@ -171,13 +171,7 @@ const versionColumns = (compared: string, compare: (version: string) => void): r
     ),
   },
   timeColumn('made', 'Saved', (one) => one.created_at, 1.2),
-  {
-    key: 'by',
-    label: 'Saved by',
-    width: 2,
-    sort: (one) => one.created_by,
-    cell: (one) => <Data text={one.created_by} mono={false} max={60} />,
-  },
+  textColumn(60)('by', 'Saved by', (one) => one.created_by, 2),
 ];
 
 /** The differences between two versions, and a button that restores an older one. */

@@ -21,7 +21,7 @@ import {
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { PeekList, SearchInput } from '../../ui/list.tsx';
-import { Empty, Name, TabHead } from '../../ui/parts.tsx';
+import { Empty, TabHead } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -39,13 +39,7 @@ const columns: readonly Column<Row>[] = [
   nameColumn('id', 'Contract', (row) => row.contract_id, 2),
   proseColumn('name', 'Name', (row) => row.name, 2),
   tagColumn('type', 'Type', (row) => row.type),
-  {
-    key: 'tags',
-    label: 'Tags',
-    width: 1.6,
-    sort: (row) => tagsOf(row).join(' '),
-    cell: (row) => <Name text={tagsOf(row).join(', ') || '–'} />,
-  },
+  nameColumn('tags', 'Tags', (row) => tagsOf(row).join(', '), 1.6),
   versionColumn('version', 'Version', (row) => row.version, 0.9),
   countColumn('used', 'Used in', (row) => row.usage_count, 0.9),
   callsColumn('contract', (row) => row.contract_id),

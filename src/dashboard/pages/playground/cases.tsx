@@ -5,7 +5,7 @@ import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/com
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { CaseResult } from '../../../../packages/agent/src/rules/testing/cases.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn } from '../../ui/columns.tsx';
+import { nameColumn, textColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Field } from '../../ui/form.tsx';
@@ -42,13 +42,7 @@ const outcomeWord = ({ outcome }: CaseRow): string =>
 const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
 
 const caseColumns: readonly Column<CaseRow>[] = [
-  {
-    key: 'case',
-    label: 'Case',
-    width: 1.8,
-    sort: ({ kept }) => kept.name,
-    cell: ({ kept }) => <Data text={kept.name} max={120} mono={false} />,
-  },
+  textColumn(120)('case', 'Case', ({ kept }) => kept.name, 1.8),
   nameColumn('tool', 'Tool', ({ kept }) => kept.call.tool, 1.2),
   {
     key: 'outcome',
@@ -64,13 +58,7 @@ const caseColumns: readonly Column<CaseRow>[] = [
       </span>
     ),
   },
-  {
-    key: 'why',
-    label: 'Why',
-    width: 2,
-    sort: failuresOf,
-    cell: (row) => <Data text={failuresOf(row) || '–'} mono={false} max={200} />,
-  },
+  textColumn(200)('why', 'Why', failuresOf, 2),
 ];
 
 /** The saved cases with their outcomes for a text. */

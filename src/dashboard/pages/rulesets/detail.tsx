@@ -7,7 +7,7 @@ import { useRefusal } from '../../lib/may.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { countColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { countColumn, envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -116,13 +116,7 @@ const versionColumns = (
       </>
     ),
   },
-  {
-    key: 'envs',
-    label: 'Runs in',
-    width: 1.5,
-    sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
-  },
+  envsColumn('')('envs', 'Runs in', (one) => one.deployed_envs, 1.5),
   timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
   proseColumn('by', 'Saved by', (one) => one.uploaded_by, 1.5),
   countColumn('bytes', 'Bytes', (one) => one.size_bytes),

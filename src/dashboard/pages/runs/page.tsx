@@ -11,7 +11,7 @@ import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { usePeek } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Empty, Name, PageHead, Skeleton } from '../../ui/parts.tsx';
+import { Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
@@ -28,13 +28,12 @@ const columns: readonly Column<Run>[] = [
   verdictColumn('status', 'Status', (run) => run.status, 1.5),
   nameColumn('stage', 'Stage', stageOf, 1.3),
   envColumn('env', 'Environment', (run) => run.environment, 1.3),
-  {
-    key: 'ruleset',
-    label: 'Ruleset',
-    width: 1.5,
-    sort: (run) => run.ruleset_name ?? '',
-    cell: (run) => <Name text={run.ruleset_name ? `${run.ruleset_name} v${run.ruleset_version}` : '–'} />,
-  },
+  nameColumn(
+    'ruleset',
+    'Ruleset',
+    (run) => run.ruleset_name && `${run.ruleset_name} v${run.ruleset_version}`,
+    1.5,
+  ),
   countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
   countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
   countColumn('waiting', 'Pending approvals', (run) => run.pending_approval_count, 1),

@@ -36,11 +36,7 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   columns: [
     proseColumn('label', 'Label', (token) => token.label, 2),
     {
-      key: 'expires',
-      label: 'Expires',
-      width: 1.6,
-      sort: (token) => Date.parse(token.expires_at),
-      text: (token) => token.expires_at,
+      ...timeColumn<Token>('expires', 'Expires', (token) => token.expires_at, 1.6),
       cell: (token) => <Expiry at={token.expires_at} />,
     },
     timeColumn('used', 'Last used', (token) => token.last_used_at),

@@ -7,10 +7,10 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
+import { envColumn, nameColumn, nameOrColumn, timeColumn } from '../../ui/columns.tsx';
 import { Select } from '../../ui/form.tsx';
 import { NameLink } from '../../ui/names.tsx';
-import { Button, Empty, Env, Name, PageHead } from '../../ui/parts.tsx';
+import { Button, Empty, Name, PageHead } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type Mode, modes, problemWords, statusWord, type ToolPin, type ToolServer } from './model.ts';
@@ -130,34 +130,18 @@ function Servers({
       sort: (one) => one.mode,
       cell: (one) => <ModeSelect env={env} server={one.server} mode={mode} own={one.own_mode} />,
     },
-    {
-      key: 'info',
-      label: 'Calls itself',
-      width: 1.3,
-      text: ({ server_info }) => (server_info ? `${server_info.name} ${server_info.version}` : ''),
-      cell: ({ server_info }) =>
-        server_info ? (
-          <Name mono={false} text={`${server_info.name} ${server_info.version}`} />
-        ) : (
-          <span className="muted">unknown</span>
-        ),
-    },
-    {
-      key: 'refused',
-      label: 'Refused tools',
-      width: 1.6,
-      text: ({ refused }) =>
-        refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; '),
-      cell: ({ refused }) =>
-        refused.length === 0 ? (
-          <span className="muted">none</span>
-        ) : (
-          <Name
-            mono={false}
-            text={refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; ')}
-          />
-        ),
-    },
+    nameOrColumn('unknown', false)(
+      'info',
+      'Calls itself',
+      ({ server_info: info }) => info && `${info.name} ${info.version}`,
+      1.3,
+    ),
+    nameOrColumn('none', false)(
+      'refused',
+      'Refused tools',
+      ({ refused }) => refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; '),
+      1.6,
+    ),
     timeColumn('seen', 'Last reported', ({ last_seen_at }) => last_seen_at ?? '', 1),
   ];
   return (
@@ -168,10 +152,7 @@ function Servers({
 function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Element {
   const columns: readonly Column<ToolPin>[] = [
     {
-      key: 'tool',
-      label: 'Tool',
-      width: 1.6,
-      sort: ({ tool }) => tool,
+      ...nameColumn<ToolPin>('tool', 'Tool', ({ tool }) => tool, 1.6),
       cell: ({ id, tool }) => <NameLink link={linkTo.tool(id)} text={tool} />,
     },
     nameColumn('server', 'Server', ({ server }) => server, 1.6),
@@ -188,8 +169,8 @@ function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Ele
       ),
     },
     nameColumn('by', 'Decided by', ({ decided_by }) => decided_by ?? '', 1.2),
-    { ...timeColumn('first', 'First seen', (pin: ToolPin) => pin.first_seen_at, 1) },
-    { key: 'env', label: 'Environment', width: 1, cell: ({ env }) => <Env name={env} /> },
+    timeColumn('first', 'First seen', (pin) => pin.first_seen_at, 1),
+    envColumn('env', 'Environment', ({ env }) => env, 1),
   ];
   return <Table name="tools" row="definition" rows={tools} columns={columns} keyOf={({ id }) => id} />;
 }
