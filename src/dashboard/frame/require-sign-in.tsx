@@ -5,7 +5,7 @@ import { translateOld } from '../lib/address.ts';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
-import { Field, Form } from '../ui/form.tsx';
+import { Field, Form, useFields } from '../ui/form.tsx';
 import { say } from '../ui/messages.tsx';
 import { Button, Empty, Late, Notice } from '../ui/parts.tsx';
 import { Failed } from '../ui/query-result.tsx';
@@ -67,11 +67,7 @@ function Sheet({
   title,
   summary,
   children,
-}: {
-  title: string;
-  summary?: ReactNode;
-  children: ReactNode;
-}): JSX.Element {
+}: Readonly<{ title: string; summary?: ReactNode; children: ReactNode }>): JSX.Element {
   useEffect(() => {
     document.title = `${title} · Reeve`;
   }, [title]);
@@ -144,9 +140,7 @@ const SignIn = (): JSX.Element => (
 );
 
 function SetUp(): JSX.Element {
-  const [form, setForm] = useState({ email: '', password: '', token: '' });
-  const change = (name: keyof typeof form) => (value: string) =>
-    setForm((before) => ({ ...before, [name]: value }));
+  const [form, bind] = useFields({ email: '', password: '', token: '' });
   const { by, onSubmit } = useSending(async () => {
     const { email, password, token } = form;
     try {
@@ -164,15 +158,13 @@ function SetUp(): JSX.Element {
   return (
     <Sheet title="Set up this hub" summary="This hub has no users yet. Create the first admin.">
       <Form onSubmit={onSubmit} by={by} act="Create admin">
-        <EmailField value={form.email} onValue={change('email')} />
-        <NewPasswordField value={form.password} onValue={change('password')} />
+        <EmailField {...bind('email')} />
+        <NewPasswordField {...bind('password')} />
         <Field
-          name="setup_token"
+          {...bind('token', 'setup_token')}
           label="Setup token"
           type="password"
           autoComplete="off"
-          value={form.token}
-          onValue={change('token')}
           help="Find the token in the startup output, or use your SETUP_TOKEN value. On the hub machine, it is optional unless SETUP_TOKEN is set."
         />
       </Form>

@@ -23,7 +23,8 @@ export const DataParagraph = ({
   className,
   text,
   ...rest
-}: Omit<DataProps, 'text'> & Readonly<{ text: string | null; className?: string }>): JSX.Element | null =>
+}: Omit<DataProps, 'text'> &
+  Readonly<{ text: string | null | undefined; className?: string }>): JSX.Element | null =>
   text ? (
     <p className={className}>
       <Data text={text} {...rest} />

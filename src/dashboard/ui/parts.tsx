@@ -269,11 +269,7 @@ export function PageHead({
   title,
   summary,
   children,
-}: {
-  title: string;
-  summary?: ReactNode;
-  children?: ReactNode;
-}): JSX.Element {
+}: Readonly<{ title: string; summary?: ReactNode; children?: ReactNode }>): JSX.Element {
   useEffect(() => {
     document.title = `${title} · Reeve`;
   }, [title]);

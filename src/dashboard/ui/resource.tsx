@@ -10,7 +10,7 @@ import { useAction } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
 import { Confirm } from './confirm.tsx';
-import { Field, type FieldProps, Form, Select } from './form.tsx';
+import { Field, type FieldProps, Form, Select, type SelectProps, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
 import { Empty } from './parts.tsx';
@@ -144,11 +144,34 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
   );
 }
 
-export interface Removal<R, N extends Operation> extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'> {
+interface RemovalProps<N extends Operation> {
   readonly operation: N;
   readonly refreshes: readonly Operation[];
   /** Title of the dialog and label of its button: a verb and its object. */
   readonly title: string;
+  readonly input: Input<N>;
+  readonly open?: boolean;
+  readonly onClose: () => void;
+  /** Called after the removal. Default: `onClose`. */
+  readonly onDone?: () => void;
+  /** The consequences. */
+  readonly children: ReactNode;
+}
+
+/** The confirmation before a record is removed, with the consequences. */
+export function RemovalDialog<N extends Operation>(props: RemovalProps<N>): JSX.Element {
+  const { operation, refreshes, title, input, open = true, onClose, onDone = onClose, children } = props;
+  const remove = useAction(operation, refreshes);
+  return (
+    <Confirm {...{ title, open, onClose }} by={remove} act={title} onAct={() => remove.mutate(input, onDone)}>
+      <p>{children}</p>
+    </Confirm>
+  );
+}
+
+export interface Removal<R, N extends Operation>
+  extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'>,
+    Pick<RemovalProps<N>, 'operation' | 'refreshes' | 'title'> {
   /** Name of a row, for its button. */
   readonly of: (row: R) => string;
   readonly input: (row: R) => Input<N>;
@@ -161,28 +184,12 @@ export const removal = <R, N extends Operation>(one: Removal<R, N>): RowAct<R> =
   ...one,
   name: (row) => `${one.label} ${visible(one.of(row)).slice(0, 80)}`,
   icon: 'trash',
-  dialog: (row, close) => <Remove removal={one} row={row} onClose={close} />,
+  dialog: (row, close) => (
+    <RemovalDialog {...one} input={one.input(row)} onClose={close}>
+      {one.text(row)}
+    </RemovalDialog>
+  ),
 });
-
-function Remove<R, N extends Operation>({
-  removal: { operation, refreshes, title, input, text },
-  row,
-  onClose,
-}: Readonly<{ removal: Removal<R, N>; row: R; onClose: () => void }>): JSX.Element {
-  const remove = useAction(operation, refreshes);
-  return (
-    <Confirm
-      title={title}
-      open
-      onClose={onClose}
-      by={remove}
-      act={title}
-      onAct={() => remove.mutate(input(row), onClose)}
-    >
-      <p>{text(row)}</p>
-    </Confirm>
-  );
-}
 
 type Values = { readonly [name: string]: string };
 
@@ -192,7 +199,7 @@ export interface RecordField<V extends Values>
   readonly name: keyof V & string;
   /** Its name in the hub's refusals. Default: `name`. */
   readonly sent?: string;
-  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly options?: SelectProps['options'];
   /** A mistake that is visible before the form is sent. */
   readonly problem?: string | null;
 }
@@ -214,7 +221,7 @@ export interface RecordFormProps<V extends Values> {
 
 export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Element {
   const { initial, by, act, isOff = false, operation, envs, onSubmit, children } = props;
-  const [values, setValues] = useState(initial);
+  const [values, bind] = useFields(initial);
   const fields = props.fields(values);
   const hasProblem = fields.some(({ problem }) => problem !== undefined && problem !== null);
   return (
@@ -227,8 +234,7 @@ export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Ele
       {...(operation ? { operation } : {})}
     >
       {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
-        const onValue = (value: string): void => setValues((before) => ({ ...before, [name]: value }));
-        const shared = { name: sent, label, value: values[name] ?? '', onValue };
+        const shared = { label, ...bind(name, sent) };
         return options ? (
           <Select {...shared} key={name} options={options} />
         ) : (

@@ -1,11 +1,11 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { Field, Form, Select } from '../../ui/form.tsx';
+import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
@@ -126,7 +126,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
 function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
-  const [form, setForm] = useState({
+  const [form, bind] = useFields({
     name: agent.display_name ?? '',
     tags: tagsText(agent.tags),
     bundle: agent.bundle_name ?? '',
@@ -158,27 +158,17 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       isOff={tagsProblem(form.tags) !== null}
     >
       <h2>Edit agent</h2>
+      <Field {...bind('name', 'display_name')} label="Display name" maxLength={255} />
       <Field
-        name="display_name"
-        label="Display name"
-        value={form.name}
-        maxLength={255}
-        onValue={(name) => setForm({ ...form, name })}
-      />
-      <Field
-        name="tags"
+        {...bind('tags')}
         label="Tags"
-        value={form.tags}
-        onValue={(tags) => setForm({ ...form, tags })}
         help="Enter name=value pairs, separated by commas."
         error={tagsProblem(form.tags) ?? undefined}
       />
       <Select
-        name="bundle_name"
+        {...bind('bundle', 'bundle_name')}
         label="Assigned bundle"
-        value={form.bundle}
-        options={[['', 'Use assignment rules'], ...options.map((one) => [one, one] as const)]}
-        onValue={(bundle) => setForm({ ...form, bundle })}
+        options={[['', 'Use assignment rules'], ...options]}
       />
       <QueryProblem query={bundles} />
     </Form>

@@ -86,8 +86,8 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
             ...{ name: 'priority', label: 'Priority', type: 'number', min: 0, placeholder: free },
             help: 'The matching rule with the lowest number applies. Each number must be unique.',
           },
-          { name: 'bundle', label: 'Bundle', options: names.map((one) => [one, one] as const) },
-          { name: 'env', label: 'Rule environment', options: envs.map((one) => [one, one] as const) },
+          { name: 'bundle', label: 'Bundle', options: names },
+          { name: 'env', label: 'Rule environment', options: envs },
         ]}
         onSubmit={submit}
       >

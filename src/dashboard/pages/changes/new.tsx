@@ -45,7 +45,7 @@ export default function NewChange(): JSX.Element {
             <Select
               label="Environment to deploy to"
               value={env}
-              options={envs.map((one) => [one, one] as const)}
+              options={envs}
               onValue={(next) => change({ env: next }, true)}
             />
           )}

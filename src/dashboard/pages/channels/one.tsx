@@ -1,13 +1,14 @@
 // One channel: a test, its deliveries, its form, and its deletion.
+
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Confirm } from '../../ui/confirm.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
 import { Section } from '../../ui/section.tsx';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -118,32 +119,25 @@ function Remove({
   onClose,
   onGone,
 }: Readonly<{ channel: Channel; open: boolean; onClose: () => void; onGone: () => void }>): JSX.Element {
-  const remove = useAction('deleteChannel', ['listChannels']);
+  const params = { channel_id: channel.id };
   const waiting = useCall(
     'listDeliveries',
-    { params: { channel_id: channel.id }, query: { status: 'waiting', limit: 1000 } },
+    { params, query: { status: 'waiting', limit: 1000 } },
     { enabled: open },
   );
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteChannel"
+      refreshes={['listChannels']}
       title="Delete channel"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete channel"
-      onAct={() =>
-        remove.mutate({ params: { channel_id: channel.id } }, () => {
-          onClose();
-          onGone();
-        })
-      }
+      input={{ params }}
+      {...{ open, onClose }}
+      onDone={onGone}
     >
-      <p>
-        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
-        {waiting.data === undefined
-          ? 'Unsent messages are discarded.'
-          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
-      </p>
-    </Confirm>
+      <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
+      {waiting.data === undefined
+        ? 'Unsent messages are discarded.'
+        : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
+    </RemovalDialog>
   );
 }

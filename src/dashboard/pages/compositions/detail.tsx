@@ -1,5 +1,6 @@
 // One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
 // changes for the person.
+
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -10,7 +11,6 @@ import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -18,6 +18,7 @@ import { say } from '../../ui/messages.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
@@ -41,7 +42,7 @@ export function CompositionPeek({ name }: { readonly name: string }): JSX.Elemen
     <QueryResult query={compositionQuery} rows={8}>
       {({ description, updated_at: updatedAt, contracts }) => (
         <>
-          {description && <DataParagraph className="muted" text={description} mono={false} max={600} />}
+          <DataParagraph className="muted" text={description} mono={false} max={600} />
           <p className="muted">
             Changed <Time at={updatedAt} />.
           </p>
@@ -212,9 +213,7 @@ function Actions({
 
 const Summary = ({ composition }: { readonly composition: Whole }): JSX.Element => (
   <>
-    {composition.description && (
-      <DataParagraph className="muted" text={composition.description} mono={false} max={600} />
-    )}
+    <DataParagraph className="muted" text={composition.description} mono={false} max={600} />
     <p className="muted">
       Changed <Time at={composition.updated_at} />.
       {composition.document_kind === 'ruleset' && ' Deploys as a ruleset.'}
@@ -292,7 +291,6 @@ function Delete({
   open,
   onClose,
 }: Readonly<{ composition: Whole; open: boolean; onClose: () => void }>): JSX.Element {
-  const remove = useAction('deleteComposition', ['listCompositions']);
   const navigate = useNavigate();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
@@ -302,24 +300,22 @@ function Delete({
     void navigate({ to: '/policies', search: { view: 'compositions' } as never, replace: true });
   };
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteComposition"
+      refreshes={['listCompositions']}
       title="Delete composition"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete composition"
-      onAct={() => remove.mutate({ params: { name } }, done)}
+      input={{ params: { name } }}
+      {...{ open, onClose }}
+      onDone={done}
     >
-      <p>
-        Deleting <Data text={name} max={120} /> leaves{' '}
-        {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
-        {bundles.data === undefined
-          ? stays
-          : runs.length === 0
-            ? 'No environment runs a bundle created from it.'
-            : `Its bundle stays deployed to ${runs.join(', ')}, and agents keep it.`}
-      </p>
-    </Confirm>
+      Deleting <Data text={name} max={120} /> leaves{' '}
+      {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
+      {bundles.data === undefined
+        ? stays
+        : runs.length === 0
+          ? 'No environment runs a bundle created from it.'
+          : `Its bundle stays deployed to ${runs.join(', ')}, and agents keep it.`}
+    </RemovalDialog>
   );
 }
 

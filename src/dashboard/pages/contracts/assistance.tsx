@@ -181,7 +181,7 @@ function Line({
       ) : (
         <DataParagraph className="assistant-text" text={content} mono={false} max={20_000} />
       )}
-      {usage && <DataParagraph className="muted numbers" text={usage} mono={false} />}
+      <DataParagraph className="muted numbers" text={usage} mono={false} />
       {code !== null && <Button onClick={() => onYaml(code)}>Insert YAML</Button>}
     </li>
   );

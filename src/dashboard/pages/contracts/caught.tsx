@@ -54,7 +54,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
           compact
           label="Calls from"
           value={env}
-          options={envs.map((one) => [one, one] as const)}
+          options={envs}
           onValue={(next) => setEnv(next as Env)}
         />
         <ActButton

@@ -1,14 +1,14 @@
 // One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
 // deletion.
+
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { textColumn, timeColumn } from '../../ui/columns.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -16,6 +16,7 @@ import { say } from '../../ui/messages.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
 import { QuerySection, Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
@@ -66,9 +67,7 @@ export function ContractDetail({
               {contract.version}, changed <Time at={contract.created_at} /> by{' '}
               <Data text={contract.created_by} mono={false} max={60} />
             </p>
-            {contract.description && (
-              <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
-            )}
+            <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             {!isPeek && (
               <div className="decide-buttons">
                 <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
@@ -240,27 +239,23 @@ function Delete({
   open,
   onClose,
 }: Readonly<{ id: string; usage: number; open: boolean; onClose: () => void }>): JSX.Element {
-  const remove = useAction('deleteContract', ['listContracts']);
   const navigate = useNavigate();
   const done = (): void => {
     say(`${id} deleted.`, 'allow');
     void navigate({ to: '/policies', replace: true });
   };
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteContract"
+      refreshes={['listContracts']}
       title="Delete contract"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete contract"
-      onAct={() => remove.mutate({ params: { contract_id: id } }, done)}
+      input={{ params: { contract_id: id } }}
+      {...{ open, onClose }}
+      onDone={done}
     >
-      <p>
-        Deleting <Data text={id} /> removes all its versions permanently.{' '}
-        {usage > 0 && `First remove it from ${counted(usage, 'composition')}.`} Bundles that contain it
-        remain.
-      </p>
-    </Confirm>
+      Deleting <Data text={id} /> removes all its versions permanently.{' '}
+      {usage > 0 && `First remove it from ${counted(usage, 'composition')}.`} Bundles that contain it remain.
+    </RemovalDialog>
   );
 }
 

@@ -90,17 +90,14 @@ export function Contracts(): JSX.Element {
           compact
           label="Type"
           value={type}
-          options={[['', 'All types'], ...contractTypes.map((one) => [one, one] as const)]}
+          options={[['', 'All types'], ...contractTypes]}
           onValue={(next) => change({ type: next })}
         />
         <Select
           compact
           label="Tag"
           value={tag}
-          options={[
-            ['', 'All tags'],
-            ...[...new Set([...tags, ...(tag ? [tag] : [])])].map((one) => [one, one] as const),
-          ]}
+          options={[['', 'All tags'], ...[...new Set([...tags, ...(tag ? [tag] : [])])]]}
           onValue={(next) => change({ tag: next })}
         />
       </div>

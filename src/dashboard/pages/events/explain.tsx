@@ -57,7 +57,7 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
       {(data) => (
         <>
           <Decision data={data} verdict={verdict} />
-          {data.reason && <DataParagraph className="muted" text={data.reason} mono={false} max={400} />}
+          <DataParagraph className="muted" text={data.reason} mono={false} max={400} />
           <Lines data={data} />
           {data.uncertain.length > 0 && (
             <p className="notice notice-ask">

@@ -29,7 +29,7 @@ export function SigningKey(): JSX.Element {
         <Notice tone="allow">
           <p>{counted(done.deployments_re_signed, 'deployment')} signed with the new key:</p>
           <Data text={done.public_key} />
-          {done.warning && <DataParagraph text={done.warning} mono={false} max={500} />}
+          <DataParagraph text={done.warning} mono={false} max={500} />
         </Notice>
       )}
       <div>

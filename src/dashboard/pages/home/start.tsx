@@ -206,7 +206,7 @@ function Snippet({ apiKey }: { readonly apiKey: string }): JSX.Element {
           compact
           label="Language"
           value={language}
-          options={Object.keys(snippets).map((one) => [one, one] as const)}
+          options={Object.keys(snippets)}
           onValue={setLanguage}
         />
         <Button

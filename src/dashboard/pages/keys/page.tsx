@@ -120,7 +120,7 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
         act="Create key"
         fields={() => [
           { name: 'label', label: 'Label', maxLength: 255, help: 'A name for this key.' },
-          { name: 'env', label: 'Environment', options: envs.map((one) => [one, one] as const) },
+          { name: 'env', label: 'Environment', options: envs },
           {
             name: 'pattern',
             sent: 'agent_pattern',

@@ -43,7 +43,7 @@ export function Result({ dryRun }: { readonly dryRun: DryRun }): JSX.Element {
                       : 'did not fire'}
                   </span>
                 </summary>
-                {one.message && <DataParagraph text={one.message} mono={false} max={600} />}
+                <DataParagraph text={one.message} mono={false} max={600} />
                 {one.trace ? (
                   <Trace trace={one.trace} />
                 ) : (

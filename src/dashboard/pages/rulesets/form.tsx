@@ -111,7 +111,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
       <Select
         label="Deploy to"
         value={target}
-        options={[['', 'Save without deploying'], ...envs.map((env) => [env, env] as const)]}
+        options={[['', 'Save without deploying'], ...envs]}
         onValue={setTarget}
       />
       {isRefused && <ForceForm action="Save despite errors" busy={save.isPending} onForce={submit} />}

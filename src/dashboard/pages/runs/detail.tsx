@@ -191,7 +191,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
             </span>
           )}
         </summary>
-        {reason && <DataParagraph text={reason} mono={false} max={600} />}
+        <DataParagraph text={reason} mono={false} max={600} />
         <CallArguments args={event.tool_args} />
         <p className="muted">
           <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}

@@ -1,4 +1,5 @@
 // Service accounts: programs with roles of their own, for admins. Their tokens are in service-tokens.tsx.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -9,6 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
+import { AdminPage } from './admin-page.tsx';
 import { RoleEditor } from './roles.tsx';
 import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
@@ -73,7 +75,7 @@ const accountsOf: Resource<Account> = {
   ],
 };
 
-export function ServiceAccounts(): JSX.Element {
+function ServiceAccounts(): JSX.Element {
   const accounts = useCall('listServiceAccounts', { query: { limit: 1000 } });
   return (
     <section className="card" aria-label="Service accounts">
@@ -147,5 +149,13 @@ function Edit({ account, onClose }: EditProps): JSX.Element {
         {() => <RoleEditor roles={roles} onRoles={setRoles} />}
       </RecordForm>
     </Dialog>
+  );
+}
+
+export default function ServiceAccountsPage(): JSX.Element {
+  return (
+    <AdminPage title="Service accounts" needs="change service accounts">
+      <ServiceAccounts />
+    </AdminPage>
   );
 }

@@ -1,4 +1,5 @@
 // Users: add one with an initial password, change roles, remove one. The last admin stays.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -11,6 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
+import { AdminPage } from './admin-page.tsx';
 import { InviteLink, RenewInvite } from './invite.tsx';
 import { ChangeRoles, RoleEditor } from './roles.tsx';
 import { UserSessions } from './sessions.tsx';
@@ -84,7 +86,7 @@ const users = (own: string): Resource<User> => ({
   ].map((act) => ({ ...act, isHidden: (user: User) => user.user_id === own })),
 });
 
-export function Users(): JSX.Element {
+function Users(): JSX.Element {
   const me = useSignedIn();
   const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
   const adding = useState(false);
@@ -145,5 +147,13 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
         {() => <RoleEditor roles={roles} onRoles={setRoles} />}
       </RecordForm>
     </Dialog>
+  );
+}
+
+export default function People(): JSX.Element {
+  return (
+    <AdminPage title="People" needs="change users">
+      <Users />
+    </AdminPage>
   );
 }

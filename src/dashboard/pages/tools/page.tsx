@@ -89,7 +89,7 @@ function ModeSelect({
       </span>
     );
   const inherited = [['', `as the environment (${mode})`]] as const;
-  const options = [...(server === null ? [] : inherited), ...modes.map((one) => [one, one] as const)];
+  const options = [...(server === null ? [] : inherited), ...modes];
   return (
     <>
       <Select
