@@ -4,17 +4,19 @@ import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { ThingLink } from '../lib/address.ts';
-import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
+import { readOn, useFirstRow } from '../lib/query.ts';
 import { useFilters } from '../lib/search.ts';
 import { Field } from './form.tsx';
 import { usePhone } from './narrow.ts';
+import { Skeleton } from './parts.tsx';
 import { Peek } from './peek.tsx';
-import { QueryResult } from './query-result.tsx';
+import { QueryResult, type QueryState } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen' | 'linkOf'> {
-  readonly query: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
+  /** Further pages load at the end of the list, and until one has a row. */
+  readonly query: QueryState<unknown>;
   /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
   /** Appears in place of an empty table. */
@@ -55,10 +57,16 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
   const { query, isOld, empty, title, peek, linkOf, ...table } = props;
   const { rows, keyOf } = table;
   const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  useFirstRow(query, rows.length > 0);
   return (
     <>
-      <QueryResult query={query} rows={10} isOld={isOld ?? false}>
-        {() => (rows.length === 0 ? empty : <Table {...table} linkOf={linkOf} chosen={id} onOpen={open} />)}
+      <QueryResult
+        query={query}
+        rows={10}
+        isOld={isOld ?? false}
+        none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : empty)}
+      >
+        {() => <Table onEnd={() => readOn(query)} {...table} linkOf={linkOf} chosen={id} onOpen={open} />}
       </QueryResult>
       {row !== undefined && (
         <Peek key={keyOf(row)} title={title(row)} page={linkOf(row)} onClose={close}>

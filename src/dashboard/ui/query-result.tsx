@@ -4,7 +4,7 @@ import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { now } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { maxWaitMs } from '../lib/query.ts';
+import { maxWaitMs, type PagedList } from '../lib/query.ts';
 import { clockTime } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon } from './icons.tsx';
@@ -70,7 +70,7 @@ export function Failed({
 }
 
 /** A query in the cache. */
-export interface QueryState<T> {
+export interface QueryState<T> extends PagedList {
   readonly data: T | undefined;
   readonly error: ApiError | null;
   /** Why the last attempt failed, while the next one is scheduled. */

@@ -6,14 +6,14 @@ import type { Env } from '../../shared/ids.ts';
 import type { ThingLink } from '../lib/address.ts';
 import type { ApiError, Input, Operation } from '../lib/api.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { useAction } from '../lib/query.ts';
+import { readOn, useAction, useFirstRow } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
 import { Confirm } from './confirm.tsx';
 import { Field, type FieldProps, Form, Select, type SelectProps, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
-import { Empty } from './parts.tsx';
+import { Empty, Skeleton } from './parts.tsx';
 import { QueryResult, type QueryState } from './query-result.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
@@ -82,6 +82,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
   } = props.resource;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
   const own = useState(false);
+  useFirstRow(query, rows.length > 0);
   const [isAdding, setAdding] = props.adding ?? own;
   const column: Column<R> = {
     key: 'actions',
@@ -134,8 +135,12 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
       {peek && title && linkOf ? (
         <PeekList {...list} query={query} empty={none} linkOf={linkOf} title={title} peek={peek} />
       ) : (
-        <QueryResult query={query} rows={3}>
-          {() => (rows.length === 0 && empty ? none : <Table {...list} {...(linkOf ? { linkOf } : {})} />)}
+        <QueryResult
+          query={query}
+          rows={3}
+          none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : none)}
+        >
+          {() => <Table onEnd={() => readOn(query)} {...list} {...(linkOf ? { linkOf } : {})} />}
         </QueryResult>
       )}
       {isAdding && add?.dialog(() => setAdding(false))}

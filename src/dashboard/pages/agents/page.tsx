@@ -4,7 +4,7 @@ import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
+import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -107,7 +107,6 @@ function Fleet(): JSX.Element {
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
-        onEnd={() => readOn(agentsQuery)}
         bar={`${count(rows.length)}${
           agentsQuery.hasNextPage
             ? '+ agents loaded; scroll for more'

@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
-import { readOn, useFirstRow, usePages } from '../../lib/query.ts';
+import { usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import {
@@ -18,10 +18,9 @@ import {
   verdictColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
-import { Empty, Skeleton } from '../../ui/parts.tsx';
 import { StateTerms } from '../../ui/query-bar.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { channelWord } from './model.ts';
 
 const pageSize = 100;
@@ -64,47 +63,40 @@ export function History({ page }: { readonly page: PageQuery }): JSX.Element {
     [approvalsQuery.data],
   );
   const { hasNextPage } = approvalsQuery;
-  // The newest approvals can all be pending.
-  useFirstRow(approvalsQuery, rows.length > 0);
+  const decided: Resource<Decided> = {
+    name: 'decided approvals',
+    noun: 'decision',
+    grid: 'Approvals',
+    columns,
+    keyOf: (one) => one.id,
+    linkOf: (one) => linkTo.approval(one.id),
+    onOpen: (one) => void navigate({ ...linkTo.approval(one.id) }),
+    bar: (
+      <span className="muted numbers">
+        {hasNextPage
+          ? `${count(rows.length)} newest decisions loaded; scroll for more`
+          : counted(rows.length, 'decision')}
+      </span>
+    ),
+    empty: q
+      ? { title: 'No decisions match these filters', text: 'Change the query.' }
+      : {
+          title: 'No decisions yet',
+          text: 'Approved and denied calls appear here with the decider, time, channel and reason.',
+        },
+  };
   return (
     <div className="card">
-      <div className="card-head">
-        <StateTerms language={inboxLanguage} query={page} words={['approved', 'denied', 'expired']} />
-      </div>
-      <QueryResult query={approvalsQuery}>
-        {() =>
-          rows.length === 0 && hasNextPage ? (
-            <Skeleton />
-          ) : rows.length === 0 ? (
-            <Empty
-              title={q ? 'No decisions match these filters' : 'No decisions yet'}
-              text={
-                q
-                  ? 'Change the query.'
-                  : 'Approved and denied calls appear here with the decider, time, channel and reason.'
-              }
-            />
-          ) : (
-            <Table
-              name="decided approvals"
-              grid="Approvals"
-              rows={rows}
-              columns={columns}
-              keyOf={(one) => one.id}
-              linkOf={(one) => linkTo.approval(one.id)}
-              onOpen={(one) => void navigate({ ...linkTo.approval(one.id) })}
-              onEnd={() => readOn(approvalsQuery)}
-              bar={
-                <span className="muted numbers">
-                  {hasNextPage
-                    ? `${count(rows.length)} newest decisions loaded; scroll for more`
-                    : counted(rows.length, 'decision')}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
+      <ResourceView
+        resource={decided}
+        query={approvalsQuery}
+        rows={rows}
+        head={() => (
+          <div className="card-head">
+            <StateTerms language={inboxLanguage} query={page} words={['approved', 'denied', 'expired']} />
+          </div>
+        )}
+      />
     </div>
   );
 }

@@ -63,6 +63,10 @@ interface Words {
 
 const search = (filters: { readonly [name: string]: string | undefined }) => ({ search: filters as never });
 
+/** The version whose deployment began it. */
+const sinceVersion = (version: AttentionItem['facts'][string] | undefined): string =>
+  typeof version === 'number' ? ` since v${version}` : '';
+
 const words: { readonly [K in AttentionItem['kind']]: Words } = {
   approval_deadline: {
     icon: 'hand',
@@ -81,7 +85,8 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     text: ({ count: calls, facts }, name) => (
       <>
         {name} denies {count(Math.round(calls / Math.max(1, Number(facts.usual))))} times as many calls as
-        usual: {counted(calls, 'call')} in {duration(Number(facts.window_seconds) * 1000)}
+        usual{sinceVersion(facts.version)}: {counted(calls, 'call')} in{' '}
+        {duration(Number(facts.window_seconds) * 1000)}
       </>
     ),
     link: ({ subject, since }) => ({
@@ -96,7 +101,7 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     text: ({ count: agents, facts }, name) => (
       <>
         {counted(agents, 'agent')} of {name} {agents === 1 ? 'is' : 'are'} out of date
-        {facts.wanted_version !== null && `, wanted v${facts.wanted_version}`}
+        {sinceVersion(facts.wanted_version)}
       </>
     ),
     link: ({ subject, env }) => ({

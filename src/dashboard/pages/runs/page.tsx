@@ -4,18 +4,16 @@ import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { readOn, useFirstRow } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { usePeek } from '../../ui/list.tsx';
+import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
+import { Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
 import { type Run, runKey } from './run.ts';
 
@@ -71,8 +69,6 @@ export default function Runs(): JSX.Element {
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
-  useFirstRow(runsQuery, rows.length > 0);
-  const peek = usePeek(rows, keyOf, linkOf);
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
@@ -86,41 +82,22 @@ export default function Runs(): JSX.Element {
         query={page}
         words={['running', 'pending', 'denied', 'completed', 'stale']}
       />
-      <QueryResult query={runsQuery} rows={10}>
-        {() =>
-          rows.length === 0 && runsQuery.hasNextPage ? (
-            <Skeleton />
-          ) : rows.length === 0 ? (
-            <NoRuns filtered={isNarrowed || env !== undefined} />
-          ) : (
-            <Table
-              name="runs"
-              rows={rows}
-              columns={columns}
-              keyOf={keyOf}
-              chosen={peek.id}
-              linkOf={linkOf}
-              onOpen={peek.open}
-              onEnd={() => readOn(runsQuery)}
-              bar={`${env ? `${count(rows.length)} in ${env} of ` : ''}${count(loaded.length)}${
-                runsQuery.hasNextPage
-                  ? ` of ${count(total)} runs; scroll for more`
-                  : ` ${loaded.length === 1 ? 'run' : 'runs'}`
-              }`}
-            />
-          )
-        }
-      </QueryResult>
-      {peek.row && (
-        <Peek
-          key={runKey(peek.row.agent_id, peek.row.session_id)}
-          title={`Run ${peek.row.session_id}`}
-          page={linkOf(peek.row)}
-          onClose={peek.close}
-        >
-          <RunDetail agent={peek.row.agent_id} session={peek.row.session_id} isPeek />
-        </Peek>
-      )}
+      <PeekList
+        name="runs"
+        query={runsQuery}
+        rows={rows}
+        columns={columns}
+        keyOf={keyOf}
+        linkOf={linkOf}
+        bar={`${env ? `${count(rows.length)} in ${env} of ` : ''}${count(loaded.length)}${
+          runsQuery.hasNextPage
+            ? ` of ${count(total)} runs; scroll for more`
+            : ` ${loaded.length === 1 ? 'run' : 'runs'}`
+        }`}
+        empty={<NoRuns filtered={isNarrowed || env !== undefined} />}
+        title={(run) => `Run ${run.session_id}`}
+        peek={(run) => <RunDetail agent={run.agent_id} session={run.session_id} isPeek />}
+      />
     </div>
   );
 }
