@@ -101,38 +101,37 @@ export function SearchInput({ items }: { readonly items: string }): JSX.Element 
   );
 }
 
-/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
-export function Views({
-  label,
-  views,
-  children,
-}: {
+interface TabbedProps {
   readonly label: string;
-  readonly views: readonly (readonly [key: string, name: string])[];
+  readonly views: readonly (readonly [key: string, name: string, ...rest: unknown[]])[];
+  readonly current: string;
+  readonly onView: (key: string) => void;
   /** Content of the current view. */
   readonly children: ReactNode;
-}): JSX.Element {
+}
+
+/** Tabs, and the content of the current one. */
+export const Tabbed = ({ label, views, current, onView, children }: TabbedProps): JSX.Element => (
+  <Tabs.Root className="views" value={current} onValueChange={(key: string) => onView(key)}>
+    <Tabs.List className="tabs" aria-label={label}>
+      {views.map(([key, name]) => (
+        <Tabs.Tab key={key} value={key}>
+          {name}
+        </Tabs.Tab>
+      ))}
+    </Tabs.List>
+    <Tabs.Panel value={current} className="view" tabIndex={-1}>
+      {children}
+    </Tabs.Panel>
+  </Tabs.Root>
+);
+
+/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
+export function Views(props: Omit<TabbedProps, 'current' | 'onView'>): JSX.Element {
+  const { views } = props;
   const first = views[0]?.[0] ?? '';
   const [{ view = first }, change] = useFilters();
-  const current = views.some(([key]) => key === view) ? view : first;
-  return (
-    <Tabs.Root
-      className="views"
-      value={current}
-      onValueChange={(key: string) =>
-        change({ view: key === first ? undefined : key, peek: undefined, sort: undefined })
-      }
-    >
-      <Tabs.List className="tabs" aria-label={label}>
-        {views.map(([key, name]) => (
-          <Tabs.Tab key={key} value={key}>
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      <Tabs.Panel value={current} className="view" tabIndex={-1}>
-        {children}
-      </Tabs.Panel>
-    </Tabs.Root>
-  );
+  const show = (key: string): void =>
+    change({ view: key === first ? undefined : key, peek: undefined, sort: undefined });
+  return <Tabbed {...props} current={views.some(([key]) => key === view) ? view : first} onView={show} />;
 }

@@ -9,8 +9,9 @@ import type { HostedOperation } from '../lib/hosted.ts';
 import { readOn, useAction, useFirstRow } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
+import { Choice } from './choice.tsx';
 import { Confirm } from './confirm.tsx';
-import { Field, type FieldProps, Form, Select, type SelectProps, useFields } from './form.tsx';
+import { Field, type FieldProps, Form, type SelectProps, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
 import { Empty, Skeleton } from './parts.tsx';
@@ -241,7 +242,7 @@ export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Ele
       {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
         const shared = { label, ...bind(name, sent) };
         return options ? (
-          <Select {...shared} key={name} options={options} />
+          <Choice {...shared} key={name} options={options} />
         ) : (
           <Field {...rest} {...shared} key={name} error={problem ?? undefined} />
         );

@@ -4,8 +4,8 @@ import { QueryResult, type QueryResultProps } from './query-result.tsx';
 
 interface Title {
   readonly title: ReactNode;
-  /** Accessible name. Absent: the section is no landmark. */
-  readonly label?: string;
+  /** Accessible name; true: the title. Absent: the section is no landmark. */
+  readonly label?: string | true;
 }
 
 export const Section = ({
@@ -13,7 +13,7 @@ export const Section = ({
   label,
   children,
 }: Title & { readonly children: ReactNode }): JSX.Element => (
-  <section className="form" aria-label={label}>
+  <section className="form" aria-label={label === true ? String(title) : label}>
     <h2>{title}</h2>
     {children}
   </section>

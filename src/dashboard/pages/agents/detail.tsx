@@ -1,11 +1,13 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
+
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { Field, Form, Select, useFields } from '../../ui/form.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { Field, Form, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
@@ -165,7 +167,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         help="Enter name=value pairs, separated by commas."
         error={tagsProblem(form.tags) ?? undefined}
       />
-      <Select
+      <Choice
         {...bind('bundle', 'bundle_name')}
         label="Assigned bundle"
         options={[['', 'Use assignment rules'], ...options]}

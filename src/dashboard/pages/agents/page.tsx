@@ -1,4 +1,5 @@
 // The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
+
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
@@ -8,7 +9,7 @@ import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { Select } from '../../ui/form.tsx';
+import { Choice } from '../../ui/choice.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Empty, PageHead } from '../../ui/parts.tsx';
@@ -163,7 +164,7 @@ function BulkAssign({
   return (
     <section className="filter-bar" aria-label="Assign the selected agents">
       <strong>{count(ids.length)} selected</strong>
-      <Select
+      <Choice
         compact
         label="Bundle for the selected agents"
         value={bundle}

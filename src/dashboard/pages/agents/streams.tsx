@@ -46,7 +46,7 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
   return (
     <QuerySection
       title="Open streams"
-      label="Open streams"
+      label
       query={agentStreamsQuery}
       rows={2}
       none={({ streams }) =>

@@ -37,7 +37,7 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   const period = (from: string, to: string | null): string =>
     `${at(from)} to ${to === null ? 'now' : at(to)}`;
   return (
-    <QuerySection title="Timeline" label="Timeline" query={timelineQuery} rows={3}>
+    <QuerySection title="Timeline" label query={timelineQuery} rows={3}>
       {({ streams, documents, approvals }) => (
         <dl className="timeline-lanes">
           <Lane

@@ -52,7 +52,7 @@ export function ReplayPanel({
     ask();
   }, [isAutomatic, cannot]);
   return (
-    <Section title="Replay of past calls" label="Replay of past calls">
+    <Section title="Replay of past calls" label>
       <div className="decide-buttons">
         <ActButton operation="replayBundle" icon="play" busy={replay.isPending} onClick={ask}>
           Replay newest {count(maxCalls)} calls

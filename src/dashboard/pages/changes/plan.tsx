@@ -235,7 +235,7 @@ function Comparison({
           <Diff before={before} after={next.text} />
         )}
       </Section>
-      <Section title="Impact" label="Impact">
+      <Section title="Impact" label>
         {next.text !== undefined && (
           <QueryResult query={impact} rows={4}>
             {(impact) => <Impact impact={impact} />}

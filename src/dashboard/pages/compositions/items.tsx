@@ -1,8 +1,10 @@
 // The contracts of a composition in order. A person moves them by dragging, by buttons or by Alt with an arrow key, and
 // sets the switch and the mode of each.
+
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { DataLink } from '../../ui/names.tsx';
@@ -173,7 +175,7 @@ function Add({
 }: Readonly<{ left: readonly Listed[]; onAdd: (id: string) => void }>): JSX.Element | null {
   if (left.length === 0) return null;
   return (
-    <Select
+    <Choice
       label="Add contract"
       value=""
       options={[

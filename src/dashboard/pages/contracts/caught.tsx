@@ -48,7 +48,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   });
   const isOld = replay.data !== undefined && requestKey !== bundle + env;
   return (
-    <Section title="Matching past calls" label="Matching past calls">
+    <Section title="Matching past calls" label>
       <div className="decide-buttons">
         <Select
           compact

@@ -192,7 +192,7 @@ function Versions(props: {
   const after = to === String(latest) ? props.definition : newer.data?.definition;
   if (versions.length < 2) return null;
   return (
-    <Section title="Changes" label="Changes">
+    <Section title="Changes" label>
       <Table
         name="versions of a contract"
         sortAs="versions_sort"

@@ -53,7 +53,7 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
   const [search] = useFilters();
   const explanation = useCall('explainEvent', { params: { event_id: id } }, { moving: rangeOf(search) });
   return (
-    <QuerySection title="Explain" label="Explain" query={explanation} rows={4}>
+    <QuerySection title="Explain" label query={explanation} rows={4}>
       {(data) => (
         <>
           <Decision data={data} verdict={verdict} />

@@ -42,7 +42,7 @@ export function VersionReplay({
   const replay = useHostedAction('hostedReplayVersions');
   const query = { base, candidate, env, sessions: maxSessions, limit: maxResults };
   return (
-    <Section title="Replay of past calls" label="Replay of past calls">
+    <Section title="Replay of past calls" label>
       <p className="muted">
         A replay compares v{base} with v{candidate} for the newest calls from the last 7 days, in up to{' '}
         {maxSessions} sessions{env ? `, in ${env}` : ''}.

@@ -153,7 +153,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
   );
   const start = Date.parse(startedAt);
   return (
-    <Section title="Timeline" label="Timeline">
+    <Section title="Timeline" label>
       <QueryResult query={eventsQuery} rows={6}>
         {() => null}
       </QueryResult>

@@ -24,7 +24,7 @@ export function Evidence({
   const { bundle } = check;
   const params = { agent_id: agent, session_id: session };
   return (
-    <Section title="Seal" label="Seal">
+    <Section title="Seal" label>
       {!isPeek && (
         <p className="muted">
           The decision bundle contains the events of the run in a signed chain. This browser verifies it with

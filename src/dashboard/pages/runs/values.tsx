@@ -13,7 +13,7 @@ export function SessionValues({ agent, session }: Readonly<{ agent: string; sess
     query: { agent_id: agent, session_id: session, limit: 200 },
   });
   return (
-    <Section title="Session values" label="Session values">
+    <Section title="Session values" label>
       <QueryResult query={events} rows={2}>
         {(page) => (
           <Counters
