@@ -5,12 +5,10 @@ import { Data } from '../../ui/parts.tsx';
 
 type Resolved = Reply<'resolveRule'>;
 
-export interface BecauseProps {
-  readonly source: Resolved['source'];
-  readonly pattern: Resolved['rule_pattern'];
-}
-
-export function Because({ source, pattern }: BecauseProps): JSX.Element {
+export function Because({
+  source,
+  pattern,
+}: Readonly<{ source: Resolved['source']; pattern: Resolved['rule_pattern'] }>): JSX.Element {
   return (
     <>
       {source === 'explicit' && '(assigned to this agent directly)'}

@@ -72,12 +72,7 @@ export function FleetMatrix(): JSX.Element {
   );
 }
 
-interface RowsProps {
-  readonly page: Matrix;
-  readonly columns: readonly Environment[];
-}
-
-function Rows({ page, columns }: RowsProps): JSX.Element {
+function Rows({ page, columns }: Readonly<{ page: Matrix; columns: readonly Environment[] }>): JSX.Element {
   const [isMore, setMore] = useState(false);
   return (
     <>

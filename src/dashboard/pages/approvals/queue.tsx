@@ -133,6 +133,13 @@ function usePicks(
   };
 }
 
+/** The first group with a call that has no unsent decision. */
+const firstOpenGroup = (
+  groups: readonly (AlikeCalls | null)[],
+  heldIds: ReadonlySet<string>,
+): AlikeCalls | undefined =>
+  groups.flatMap((one) => (one ? [openCalls(one, heldIds)] : [])).find(({ calls }) => calls.length > 0);
+
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
   const [passed, setPassed] = useState<Passed | null>(null);
@@ -159,9 +166,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const groupOf = (row: Approval | undefined): AlikeCalls | null =>
     sections.find(({ rows: own }) => row !== undefined && own.includes(row))?.group ?? null;
   const group = groupOf(chosen);
-  const nextGroup = [group, ...sections.map((section) => section.group)]
-    .flatMap((one) => (one ? [openCalls(one, heldIds)] : []))
-    .find(({ calls }) => calls.length > 0);
+  const nextGroup = firstOpenGroup([group, ...sections.map((section) => section.group)], heldIds);
   useCommand('reviewGroup', nextGroup ? () => setReview(nextGroup) : null);
   const press = (approved: boolean): void => {
     if (!chosen || cannot) return;

@@ -50,12 +50,10 @@ export function RoleEditor({ roles, onRoles }: EditorProps): JSX.Element {
   );
 }
 
-interface ChangeProps {
-  readonly user: Reply<'listUsers'>[number];
-  readonly onClose: () => void;
-}
-
-export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
+export function ChangeRoles({
+  user,
+  onClose,
+}: Readonly<{ user: Reply<'listUsers'>[number]; onClose: () => void }>): JSX.Element {
   const update = useAction('updateUser', ['listUsers']);
   const [roles, setRoles] = useState<readonly Role[]>(user.roles);
   return (

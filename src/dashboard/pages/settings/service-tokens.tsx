@@ -23,11 +23,6 @@ export const isSoon = (at: string): boolean => {
   return left > 0 && left < warningMs;
 };
 
-interface TokensProps {
-  readonly account: Reply<'listServiceAccounts'>[number];
-  readonly onClose: () => void;
-}
-
 const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   name: 'service_tokens',
   noun: 'token',
@@ -44,7 +39,10 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   acts: [{ label: 'Revoke', name: ({ label }) => `Revoke ${visible(label)}`, press: revoke }],
 });
 
-export function ServiceTokens({ account, onClose }: TokensProps): JSX.Element {
+export function ServiceTokens({
+  account,
+  onClose,
+}: Readonly<{ account: Reply<'listServiceAccounts'>[number]; onClose: () => void }>): JSX.Element {
   const params = { account_id: account.id };
   const tokens = useCall('listServiceTokens', { params });
   const create = useAction('createServiceToken', ['listServiceTokens', 'listServiceAccounts']);
