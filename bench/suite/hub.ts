@@ -58,12 +58,22 @@ export const slowDowns = (): readonly string[] =>
     .map((file) => file.slice(0, -'.mjs'.length))
     .filter((name) => !meterNames.includes(name));
 
+/** @throws UsageFault for an unknown name, with the near one */
+export function checkSlowDowns(names: readonly string[]): void {
+  const existingNames = slowDowns();
+  const unknown = names.find((name) => !existingNames.includes(name));
+  if (unknown !== undefined) throw new UsageFault(unknownName('slow-down', unknown, existingNames));
+}
+
 const preloadArguments = (names: readonly string[]): string[] =>
-  names.flatMap((name) => {
-    const file = join(slowFolder, `${name}.mjs`);
-    if (!existsSync(file)) throw new UsageFault(unknownName('slow-down', name, slowDowns()));
-    return ['--import', file];
-  });
+  names.flatMap((name) => ['--import', join(slowFolder, `${name}.mjs`)]);
+
+/** @throws CannotRun for a folder without a built hub */
+export function checkBuild(folder: string): void {
+  const mainFile = mainFileOf(folder);
+  if (existsSync(mainFile)) return;
+  throw new CannotRun(`There is no built hub at ${mainFile}. Run npm run build in ${folder}.`);
+}
 
 /** Resolves with the port from the line that a started hub prints. */
 function readPort(child: ChildProcess): Promise<number> {
@@ -87,7 +97,7 @@ function readPort(child: ChildProcess): Promise<number> {
   });
 }
 
-/** @throws CannotRun for a folder without a build, or a hub that does not start; UsageFault for an unknown preload */
+/** @throws CannotRun for a folder without a build, or a hub that does not start */
 export async function startBenchHub({
   folder,
   preloads = [],
@@ -95,10 +105,8 @@ export async function startBenchHub({
   profile = false,
   keptFolder,
 }: HubOptions): Promise<Hub> {
+  checkBuild(folder);
   const mainFile = mainFileOf(folder);
-  if (!existsSync(mainFile)) {
-    throw new CannotRun(`There is no built hub at ${mainFile}. Run npm run build in ${folder}.`);
-  }
   const profileArguments = profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const args = [...profileArguments, ...preloadArguments(preloads), mainFile];
   const dataFolder = keptFolder ?? mkdtempSync(join(tmpdir(), 'reeve-bench-'));

@@ -1,7 +1,7 @@
 // What a larger number of agents takes, by the costs of measured streams. All of it is predicted: costs grow with the
 // number of agents, and nothing else is known of more streams than the run held.
 import { formatNumber } from './numbers.ts';
-import type { Results } from './results.ts';
+import type { Scenario } from './results.ts';
 
 /** Streams that a run for a prediction opens at most. */
 export const maxMeasuredStreams = 5000;
@@ -34,7 +34,7 @@ export type Costs = { readonly [name in keyof typeof costIds]: Cost | null } & {
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** The costs in results files; of several files, the last one that has a figure counts. */
-export function costsOf(files: readonly Pick<Results, 'scenarios'>[]): Costs {
+export function costsOf(files: readonly { readonly scenarios: readonly Scenario[] }[]): Costs {
   const scenarios = files.flatMap((file) => file.scenarios).reverse();
   const costOf = (id: string): Cost | null => {
     for (const { figures, parameters } of scenarios) {
