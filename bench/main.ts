@@ -8,6 +8,7 @@ import { rivalsOf } from './rivals/index.ts';
 import { runRivals } from './rivals/install.ts';
 import { scenarios } from './scenarios/index.ts';
 import { nightlyRunsOf } from './scenarios/nightly.ts';
+import { shortRuns } from './scenarios/short.ts';
 import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
@@ -217,7 +218,9 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   if (args.check !== null && command !== 'scale') throw new UsageFault('--check goes with scale.');
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
-  if (command === undefined) return runScenarios(runsOf(Object.keys(scenarios)), args);
+  if (command === undefined) {
+    return runScenarios(args.full ? runsOf(Object.keys(scenarios)) : shortRuns, args);
+  }
   if (command === 'report') return runReport(rest, args.html);
   if (command === 'scale') return runScale(rest, args);
   if (command === 'docs') return runDocs(rest);

@@ -82,7 +82,7 @@ const fullSizes: Partial<Sizes> = {
   agents: 10_000,
 };
 
-/** Of a run of every scenario, which ends within ten minutes. */
+/** Of a run of every scenario, which is to end within ten minutes. */
 const shortSizes: Partial<Sizes> = { seconds: 1, rows: 10_000, agents: 500 };
 
 const idOrders = ['random', 'ordered'] as const;
@@ -119,6 +119,7 @@ export interface Arguments extends RunSettings {
   readonly words: readonly string[];
   readonly list: boolean;
   readonly help: boolean;
+  readonly full: boolean;
   readonly json: string | null;
   readonly html: string | null;
   readonly hub: string | null;
@@ -231,6 +232,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     words,
     list: values.has('list'),
     help: values.has('help'),
+    full: values.has('full'),
     ...defaults,
     ...formSizes,
     ...sizes,
@@ -265,7 +267,7 @@ export function helpText(commands: readonly (readonly [name: string, about: stri
     rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`);
   return [
     'Usage: npm run bench -- [SCENARIO… | COMMAND] [options]',
-    'Without a scenario or command: a short run of every scenario, at most ten minutes on two idle cores.',
+    'Without a scenario or command: a short run of every scenario, about ten minutes on two idle cores.',
     ...lines(commands),
     'Options:',
     ...lines(forms),

@@ -1,12 +1,12 @@
 // A hub in a process of its own, from this or another built checkout, set up through the public API alone.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { adminOf, benchOperatorToken, setUp } from '../admin.ts';
 import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
+import { makeTemporaryFolder } from './folder.ts';
 import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 
@@ -109,7 +109,8 @@ export async function startBenchHub({
   const mainFile = mainFileOf(folder);
   const profileArguments = profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const args = [...profileArguments, ...preloadArguments(preloads), mainFile];
-  const dataFolder = keptFolder ?? mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const ownFolder = keptFolder === undefined ? makeTemporaryFolder() : null;
+  const dataFolder = keptFolder ?? ownFolder?.path ?? '';
   const child = spawn(process.execPath, args, {
     env: {
       PATH: process.env.PATH ?? '',
@@ -132,9 +133,10 @@ export async function startBenchHub({
   }
   const remove = (): void => {
     child.kill('SIGKILL');
-    if (keptFolder === undefined) rmSync(dataFolder, { recursive: true, force: true });
+    ownFolder?.remove();
   };
-  process.once('exit', remove);
+  // Before the removal of folders that outlast the hub.
+  process.prependOnceListener('exit', remove);
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const exited = once(child, 'exit');
@@ -183,22 +185,18 @@ export async function startBenchHub({
 /** A running hub. Bounds have their files in a temporary folder of this machine. */
 function attachHub(url: string): Hub {
   const { origin, port, protocol } = new URL(url);
-  const dataFolder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const remove = (): void => rmSync(dataFolder, { recursive: true, force: true });
-  process.once('exit', remove);
+  const access = readAccess(process.env);
+  const folder = makeTemporaryFolder();
   return {
     pid: 0,
     port: Number(port) || (protocol === 'https:' ? 443 : 80),
     url: origin,
-    dataFolder,
+    dataFolder: folder.path,
     runName: newRunName(),
-    access: readAccess(process.env),
+    access,
     logBytes: () => null,
     ask: () => Promise.reject(new CannotRun('A hub by --url answers no questions of the suite.')),
-    async stop() {
-      process.off('exit', remove);
-      remove();
-    },
+    stop: async () => folder.remove(),
   };
 }
 
