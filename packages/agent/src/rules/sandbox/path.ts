@@ -51,14 +51,9 @@ export const liesWithin = (path: string, boundary: string): boolean =>
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
 /** A text as written and as programs that decode it would read it, at most three times over. */
-export function* readingsOf(text: string): Iterable<string> {
-  yield text;
-  for (let round = 0; round < 3 && text.includes('%'); round++) {
-    const decoded = percentDecode(text);
-    if (decoded === text) return;
-    text = decoded;
-    yield text;
-  }
+export function readingsOf(text: string, rounds = 3): readonly string[] {
+  const decoded = percentDecode(text);
+  return rounds === 0 || decoded === text ? [text] : [text, ...readingsOf(decoded, rounds - 1)];
 }
 
 /** Decodes what is well formed and leaves the rest. Bytes that are no UTF-8 become one character each. */

@@ -63,11 +63,19 @@ function compileSandbox(
       naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
     const refusesHost = hostTest && ((host: string) => hostTest(host, budget));
     const profile = (name: string) => profileOf(name, commandProfiles);
-    const rules: CommandRules = { commands, boundaries, refusesHost, cwds, windows, profileOf: profile };
+    const rules: CommandRules = {
+      budget,
+      commands,
+      boundaries,
+      refusesHost,
+      cwds,
+      windows,
+      profileOf: profile,
+    };
     const isOutside =
       (boundaries !== null && pathsLeave(naming, boundaries, start, cwds, budget)) ||
       (boundaries !== null && isInFolder && call.cwd && boundaries.leaves(call.cwd, start)) ||
-      naming.commands.some((command) => commandLeaves(rules, command, budget)) ||
+      naming.commands.some((command) => commandLeaves(rules, command)) ||
       (commands !== null && isNothingNamed && !isForEveryTool) ||
       (refusesHost !== null && hostsOf(naming, boundaries !== null, budget).some(refusesHost));
     return isOutside ? yes : no;
