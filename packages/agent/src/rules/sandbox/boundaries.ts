@@ -120,7 +120,9 @@ export class Boundaries {
         for (const { name, isLink } of names.filter(({ name }) => name[0] !== '.' && matches(name))) {
           if ((isLink || i < parts.length - 1) && ++counts.lookups > maxMatches) return true;
           const path = lexicalPath(`${folder}/${name}`);
-          paths.add(isLink ? this.canonical(path, folder) : path);
+          const canonical = isLink ? this.canonical(path, folder) : path;
+          if (this.#isExcluded(canonical)) return true;
+          paths.add(canonical);
         }
       }
       folders = paths;
