@@ -3,10 +3,8 @@
 /** Work of finding one host: a parser is asked. */
 export const workOfHost = 500;
 
-const separators = /[\s"'<>`,;|(){}]+/;
-
 /** The cost of a search for hosts in a text, in steps. */
-export const workOfHosts = (text: string): number => text.length + workOfHost * text.split(separators).length;
+export const workOfHosts = (text: string): number => text.length + workOfHost * text.split(':').length;
 
 /** A scheme with slashes, or one of those that browsers take with any number of slashes of either kind, or none. */
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
@@ -42,32 +40,36 @@ function hostOf(url: string): string {
   return (href === url || href === `${url}/`) && /^[a-z0-9._:[\]-]+$/.test(host) ? host : '';
 }
 
+/** A URL in a text, from its scheme up to a blank or a mark that ends it. */
+const urlsIn =
+  /(?:(?<![a-z0-9+.-])[0-9+.-]*(?=[a-z][a-z0-9+.-]*:\/\/)|(?=(?:https?|wss?|ftps?):[\\/]))(?<url>[^\s"'<>`,;|(){}]+)/gi;
+/** Marks behind a URL, up to the end of the word. */
+const closing = /[)}>.,;:'"!?\]]*(?:\s|$)/y;
+const addressOf = (url: string): string => /^[^:]*:[\\/]*([^/?#]*)/.exec(url)?.[1] ?? '';
+/** A URL without the punctuation of a sentence behind it. */
+const withoutPunctuation = (url: string): string =>
+  withoutEnd(url, url.includes('[') ? ')}>.,;:\'"!?' : ')}>.,;:\'"!?]');
+
 /** The hosts of the URLs among the words of a text; "" for one that is not canonical. */
 export function hostsInText(text: string): ReadonlySet<string> {
   const hosts = new Set<string>();
-  if (!text.includes(':')) return hosts;
   const whole = text.trim();
   if (schemeAtStart.test(whole) && !isFileUrl(whole)) {
     // Of a sentence the first word is a URL of its own, unless a blank belongs to the address.
-    const address = /^[^:]*:[\\/]*([^/?#]*)/.exec(whole)?.[1] ?? '';
-    const isSentence = /\s/.test(whole);
+    const first = whole.split(/\s/, 1)[0] ?? '';
+    const isSentence = first !== whole;
     // Programs disagree about which of several `@` ends the name of the user.
-    if (/@.*@/.test(address)) hosts.add('');
+    if ((isSentence ? /[\t\n\r@\\]/ : /@.*@/).test(addressOf(whole))) hosts.add('');
     // Also what no parser takes: some programs read a host in it. A scheme alone names none.
-    if (!isSentence && !whole.endsWith(':')) hosts.add(hostOf(whole));
-    if (isSentence && /\s/.test(address) && (address.includes('@') || URL.canParse(whole))) hosts.add('');
-    if (isSentence && !/^[a-z0-9+.-]+:\/\//i.test(whole) && URL.canParse(whole)) hosts.add('');
+    if (!first.endsWith(':')) hosts.add(hostOf(isSentence ? withoutPunctuation(first) : whole));
   }
-  for (const word of text.split(/\s+/).map(withoutPunctuation)) {
-    const url = urlWithin(word);
-    if (url === null) continue;
+  for (const { 0: match, index, groups } of text.matchAll(urlsIn)) {
+    const url = withoutPunctuation(groups?.url ?? '');
+    if (isFileUrl(url)) continue;
+    hosts.add(hostOf(url));
+    closing.lastIndex = index + match.length;
     // An address with quotes or commas in it is read in too many ways.
-    const address = /^[^:]*:[\\/]*([^/?#]*)/.exec(url)?.[1] ?? '';
-    if (!isFileUrl(url) && separators.test(address)) hosts.add('');
-    for (const piece of word.split(separators)) {
-      const own = urlWithin(piece);
-      if (own !== null && !isFileUrl(own)) hosts.add(hostOf(own));
-    }
+    if (url.endsWith(addressOf(url)) && !closing.test(text)) hosts.add('');
   }
   return hosts;
 }
@@ -80,34 +82,21 @@ export function hostsOfUrl(text: string): ReadonlySet<string> {
   else if (/\s/.test(text)) {
     // A sentence counts by the URLs in it; tabs and newlines within a URL are nothing to browsers.
     if (hosts.size === 0 || /[\t\n\r@\\]/.test(text)) hosts.add('');
-  } else if (/^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text)) hosts.add(hostOfRemote(text) ?? '');
-  else {
+  } else {
+    const remote = /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text) ? hostOfRemote(text) : null;
     // A port that one scheme leaves out of its canonical form stays in that of the other.
     const isName = !/["'<>`,;|(){}]/.test(text) && /^(?:[\w.+-]+@)?[^@]*$/.test(text);
     const name = isName ? text.replace(/^\/\//, '') : '';
-    hosts.add(hostOf(`https://${name}`) || hostOf(`http://${name}`));
+    hosts.add(remote ?? (hostOf(`https://${name}`) || hostOf(`http://${name}`)));
   }
   return hosts;
 }
 
-const secureShell = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/;
-
 /** The host that a network program gets from one of its operands; null when it is a local file to it. */
 export const hostOfRemote = (word: string): string | null => {
-  const host = secureShell.exec(word)?.[1];
+  const host = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/.exec(word)?.[1];
   return host === undefined ? null : hostOf(`https://${host}`);
 };
-
-/** A word from the scheme of its first URL on. */
-function urlWithin(word: string): string | null {
-  let start = word.search(/(?:https?|wss?|ftps?):[\\/]/i);
-  const slashes = word.indexOf('://');
-  let from = slashes;
-  while (from > 0 && /[a-z0-9+.-]/i.test(word[from - 1] as string)) from--;
-  while (from < slashes && !/[a-z]/i.test(word[from] as string)) from++;
-  if (from < slashes && (start < 0 || from < start)) start = from;
-  return start < 0 ? null : word.slice(start);
-}
 
 /** A text up to the last character that is not among some. */
 function withoutEnd(text: string, ends: string): string {
@@ -115,7 +104,3 @@ function withoutEnd(text: string, ends: string): string {
   while (length > 0 && ends.includes(text[length - 1] as string)) length--;
   return text.slice(0, length);
 }
-
-/** A word without the punctuation of a sentence behind it. */
-const withoutPunctuation = (word: string): string =>
-  withoutEnd(word, word.includes('[') ? ')}>.,;:\'"!?' : ')}>.,;:\'"!?]');
