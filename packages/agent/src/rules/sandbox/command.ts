@@ -25,8 +25,8 @@ export interface CommandRules {
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** True if a host is refused; null: hosts are not judged. */
-  readonly refusesHost: ((host: string) => boolean) | null;
+  /** True if one of some hosts is refused; null: hosts are not judged. */
+  readonly refusesHosts: ((hosts: readonly string[], budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
   /** Quotes mean nothing that can be relied on. */
@@ -104,14 +104,14 @@ function hidesCommand(
 
 function wordLeaves(rules: CommandRules, word: ShellWord, role: ReadWord): boolean {
   const { kind, value } = role;
-  const { boundaries, budget, cwds, refusesHost } = rules;
+  const { boundaries, budget, cwds, refusesHosts } = rules;
   spend(budget, 1 + (word.text.length >> 2));
   if (kind === 'text' && !word.isGlob) return false;
   if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
   if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
   // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
   if (kind === 'host' && /[{[]/.test(isFileUrl(value) ? value : (value.split('/', 1)[0] ?? ''))) return true;
-  if (kind !== 'text' && refusesHost && hostsOf(word.text, role, budget).some(refusesHost)) return true;
+  if (kind !== 'text' && refusesHosts?.(hostsOf(word.text, role, budget), budget)) return true;
   if (boundaries === null) return false;
   const parts = partsOf(word.text);
   if (parts === null) return true;
