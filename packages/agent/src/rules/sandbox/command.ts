@@ -10,11 +10,10 @@ import {
   lineOption,
   plain,
   shells,
-  subscript,
 } from './profiles/commands.ts';
 import { inlineCode, nameOf, profiles } from './profiles/index.ts';
 import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
-import { type ReadWord, readWords } from './reader.ts';
+import { type ReadWord, WordReader } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 import { hostOfRemote, hostsInText, hostsOfUrl, isFileUrl, workOfHost } from './url.ts';
 
@@ -64,10 +63,11 @@ function wordsLeave(
   if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
   const program = nameOf(first);
   const profile = rules.profileOf(program);
-  const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && first === program);
+  const hasTexts = depth === 0 && first === program;
+  const roles = new WordReader(profile ?? withoutProfile, texts, hasTexts).read();
   return (
     roles === null ||
-    hidesCommand(texts, roles, program, profile) ||
+    hidesCommand(texts, texts.slice(0, roles.length), program, profile) ||
     roles.some((role, i) => !(isListed && i === 0) && wordLeaves(rules, words[i] as ShellWord, role)) ||
     wordsLeave(rules, words.slice(roles.length), false, depth + 1)
   );
@@ -75,15 +75,14 @@ function wordsLeave(
 
 /**
  * True if a word may hold a command that the profile does not name.
- * @param words the program first, then also those of a command that it runs and that have no role
+ * @param words the program first, then its own, then those of a command that it runs
  */
 function hidesCommand(
   words: readonly string[],
-  roles: readonly ReadWord[],
+  own: readonly string[],
   program: string,
   profile: CommandProfile | undefined,
 ): boolean {
-  const own = words.slice(0, roles.length);
   const behind = (programs: RegExp): readonly string[] => {
     const at = own.findIndex((word, i) => (i > 0 || profile === undefined) && programs.test(nameOf(word)));
     return at < 0 ? [] : own.slice(at + 1);
@@ -95,7 +94,6 @@ function hidesCommand(
   return (
     words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
     own.some((word, i) => i > 0 && inline?.test(word)) ||
-    own.some((word, i) => roles[i]?.kind !== 'text' && subscript.test(word)) ||
     behind(carriers).some((word) => !plain.test(word)) ||
     behind(shells).some((word) => lineOption.test(word)) ||
     (isCurl && own.some((word) => curlPattern.test(word)))

@@ -18,17 +18,8 @@ const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => 
   return new Map<string, WordKind>(pairs.flat().reverse());
 });
 
-/**
- * The kinds of all words up to another command, which starts at their end; null if a word has no place.
- * @param hasTexts false: a text is judged as a word
- */
-export const readWords = (
-  profile: CommandProfile,
-  words: readonly string[],
-  hasTexts: boolean,
-): readonly ReadWord[] | null => new WordReader(profile, words, hasTexts).read();
-
-class WordReader {
+/** Reads words, up to another command among them. */
+export class WordReader {
   readonly #roles: ReadWord[] = [];
   readonly #words: readonly string[];
   #profile: CommandProfile;
@@ -36,12 +27,14 @@ class WordReader {
   /** An option replaces the first operand. */
   #isShifted = false;
 
+  /** @param hasTexts false: a text is judged as a word */
   constructor(profile: CommandProfile, words: readonly string[], hasTexts: boolean) {
     this.#profile = profile;
     this.#words = words;
     this.#hasTexts = hasTexts;
   }
 
+  /** The kinds of the words, which end where another command starts; null if a word has no place. */
   read(): readonly ReadWord[] | null {
     this.#add('flag');
     const operands: ReadWord[] = [];

@@ -10,7 +10,6 @@ export const carriers =
   /^(?:env|\w*tar|zip|rsync|sort|man|flock|su|runuser|script|np[mx]|split|fish|nc|ncat|netcat|fc|watch|parallel|git|s(?:sh|cp|ftp|shfs)|(?:r?ba|z|d?a|m?k|ya|t?c)?sh)$/;
 /** An option of a shell, before a command line. */
 export const lineOption = /^[-+](?=[A-Za-z]).*c/s;
-export const subscript = /\[[^\][]*(?:\$[({[]|`)/;
 
 /** A text up to its first character with a meaning to some shell. */
 const toMark = raw`[^\0]*[\s$\x60;&|<>(){}\\"'*?[\]~!#]`;
@@ -24,6 +23,8 @@ export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
   [shells, /^\+/],
   // Letters without a dash that make tar run the next word.
   [/tar$/, /^(?:[^\0]*\/)?[\w-]*tar(?:\.[eE][xX][eE])?\0[A-Za-z]*[IF]/],
+  // A subscript that builtins expand: `a[$(…)]`. Texts may hold one.
+  [/^(?!(?:[ef]?grep|rg|sed|[gm]?awk|echo|tr|git)$)/, /^[^\0]*\[[^\][\0]*(?:\$[({[]|`)/],
   [/^watch$/, new RegExp(`^${toMark}`)],
   [/^env$/, new RegExp(raw`^(?:-(?=[A-Za-z])[^\0]*S|--s[a-z-]*)[\0=]${toMark}`)],
   [/^np[mx]$/, new RegExp(raw`^(?:-(?=[A-Za-z])[^\0]*c|--c(?:a(?:ll?)?)?)[\0=]${toMark}`)],
