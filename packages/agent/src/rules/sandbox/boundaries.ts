@@ -2,8 +2,16 @@
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
-import { climbs, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
-import { filePathOf, isFileUrl } from './url.ts';
+import {
+  climbs,
+  type Files,
+  filePathOf,
+  isFileUrl,
+  isRooted,
+  lexicalPath,
+  liesWithin,
+  readingsOf,
+} from './path.ts';
 
 /** Links and folders that are looked up to follow one glob. */
 export const maxMatches = 1_000;

@@ -2,6 +2,7 @@
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
+import { isFileUrl } from './path.ts';
 import {
   addressOfUrl,
   carriers,
@@ -12,10 +13,9 @@ import {
   shells,
 } from './profiles/commands.ts';
 import { inlineCode, nameOf, profiles } from './profiles/index.ts';
-import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
+import { type CommandProfile, type WordKind, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, WordReader } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
-import { hostOfRemote, hostsInText, hostsOfUrl, isFileUrl, workOfHost } from './url.ts';
 
 /** The part of a sandbox that the commands of one call are judged by. */
 export interface CommandRules {
@@ -24,8 +24,8 @@ export interface CommandRules {
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** True if one of some hosts is refused; null: hosts are not judged. */
-  readonly refusesHosts: ((hosts: readonly string[], budget: Budget) => boolean) | null;
+  /** True if a host that a text of a kind names is refused; null: hosts are not judged. */
+  readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
   /** Quotes mean nothing that can be relied on. */
@@ -109,7 +109,9 @@ function wordLeaves(rules: CommandRules, word: ShellWord, role: ReadWord): boole
   if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
   // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
   if (kind === 'host' && /[{[]/.test(isFileUrl(value) ? value : (value.split('/', 1)[0] ?? ''))) return true;
-  if (kind !== 'text' && refusesHosts?.(hostsOf(word.text, role, budget), budget)) return true;
+  const namesHost = (text: string, as: WordKind): boolean => refusesHosts?.(text, as, budget) === true;
+  if (kind !== 'text' && (namesHost(value, kind) || (value !== word.text && namesHost(word.text, 'word'))))
+    return true;
   if (boundaries === null) return false;
   const parts = partsOf(word.text);
   if (parts === null) return true;
@@ -121,19 +123,6 @@ function wordLeaves(rules: CommandRules, word: ShellWord, role: ReadWord): boole
       (isPath && !harmless.has(value) && boundaries.leaves(value, cwd)) ||
       parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwd, true)),
   );
-}
-
-function hostsOf(text: string, { kind, value }: ReadWord, budget: Budget): readonly string[] {
-  if (text.includes(':')) spend(budget, workOfHost + text.length);
-  const hosts = [...hostsInText(text)];
-  if (kind === 'host') hosts.push(...hostsOfUrl(value));
-  const [start = '', branch = ''] = value.split(':', 2);
-  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-  const isRemote = kind === 'remote' || (kind === 'ref' && /[.@]/.test(start) && !branch.startsWith('refs/'));
-  const host = isRemote && !value.includes('://') ? hostOfRemote(value) : null;
-  if (host !== null) hosts.push(host);
-  spend(budget, hosts.length * workOfHost);
-  return hosts;
 }
 
 /**

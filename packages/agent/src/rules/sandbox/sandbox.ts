@@ -5,15 +5,15 @@ import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
-import { type Budget, spend } from '../regex/regex.ts';
+import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
-import type { Files } from './path.ts';
+import { type Files, isFileUrl } from './path.ts';
 import { profileOf } from './profiles/index.ts';
 import type { CommandProfiles } from './profiles/profile.ts';
-import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
+import { hostsOf } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
@@ -63,6 +63,8 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
           spend(budget, 8 + (path.length >> 2));
           return starts.some((cwd) => boundaries.leaves(path, cwd));
         });
+      // No host is missing in a `file:` URL that is judged as a path.
+      const isPath = (text: string): boolean => boundaries !== null && isFileUrl(text.trim());
       const isOutside =
         pathsLeave(ownFolders, [start]) ||
         pathsLeave(
@@ -71,7 +73,8 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
         ) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && isNothingNamed && !isForEveryTool) ||
-        refusesHosts?.(hostsOf(naming, boundaries !== null, budget), budget) === true;
+        naming.urls.some((text) => refusesHosts?.(text, isPath(text) ? 'word' : 'host', budget)) ||
+        naming.texts.some((text) => refusesHosts?.(text, 'word', budget));
       return isOutside ? yes : no;
     };
   };
@@ -83,23 +86,13 @@ function foldersOf(naming: Naming, boundaries: Boundaries | null, start: string)
   return naming.foldersDeclared && folders.length > 0 ? folders : [start, ...folders];
 }
 
-/** @param pathsJudged `file:` URLs were judged as paths: no host is missing in them */
-function hostsOf({ urls, texts }: Naming, pathsJudged: boolean, budget: Budget): readonly string[] {
-  for (const text of [...urls, ...texts]) spend(budget, workOfHosts(text));
-  const isPath = (text: string): boolean => pathsJudged && isFileUrl(text.trim());
-  return [
-    ...urls.flatMap((text) => [...(isPath(text) ? hostsInText(text) : hostsOfUrl(text))]),
-    ...texts.flatMap((text) => [...hostsInText(text)]),
-  ];
-}
-
-/** A test whether one of some hosts is refused; null if the sandbox has no list of hosts. */
+/** A test whether a host that a text names is refused; null if the sandbox has no list of hosts. */
 function compileHosts({ domains, notDomains }: SandboxRule): CommandRules['refusesHosts'] {
   if (!domains && notDomains.length === 0) return null;
   const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
   const globs = notDomains.length + (domains?.length ?? 1);
-  return (hosts, budget) =>
-    hosts.some((host) => {
+  return (text, kind, budget) =>
+    hostsOf(text, kind, budget).some((host) => {
       spend(budget, globs * (1 + (host.length >> 2)));
       // The empty host stands for a text that is no canonical URL.
       return host === '' || isOutside(host) || !isInside(host);

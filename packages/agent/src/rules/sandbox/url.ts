@@ -1,10 +1,10 @@
 // Hosts that a text names. A URL counts only in its canonical form: of every other form programs read different hosts.
+import { type Budget, spend } from '../regex/regex.ts';
+import { isFileUrl } from './path.ts';
+import type { WordKind } from './profiles/profile.ts';
 
-/** Work of finding one host: a parser is asked. */
-export const workOfHost = 500;
-
-/** The cost of a search for hosts in a text, in steps. */
-export const workOfHosts = (text: string): number => text.length + workOfHost * text.split(':').length;
+/** Steps of a search for one host: a parser is asked. */
+const workOfHost = 500;
 
 /** A scheme with slashes, or one of those that browsers take with any number of slashes of either kind, or none. */
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
@@ -15,19 +15,6 @@ export const looksLikeUrl = (text: string): boolean =>
 
 /** `user@host:path`, as copying programs and git read it. */
 export const looksLikeRemote = (text: string): boolean => /^[^\s@/:]+@[^\s@/:]+:\S*$/.test(text);
-
-/** Also within another URL, as archives, viewers and package managers name files. */
-const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
-export const isFileUrl = (text: string): boolean => fileUrl.test(text);
-
-/** The path of a `file:` URL, percent-encoded as it is. */
-export function filePathOf(text: string): string {
-  const url = text.replace(fileUrl, 'file:');
-  if (!URL.canParse(url)) return url.replace(/^file:/i, '');
-  const { pathname, hostname } = new URL(url);
-  // A drive letter needs no slash before it; a host names another machine's files.
-  return hostname === '' ? pathname : `//${hostname}${pathname}`;
-}
 
 /**
  * The host of a canonical URL in lower case without a trailing dot. "" for every other text, and for a scheme with a
@@ -50,8 +37,8 @@ const addressOf = (url: string): string => /^[^:]*:[\\/]*([^/?#]*)/.exec(url)?.[
 const withoutPunctuation = (url: string): string =>
   withoutEnd(url, url.includes('[') ? ')}>.,;:\'"!?' : ')}>.,;:\'"!?]');
 
-/** The hosts of the URLs among the words of a text; "" for one that is not canonical. */
-export function hostsInText(text: string): ReadonlySet<string> {
+/** The hosts of the URLs among the words of a text. */
+function hostsInText(text: string): Set<string> {
   const hosts = new Set<string>();
   const whole = text.trim();
   if (schemeAtStart.test(whole) && !isFileUrl(whole)) {
@@ -74,29 +61,37 @@ export function hostsInText(text: string): ReadonlySet<string> {
   return hosts;
 }
 
-/** The hosts of a text that is a URL, a host name or a remote by its name or place; never empty. */
-export function hostsOfUrl(text: string): ReadonlySet<string> {
-  const hosts = new Set(hostsInText(text));
+/** The host of a URL or a name; null for a text of words with hosts of their own. */
+function hostOfName(text: string, hasHosts: boolean): string | null {
   const bare = withoutEnd(text.replace(/^["'<({]+/, ''), '"\'>)}');
-  if (schemeAtStart.test(bare.trim())) hosts.add(hostOf(bare));
-  else if (/\s/.test(text)) {
-    // A sentence counts by the URLs in it; tabs and newlines within a URL are nothing to browsers.
-    if (hosts.size === 0 || /[\t\n\r@\\]/.test(text)) hosts.add('');
-  } else {
-    const remote = /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text) ? hostOfRemote(text) : null;
-    // A port that one scheme leaves out of its canonical form stays in that of the other.
-    const isName = !/["'<>`,;|(){}]/.test(text) && /^(?:[\w.+-]+@)?[^@]*$/.test(text);
-    const name = isName ? text.replace(/^\/\//, '') : '';
-    hosts.add(remote ?? (hostOf(`https://${name}`) || hostOf(`http://${name}`)));
-  }
-  return hosts;
+  if (schemeAtStart.test(bare.trim())) return hostOf(bare);
+  // A sentence counts by the URLs in it; tabs and newlines within a URL are nothing to browsers.
+  if (/\s/.test(text)) return hasHosts && !/[\t\n\r@\\]/.test(text) ? null : '';
+  if (/^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text)) return hostOfRemote(text);
+  const isName = !/["'<>`,;|(){}]/.test(text) && /^(?:[\w.+-]+@)?[^@]*$/.test(text);
+  const name = isName ? text.replace(/^\/\//, '') : '';
+  // A port that one scheme leaves out of its canonical form stays in that of the other.
+  return hostOf(`https://${name}`) || hostOf(`http://${name}`);
 }
 
 /** The host that a network program gets from one of its operands; null when it is a local file to it. */
-export const hostOfRemote = (word: string): string | null => {
+function hostOfRemote(word: string): string | null {
   const host = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/.exec(word)?.[1];
   return host === undefined ? null : hostOf(`https://${host}`);
-};
+}
+
+/** The hosts that a text of a kind names, with those of the URLs among its words; "" for one that is not canonical. */
+export function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
+  const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
+  spend(budget, text.length + workOfHost * searches);
+  const hosts = hostsInText(text);
+  const [start = '', branch = ''] = text.split(':', 2);
+  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
+  const isRemote = kind === 'remote' || (kind === 'ref' && /[.@]/.test(start) && !branch.startsWith('refs/'));
+  const remote = isRemote && !text.includes('://') ? hostOfRemote(text) : null;
+  const own = kind === 'host' ? hostOfName(text, hosts.size > 0) : remote;
+  return own === null ? [...hosts] : [...hosts, own];
+}
 
 /** A text up to the last character that is not among some. */
 function withoutEnd(text: string, ends: string): string {
