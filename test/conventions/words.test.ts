@@ -116,7 +116,7 @@ describe('words', () => {
 
   it('leaves no comment of a declaration behind when the declaration goes', () => {
     const orphans = sources([...code, ...programs]).flatMap(({ file, text }) =>
-      [...text.matchAll(/\/\*\*(?:(?!\*\/)[^])*\*\/\n[ \t]*\n/g)].map(
+      [...text.matchAll(/\/\*\*(?:(?!\*\/).)*\*\/\n[ \t]*\n/gs)].map(
         ({ index }) => `${file}:${text.slice(0, index).split('\n').length}`,
       ),
     );
