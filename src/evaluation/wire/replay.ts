@@ -1,4 +1,6 @@
 // What both APIs say alike of a replay.
+// biome-ignore lint/correctness/noUnusedImports: declarations of these functions name types of it.
+import type * as zodCore from 'zod/v4/core';
 import type { ReplyApi } from '../../shared/record.ts';
 import {
   changeCountRecord,
