@@ -1,28 +1,21 @@
 // npm run bench: the benchmark suite. Results on stdout, progress on stderr.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { accessSync, constants, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
+import { runFalseAlarms } from './guard/false-alarms.ts';
 import { rivalsOf } from './rivals/index.ts';
 import { runRivals } from './rivals/install.ts';
 import { scenarios } from './scenarios/index.ts';
-import { nightlyRuns } from './scenarios/nightly.ts';
-import { skippedScenario } from './scenarios/scenario.ts';
-import {
-  type Arguments,
-  helpText,
-  parseArguments,
-  type RunSettings,
-  UsageFault,
-  unknownName,
-} from './suite/arguments.ts';
+import { nightlyRunsOf } from './scenarios/nightly.ts';
+import { shortRuns } from './scenarios/short.ts';
+import { type Arguments, helpText, parseArguments, UsageFault, unknownName } from './suite/arguments.ts';
 import { ensureBuild, readCommit, readVersions } from './suite/build.ts';
 import { compareResults, exitCodeOfComparisons, formatComparison } from './suite/compare.ts';
 import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
-import { exitCodeOf } from './suite/figures.ts';
+import { checkBuild, checkSlowDowns } from './suite/hub.ts';
 import { describeMachine } from './suite/machine.ts';
-import { formatDuration, formatScenario } from './suite/print.ts';
 import { checkTarget, cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
 import { parseResults, type Results, resultsSchemaName, type Scenario } from './suite/results.ts';
@@ -36,8 +29,7 @@ import {
   maxMeasuredStreams,
   predictScale,
 } from './suite/scale.ts';
-
-type Report = (text: string, share: number) => void;
+import { measureScenarios, progressOf, runsOf, type ScenarioRun } from './suite/scenario-runs.ts';
 
 const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
@@ -50,94 +42,78 @@ const commands: readonly (readonly [string, string])[] = [
 ];
 const commandNames = [...Object.keys(scenarios), 'counts', 'compare', 'docs', 'report', 'rivals', 'scale'];
 
-/** Prints progress with the time left, by the share of the run that is done. */
-function progressOf(name: string): Report {
-  const began = performance.now();
-  return (text, share) => {
-    const elapsed = (performance.now() - began) / 1000;
-    const left = share > 0 && share < 1 ? `, ${formatDuration((elapsed / share) * (1 - share))} left` : '';
-    process.stderr.write(`${name}: ${text}${left}\n`);
-  };
-}
-
 interface Measurement {
   readonly scenarios: readonly Scenario[];
   readonly code: number;
 }
 
+/** @throws CannotRun for a file that could not be written after the run */
+function checkFile(file: string | null): void {
+  if (file === null) return;
+  const folder = dirname(resolve(file));
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new CannotRun(`${file} cannot be written: ${error instanceof Error ? error.message : error}.`);
+  }
+}
+
 /** Measures on a built hub (the guard's needs no web console), and writes the results where `--json` asks for them. */
-async function measure(args: Arguments, run: (hub: string) => Promise<Measurement>): Promise<number> {
+async function measure(
+  args: Arguments,
+  run: (hub: string, save: (scenarios: readonly Scenario[]) => void) => Promise<Measurement>,
+): Promise<number> {
+  for (const file of [args.json, args.html]) checkFile(file);
   if (args.hub === null && args.url === null) ensureBuild(args.guard ? 'build:quick' : 'build');
   const hub = resolve(args.hub ?? root);
+  if (args.url === null) checkBuild(hub);
   const began = performance.now();
   const started = new Date().toISOString();
   const machine = await describeMachine();
-  const { scenarios, code } = await run(hub);
-  const file: Results = {
-    schema: resultsSchemaName,
-    started_at: started,
-    seconds: (performance.now() - began) / 1000,
-    command: ['bench', ...process.argv.slice(2)],
-    seed: args.seed,
-    commit: readCommit(hub),
-    versions: readVersions(hub),
-    machine,
-    scenarios: [...scenarios],
+  const save = (measured: readonly Scenario[]): void => {
+    const file: Results = {
+      schema: resultsSchemaName,
+      started_at: started,
+      seconds: (performance.now() - began) / 1000,
+      command: ['bench', ...process.argv.slice(2)],
+      seed: args.seed,
+      commit: readCommit(hub),
+      versions: readVersions(hub),
+      machine,
+      scenarios: [...measured],
+    };
+    if (args.html !== null) writeFileSync(args.html, reportOf([{ name: 'this run', results: file }]));
+    if (args.json !== null) writeFileSync(args.json, `${JSON.stringify(file, null, 1)}\n`);
   };
-  if (args.html !== null) writeFileSync(args.html, reportOf([{ name: 'this run', results: file }]));
-  if (args.json !== null) writeFileSync(args.json, `${JSON.stringify(file, null, 1)}\n`);
+  const { scenarios: measured, code } = await run(hub, save);
+  save(measured);
   return code;
 }
 
-interface ScenarioRun {
-  readonly scenario: string;
-  /** In place of the options. Default: none */
-  readonly settings?: Partial<RunSettings>;
-}
-
-const runsOf = (names: readonly string[]): readonly ScenarioRun[] => names.map((scenario) => ({ scenario }));
-
-async function measureScenarios(
-  runs: readonly ScenarioRun[],
-  args: Arguments,
-  hub: string,
-): Promise<Scenario[]> {
-  const results: Scenario[] = [];
-  for (const { scenario: name, settings = {} } of runs) {
-    const program = scenarios[name];
-    if (!program) continue;
-    const scenario =
-      args.url !== null && program.ownHub !== undefined
-        ? skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`)
-        : await program.run({ ...args, ...settings, hub, report: progressOf(name) });
-    results.push(scenario);
-    process.stdout.write(formatScenario(scenario));
-  }
-  return results;
-}
-
 const runScenarios = (runs: readonly ScenarioRun[], args: Arguments): Promise<number> =>
-  measure(args, async (hub) => {
-    const results = await measureScenarios(runs, args, hub);
-    return { scenarios: results, code: exitCodeOf(results.flatMap(({ figures }) => figures)) };
-  });
+  measure(args, (hub, save) => measureScenarios(runs, { args, hub, onScenario: save }));
 
 /** Of results files, or of short runs. */
 async function runScale(files: readonly string[], args: Arguments): Promise<number> {
-  const print = (results: readonly Pick<Results, 'scenarios'>[]): number => {
+  const larger = args.check === null ? null : readResults(args.check);
+  const print = (results: Parameters<typeof costsOf>[0]): number => {
     const costs = costsOf(results);
     process.stdout.write(formatPredictions(args.agents, predictScale(args.agents, costs)));
-    if (args.check === null) return 0;
-    const checks = checkPredictions(costs, costsOf([readResults(args.check)]));
+    if (larger === null) return 0;
+    const checks = checkPredictions(costs, costsOf([larger]));
     process.stdout.write(formatChecks(checks));
     return exitCodeOfChecks(checks);
   };
   if (files.length > 0) return print(files.map(readResults));
   if (args.url !== null) throw new UsageFault('scale starts hubs of its own: it takes no --url.');
-  return measure(args, async (hub) => {
-    const streams = { ...args, agents: Math.min(args.agents, maxMeasuredStreams) };
-    const results = await measureScenarios(runsOf(['idle', 'storm', 'fanout', 'owner']), streams, hub);
-    return { scenarios: results, code: print([{ scenarios: results }]) };
+  return measure(args, async (hub, onScenario) => {
+    const agents = Math.min(args.agents, maxMeasuredStreams);
+    const streams = { ...args, agents, sizes: { ...args.sizes, agents } };
+    const runs = runsOf(['idle', 'storm', 'fanout', 'owner']);
+    const measured = await measureScenarios(runs, { args: streams, hub, onScenario });
+    const code = print([measured]);
+    return { ...measured, code: measured.code === 2 ? 2 : code };
   });
 }
 
@@ -152,7 +128,11 @@ const runCountsCommand = (args: Arguments): Promise<number> =>
   });
 
 const runGuardCommand = (args: Arguments): Promise<number> =>
-  measure(args, async (hub) => {
+  measure(args, async (hub, onRun) => {
+    if (args.falseAlarms !== null) {
+      const { scenario, code } = await runFalseAlarms(args, hub, { report: progressOf('guard'), onRun });
+      return { scenarios: [scenario], code };
+    }
     const { scenario, code } = await runGuard(args, hub, progressOf('guard'));
     return { scenarios: [scenario], code };
   });
@@ -199,6 +179,12 @@ function runDocs(files: readonly string[]): number {
   return 0;
 }
 
+/** @throws UsageFault for options that would make alarms real */
+function checkAlarms({ falseAlarms, base, slow }: Arguments): void {
+  if (falseAlarms === null || (base === null && slow.length === 0)) return;
+  throw new UsageFault('--false-alarms compares a tree with itself: leave --base and --slow out.');
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const args = parseArguments(argv);
   if (args.help) {
@@ -206,27 +192,35 @@ async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (args.list) {
-    for (const [name, { about }] of Object.entries(scenarios)) process.stdout.write(`${name}  ${about}\n`);
+    const width = Math.max(...Object.keys(scenarios).map((name) => name.length)) + 2;
+    for (const [name, { about }] of Object.entries(scenarios)) {
+      process.stdout.write(`${name.padEnd(width)}${about}\n`);
+    }
     return 0;
   }
   rivalsOf(args.rivals);
+  checkSlowDowns(args.slow);
   const [command, ...rest] = args.words;
   if (args.guard) {
     if (command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
+    checkAlarms(args);
     return runGuardCommand(args);
   }
-  if (args.nightly) {
-    if (command !== undefined) throw new UsageFault(`--nightly takes no command: ${command}.`);
-    return runScenarios(nightlyRuns, args);
+  if (args.falseAlarms !== null) throw new UsageFault('--false-alarms goes with --guard.');
+  if (args.nightly) return runScenarios(nightlyRunsOf(args.words), args);
+  if (args.url !== null) {
+    checkTarget(args.url, args.yesLoad);
+    readAccess(process.env);
   }
-  if (args.url !== null) checkTarget(args.url, args.yesLoad);
   if (args.clean !== null) {
     if (args.url === null) throw new UsageFault('--clean goes with --url.');
     return runClean(args.url, args.clean);
   }
   if (args.check !== null && command !== 'scale') throw new UsageFault('--check goes with scale.');
   if (args.base !== null) throw new UsageFault('--base goes with --guard.');
-  if (command === undefined) return runScenarios(runsOf(Object.keys(scenarios)), args);
+  if (command === undefined) {
+    return runScenarios(args.full ? runsOf(Object.keys(scenarios)) : shortRuns, args);
+  }
   if (command === 'report') return runReport(rest, args.html);
   if (command === 'scale') return runScale(rest, args);
   if (command === 'docs') return runDocs(rest);
@@ -235,11 +229,14 @@ async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (command === 'compare') return runCompare(rest, args.seed);
-  if (!commandNames.includes(command)) {
-    throw new UsageFault(unknownName('scenario or command', command, commandNames));
+  const unknown = args.words.find((word) => !scenarios[word]);
+  if (unknown === undefined) return runScenarios(runsOf([...new Set(args.words)]), args);
+  if (!commandNames.includes(unknown)) {
+    throw new UsageFault(unknownName('scenario or command', unknown, commandNames));
   }
-  if (rest.length > 0) throw new UsageFault(`${command} takes no further word: ${rest[0]}.`);
-  return command === 'counts' ? runCountsCommand(args) : runScenarios(runsOf([command]), args);
+  if (command !== 'counts') throw new UsageFault(`${unknown} does not go with ${command}.`);
+  if (rest.length > 0) throw new UsageFault(`counts takes no further word: ${rest[0]}.`);
+  return runCountsCommand(args);
 }
 
 for (const [signal, code] of [

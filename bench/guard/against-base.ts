@@ -38,12 +38,14 @@ export function compareSides({ base, tree }: Sides, seed: number): readonly Comp
   return compareScenarios(before ?? [], after ?? [], { isSameMachine: true, seed });
 }
 
-/** Slow-downs act on this tree alone. */
-export async function runGuard(args: Arguments, hub: string, report: Report) {
-  const sha = resolveBase(args.base);
-  const folders = { base: ensureBaseBuild(sha), tree: hub };
+interface Folders {
+  readonly base: string;
+  readonly tree: string;
+}
+
+/** Measures two builds in alternate rounds. Slow-downs act on the tree alone. */
+export async function compareBuilds(args: Arguments, folders: Folders, report: Report) {
   const rounds = Math.max(leastRounds, args.rounds);
-  process.stderr.write(`guard: ${rounds} rounds beside ${sha}\n`);
   let done = 0;
   const sides = await alternate(rounds, async (side, n) => {
     const slow = side === 'tree' ? args.slow : [];
@@ -52,7 +54,15 @@ export async function runGuard(args: Arguments, hub: string, report: Report) {
     report(`${side} ${n + 1} of ${rounds}`, ++done / (2 * rounds));
     return run;
   });
-  const comparisons = compareSides(sides, args.seed);
+  return { sides, comparisons: compareSides(sides, args.seed) };
+}
+
+/** @returns the tree's scenario for the results file, and the exit code */
+export async function runGuard(args: Arguments, hub: string, report: Report) {
+  const sha = resolveBase(args.base);
+  const folders = { base: ensureBaseBuild(sha), tree: hub };
+  process.stderr.write(`guard: this tree beside ${sha}\n`);
+  const { sides, comparisons } = await compareBuilds(args, folders, report);
   for (const comparison of comparisons) process.stdout.write(formatComparison(comparison));
   const scenario: Scenario = scenarioOfRuns(sides.tree, {}, args.slow);
   return { scenario, code: exitCodeOfComparisons(comparisons) };

@@ -48,7 +48,13 @@ export const describeGains = (figures: readonly Figure[], bands: Bands): readonl
     ];
   });
 
-async function measureRuns(args: Arguments, hub: string, count: number, report: Report): Promise<GuardRun[]> {
+/** One run after another, each on a fresh hub. */
+export async function measureRuns(
+  args: Arguments,
+  hub: string,
+  count: number,
+  report: Report,
+): Promise<GuardRun[]> {
   const runs: GuardRun[] = [];
   for (let n = 0; n < count; n++) {
     runs.push(await measureBuild({ folder: hub, slow: args.slow, seed: args.seed * 1_000_003 + n * 101 }));

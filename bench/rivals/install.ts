@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { UsageFault } from '../suite/arguments.ts';
+import { UsageFault, unknownName } from '../suite/arguments.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { rivals, rivalsOf } from './index.ts';
 import { findProgram, rivalCache, rivalFolder } from './process.ts';
@@ -57,7 +57,8 @@ export function runRivals([action, ...names]: readonly string[], print: Print): 
     for (const rival of rivals) print(`${rival.name}  ${rival.about}; ${stateOf(rival)}`);
     return;
   }
-  if (action !== 'install' || names.length === 0) {
+  if (action !== 'install') throw new UsageFault(unknownName('command rivals', action, ['install']));
+  if (names.length === 0) {
     throw new UsageFault('rivals takes install and names: rivals install centrifuge opa.');
   }
   for (const { name, source } of rivalsOf(names)) install(name, source, print);

@@ -1,10 +1,7 @@
 // One to three hub processes as one cluster, over real MongoDB and Redis servers: ingest by the number of nodes, a
 // decision across nodes, and what a deployment costs Redis.
-import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from 'redis';
 import { type BenchServices, startServices } from '../services.ts';
 import { Approver } from '../suite/approver.ts';
-import { BundleDeployer } from '../suite/bundles.ts';
 import { figureOf } from '../suite/figures.ts';
 import { Loader } from '../suite/loader.ts';
 import { processTree } from '../suite/machine.ts';
@@ -14,6 +11,7 @@ import type { Figure, Scenario } from '../suite/results.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { BareFleet, bareFleetText } from './bare-fleet.ts';
 import { ClusterBounds, insertManyText, mongoHopText } from './cluster-bounds.ts';
+import { ClusterFleet, type Deployment, fleetFigures, lossMs } from './cluster-fleet.ts';
 import {
   latencyFigure,
   measureSample,
@@ -28,11 +26,9 @@ const decisionsPerSecond = 5;
 /** A key may request 600 approvals a minute. */
 const approvalsOfKey = 400;
 const connections = 8;
-const frameBytes = 4096;
-/** What a deployment leads to at once counts as its cost. */
-const settleMs = 1000;
-/** A frame that a stream has not read by then is lost. */
-const lossMs = 30_000;
+/** Ingest and the bounds are measured for as long at most: long runs hold streams. */
+const maxRateSeconds = 10;
+const maxBoundSeconds = 60;
 
 interface Clients {
   readonly loader: Loader;
@@ -41,14 +37,6 @@ interface Clients {
   readonly streams: readonly StreamClient[];
   /** The bound of deployments. */
   readonly bare: BareFleet;
-}
-
-interface Deployment {
-  readonly entries: number;
-  readonly lastMs: number;
-  readonly lost: number;
-  /** The last delivery of as many bare loops with as many clients. */
-  readonly bareLastMs: number;
 }
 
 /** Events per second into each node in turn. */
@@ -68,67 +56,13 @@ async function measureIngest(nodes: BenchNodes, loader: Loader, options: RunOpti
           keys: [key],
           seed: seed + n * 101,
           connections: Math.ceil(connections / loaders.length),
-          seconds: options.seconds,
+          seconds: Math.min(options.seconds, maxRateSeconds),
         }),
       ),
     );
     return results.reduce((sum, { events, elapsedMs }) => sum + (events * 1000) / elapsedMs, 0);
   } finally {
     for (const { loader: one, isOwn } of loaders) if (isOwn) one.stop();
-  }
-}
-
-/** Entries that Redis was given so far, counted by Redis itself, in scripts too. */
-async function readEntries(redisUrl: string): Promise<number> {
-  const redis = createClient({ url: redisUrl });
-  await redis.connect();
-  const info = String(await redis.sendCommand(['INFO', 'commandstats']));
-  redis.destroy();
-  return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
-}
-
-class DeployRun {
-  readonly #nodes: BenchNodes;
-  readonly #redisUrl: string;
-  readonly #streams: readonly StreamClient[];
-  readonly #bare: BareFleet;
-  readonly #deployer: BundleDeployer;
-
-  constructor(nodes: BenchNodes, redisUrl: string, { streams, bare }: Clients, key: string) {
-    this.#nodes = nodes;
-    this.#redisUrl = redisUrl;
-    this.#streams = streams;
-    this.#bare = bare;
-    this.#deployer = new BundleDeployer(nodes.admin, key);
-  }
-
-  async open(agents: number): Promise<void> {
-    await this.#deployer.deploy(frameBytes);
-    const share = Math.ceil(agents / this.#streams.length);
-    for (const [n, client] of this.#streams.entries()) {
-      const port = this.#nodes.hubs[n]?.port ?? 0;
-      const request = this.#deployer.streamRequest();
-      await client.open({ port, count: share, request, from: n * share, atOnce: 32 });
-    }
-    await this.#bare.open(share);
-  }
-
-  async measure(): Promise<Deployment> {
-    const send = await this.#deployer.prepare(frameBytes);
-    await delay(settleMs);
-    const awaits = await Promise.all(this.#streams.map((client) => client.expectWithin(frameBytes, lossMs)));
-    const before = await readEntries(this.#redisUrl);
-    const began = process.hrtime.bigint();
-    const sent = send();
-    const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
-    await sent;
-    await delay(settleMs);
-    return {
-      entries: (await readEntries(this.#redisUrl)) - before,
-      lastMs: Math.max(...deliveries.map(({ at }) => Number(at - began) / 1e6)),
-      lost: deliveries.reduce((sum, { lost }) => sum + lost, 0),
-      bareLastMs: await this.#bare.measure(frameBytes),
-    };
   }
 }
 
@@ -150,7 +84,8 @@ async function ingestFigures(
           await measureIngest(nodes, clients.loader, options, options.seed + count * 10_007 + n * 977),
         );
         if (count === 1) {
-          bound.push(await clients.bounds.insertMany({ ...services, seconds: options.seconds, connections }));
+          const seconds = Math.min(options.seconds, maxRateSeconds);
+          bound.push(await clients.bounds.insertMany({ ...services, seconds, connections }));
         }
       }
     } finally {
@@ -192,27 +127,37 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
     cookie: nodes.admin.cookie(),
     ...loop,
   };
-  const deploys = new DeployRun(nodes, services.redisUrl, clients, await nodes.admin.newKey());
+  const { redisUrl, mongoUrl } = services;
+  const parts = { nodes, redisUrl, streams: clients.streams, bare: clients.bare };
+  const fleet = new ClusterFleet({ ...parts, key: await nodes.admin.newKey() }, options);
   report(`opening ${agents} streams`, 0);
-  await deploys.open(agents);
+  const costs = await fleet.open();
   await clients.approver.decisions({ ...plan, seconds: Math.min(1, seconds) });
   const deployments: Deployment[] = [];
-  const { mongoUrl, redisUrl } = services;
+  const boundLoop = { ...loop, seconds: Math.min(seconds, maxBoundSeconds) };
   const rounds = await runOpenRounds(options, {
     async measureHub() {
       const pids = [clients.approver.pid];
       const decision = await measureSample(clusterPids(clients), pids, () =>
         clients.approver.decisions(plan),
       );
-      deployments.push(await deploys.measure());
+      deployments.push(await fleet.deploy());
       return { decision };
     },
-    measureBound: async () => ({ decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...loop }) }),
+    measureBound: async () => ({
+      decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...boundLoop }),
+    }),
   });
   const isDisturbed = samplesAreDisturbed(rounds);
   return openScenario(options, rounds, {
     name: 'cluster',
-    parameters: { nodes: maxNodes, agents, seconds, per_second: decisionsPerSecond },
+    parameters: {
+      nodes: maxNodes,
+      agents,
+      seconds,
+      per_second: decisionsPerSecond,
+      frame_bytes: options.frame,
+    },
     figures: [
       latencyFigure(rounds, {
         id: 'cluster.decision_p99',
@@ -247,6 +192,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
         rounds: deployments.map(({ lost }) => lost),
         target: { at_most: 0, of: 'value' },
       }),
+      ...fleetFigures(costs, maxNodes),
     ],
   });
 }
@@ -263,7 +209,8 @@ export async function runCluster(options: RunOptions): Promise<Scenario> {
   };
   try {
     const figures = await ingestFigures(services, clients, options);
-    const nodes = await startNodes(options.hub, services, maxNodes);
+    // The module collects garbage before memory is measured.
+    const nodes = await startNodes(options.hub, services, maxNodes, ['count']);
     try {
       const scenario = await runOn(services, nodes, clients, options);
       return { ...scenario, figures: [...scenario.figures, ...figures] };

@@ -151,7 +151,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         seed: seed + n,
         seconds,
         perSecond: rate,
-        acceptsRefusals: true,
+        onRefusal: 'accept',
       })
       .then((result) => {
         refused += result.refused;
@@ -166,7 +166,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
     seed,
     seconds: 1,
     perSecond,
-    acceptsRefusals: true,
+    onRefusal: 'accept',
   });
   for (const subject of ['engine', 'byHand'] as const) await engine.measure({ subject, calls: warmCalls });
   const engineRounds: EngineRound[] = [];

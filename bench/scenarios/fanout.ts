@@ -17,6 +17,8 @@ import { BareServer, bareRequest, bareText } from './streams-bound.ts';
 const framesOfRound = 3;
 /** Share of the streams whose clients stop reading. */
 const stalledShare = 0.01;
+/** The transports, and stalled readers. */
+const measuredForms = transports.length + 1;
 /** Frames from this size on have the stricter target. */
 const largeFrameBytes = 16_384;
 
@@ -59,6 +61,7 @@ class FanoutRun {
   readonly #hub: Hub;
   readonly #contenders: { readonly hub: Contender; readonly bare: Contender };
   readonly usages: Usage[] = [];
+  #doneRounds = 0;
 
   constructor(
     options: RunOptions,
@@ -90,7 +93,9 @@ class FanoutRun {
       const round = await this.#measureRound(n);
       await rivals?.measureRound(n === 0);
       if (n > 0) rounds.push(round);
-      report(`${id}, round ${n} of ${count}: ${round.hub.lastMs.toFixed(1)} ms`, 0);
+      const share = ++this.#doneRounds / ((count + 1) * measuredForms);
+      const name = n === 0 ? 'warm-up' : `round ${n} of ${count}`;
+      report(`${id}, ${name}: ${round.hub.lastMs.toFixed(1)} ms`, share);
     }
     const others = medianOrNull(rounds.map(({ usage }) => coresOf(usage.otherMs, usage)));
     return [

@@ -50,7 +50,8 @@ class IngestRun {
 
   get #target() {
     const { url: origin, runName } = this.#hub;
-    return { origin, keys: this.#keys, ...(runName === null ? {} : { agentPrefix: runName }) };
+    const { ids } = this.#options;
+    return { origin, keys: this.#keys, ids, ...(runName === null ? {} : { agentPrefix: runName }) };
   }
 
   /** No two orders have a seed in common: the hub stores a call id once. */
@@ -249,6 +250,7 @@ async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions):
       tenants,
       batch_size: batchSize,
       open_share: openShare,
+      ...(options.ids === 'random' ? {} : { ids: options.ids }),
       ...slowParameter(options),
     },
     skipped: null,

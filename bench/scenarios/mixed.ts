@@ -1,6 +1,5 @@
 // All at once: agents hold streams, send events and request approvals, bundles are deployed, people read, and three
 // consoles follow. Each round continues on the same hub, so memory and descriptors that grow show.
-import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { batchSize } from '../batch.ts';
 import { Approver } from '../suite/approver.ts';
@@ -9,13 +8,14 @@ import { consoleRequest } from '../suite/console-request.ts';
 import { figureOf } from '../suite/figures.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { Loader } from '../suite/loader.ts';
-import { residentBytesOf, startUsage } from '../suite/machine.ts';
+import { startUsage } from '../suite/machine.ts';
 import type { OpenLoopResult } from '../suite/open-loop.ts';
 import { Requester } from '../suite/requester.ts';
 import type { Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
+import { type Growth, growthFigures, startGrowth } from './growth.ts';
 import { latencyFigure, openScenario, runOpenRounds, samplesAreDisturbed } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
@@ -26,14 +26,8 @@ const decisionsPerSecond = 2;
 const deploysOfRound = 3;
 const frameBytes = 4096;
 const connections = 32;
-
-interface Growth {
-  /** MiB. */
-  readonly memory: number | null;
-  readonly descriptors: number | null;
-  /** KiB per minute. */
-  readonly log: number | null;
-}
+/** A long run is for the hub. */
+const maxBoundSeconds = 120;
 
 interface Clients {
   readonly streams: StreamClient;
@@ -43,17 +37,6 @@ interface Clients {
   readonly requester: Requester;
   readonly bound: WriteAndHop;
 }
-
-function descriptorsOf(pid: number): number | null {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return null;
-  }
-}
-
-const difference = (after: number | null, before: number | null): number | null =>
-  after === null || before === null ? null : after - before;
 
 class MixedRun {
   readonly #hub: Hub;
@@ -65,6 +48,8 @@ class MixedRun {
   /** Of each round: milliseconds until the last delivery of its deployments. */
   readonly deliveries: number[] = [];
   readonly growths: Growth[] = [];
+  /** Of each round: reads that the hub refused, and that were tried again. */
+  readonly refusals: number[] = [];
 
   constructor(
     hub: Hub,
@@ -114,15 +99,11 @@ class MixedRun {
     const { pid, url: origin } = this.#hub;
     const { seconds, seed } = this.#options;
     const { keys, admin } = this.#setup;
-    const before = {
-      memory: residentBytesOf(pid),
-      descriptors: descriptorsOf(pid),
-      log: this.#hub.logBytes(),
-    };
     const order = { origin, seconds, seed: seed + 100 + n };
     const headers = { Cookie: admin.cookie() };
     const pids = [loader, approver, requester, streams].map((client) => client.pid);
     const endUsage = startUsage(pid, pids);
+    const endGrowth = startGrowth(this.#hub, seconds);
     const [answer, decision, newest] = await Promise.all([
       loader.load({ type: 'open', ...order, keys, batchesPerSecond }),
       approver.decisions({
@@ -137,17 +118,12 @@ class MixedRun {
         ...order,
         perSecond: readsPerSecond,
         calls: [{ method: 'GET', path: '/api/v1/events', headers }],
+        onRefusal: 'retry',
       }),
       this.#deploy(),
-    ]);
+    ]).finally(() => this.growths.push(endGrowth()));
     const usage = endUsage();
-    const grown = difference(residentBytesOf(pid), before.memory);
-    const logged = difference(this.#hub.logBytes(), before.log);
-    this.growths.push({
-      memory: grown === null ? null : grown / 2 ** 20,
-      descriptors: difference(descriptorsOf(pid), before.descriptors),
-      log: logged === null ? null : (logged * 60) / 1024 / seconds,
-    });
+    this.refusals.push(newest.refused);
     const sampleOf = (result: OpenLoopResult) => ({ ...result, usage });
     return { answer: sampleOf(answer), decision: sampleOf(decision), newest: sampleOf(newest) };
   }
@@ -160,11 +136,11 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   const run = new MixedRun(hub, clients, options, setup, approvalKeys);
   report(`storing ${rows} events, opening ${agents} streams`, 0);
   await run.open();
-  const loop = { perSecond: decisionsPerSecond, seconds };
+  const boundLoop = { perSecond: decisionsPerSecond, seconds: Math.min(seconds, maxBoundSeconds) };
   const rounds = await runOpenRounds(options, {
     measureHub: (n) => run.measure(n),
     measureBound: async () => ({
-      decision: await clients.bound.measure({ ...loop, writes: 1, folder: hub.dataFolder }),
+      decision: await clients.bound.measure({ ...boundLoop, writes: 1, folder: hub.dataFolder }),
     }),
   });
   const isDisturbed = samplesAreDisturbed(rounds);
@@ -198,28 +174,13 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         isDisturbed,
       }),
       figureOf({
-        id: 'mixed.memory_growth',
-        what: 'resident memory at the end of a round − at its start',
-        unit: 'MiB',
+        id: 'mixed.refused',
+        what: 'reads that were refused, because too many ran, and tried again',
+        unit: 'requests',
         better: 'lower',
-        rounds: run.growths.map(({ memory }) => (memory === null ? null : Math.max(0, memory))),
+        rounds: run.refusals,
       }),
-      figureOf({
-        id: 'mixed.descriptor_growth',
-        what: 'open files and sockets at the end of a round − at its start',
-        unit: 'descriptors',
-        better: 'lower',
-        rounds: run.growths.map(({ descriptors }) =>
-          descriptors === null ? null : Math.max(0, descriptors),
-        ),
-      }),
-      figureOf({
-        id: 'mixed.log_growth',
-        what: "output in the hub's log",
-        unit: 'KiB per minute',
-        better: 'lower',
-        rounds: run.growths.map(({ log }) => log),
-      }),
+      ...growthFigures(run.growths),
     ],
   });
 }

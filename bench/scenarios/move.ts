@@ -1,11 +1,9 @@
 // The copy of `reeve move` from an embedded hub's folder into MongoDB, beside a bare loop of insertMany of the same
 // documents.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { batchSize } from '../batch.ts';
 import { startServices } from '../services.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
+import { makeTemporaryFolder } from '../suite/folder.ts';
 import { makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
@@ -61,7 +59,8 @@ export async function runMove(options: RunOptions): Promise<Scenario> {
   const { rounds: count, rows, quiet, report } = options;
   report('starting MongoDB and Redis', 0);
   const { mongoUrl, redisUrl, stop } = await startServices();
-  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const temporary = makeTemporaryFolder();
+  const folder = temporary.path;
   const rates = new MoveRates();
   const rounds: MoveRound[] = [];
   const usages: Usage[] = [];
@@ -78,7 +77,7 @@ export async function runMove(options: RunOptions): Promise<Scenario> {
   } finally {
     rates.stop();
     await stop();
-    rmSync(folder, { recursive: true, force: true });
+    temporary.remove();
   }
   // The servers are other work to the suite. They may use a core.
   const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));

@@ -1,12 +1,12 @@
 // The long runs of `--nightly`: more events, more streams and more time than a run per commit can have.
-import type { RunSettings } from '../suite/arguments.ts';
+import { type RunSettings, UsageFault, unknownName } from '../suite/arguments.ts';
 
 interface NightlyRun {
   readonly scenario: string;
   readonly settings: Partial<RunSettings>;
 }
 
-/** In order. `--rivals` adds rivals; other options give way to these. */
+/** In order. `--rivals` adds rivals; sizes on the command line come before these. */
 export const nightlyRuns: readonly NightlyRun[] = [
   { scenario: 'ingest', settings: { rows: 1_000_000, rounds: 5, seconds: 10 } },
   // As many streams as a process with 20,000 descriptors holds, for ten minutes.
@@ -22,3 +22,14 @@ export const nightlyRuns: readonly NightlyRun[] = [
   { scenario: 'cluster', settings: { agents: 45_000, rounds: 5, seconds: 120 } },
   { scenario: 'evaluate', settings: { rounds: 5, seconds: 10 } },
 ];
+
+/**
+ * The long runs of these scenarios. @param names default: all
+ * @throws UsageFault for a scenario without a long run
+ */
+export function nightlyRunsOf(names: readonly string[]): readonly NightlyRun[] {
+  const nightlyNames = nightlyRuns.map(({ scenario }) => scenario);
+  const unknown = names.find((name) => !nightlyNames.includes(name));
+  if (unknown !== undefined) throw new UsageFault(unknownName('long run', unknown, nightlyNames));
+  return nightlyRuns.filter(({ scenario }) => names.length === 0 || names.includes(scenario));
+}

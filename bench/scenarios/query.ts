@@ -143,6 +143,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         seed: seed + n,
         seconds,
         perSecond: isSlow ? slowPerSecond : fastPerSecond,
+        onRefusal: 'retry',
       }),
     );
   const measureHub = async (n: number): Promise<Samples> => {

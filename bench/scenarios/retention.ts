@@ -1,14 +1,15 @@
 // Retention at work: the rate of ingest beside it, and the time that one of its slices holds the store. The hub stores
 // the old events itself, with a clock of ten days ago.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { createRetention } from '../../src/tenant/use-cases/retention.ts';
 import { type Admin, adminOf, benchEmail } from '../admin.ts';
 import { batchSize } from '../batch.ts';
 import { figureOf, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
+import { makeTemporaryFolder } from '../suite/folder.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
@@ -114,6 +115,11 @@ class RetentionRun {
   }
 }
 
+const refuseJob = (): never => {
+  throw new Error('Slices make no jobs.');
+};
+const noJobs = { add: refuseJob, remove: refuseJob, dead: refuseJob, retry: refuseJob };
+
 /** Milliseconds of slices on the folder of a stopped hub, by the sizes that retention chooses. */
 async function measureSlices(folder: string, tenantId: string): Promise<readonly number[]> {
   const store = await openSqlite({ path: join(folder, 'reeve.db'), clock: systemClock });
@@ -130,11 +136,9 @@ async function measureSlices(folder: string, tenantId: string): Promise<readonly
   const clock = { ...systemClock, after: (_: number, task: () => void) => systemClock.after(0, task) };
   const retention = { ...store.retention, remove };
   try {
-    const ports = { store: { ...store, retention }, jobs: store.jobs, clock };
-    await createRetention(ports as unknown as Parameters<typeof createRetention>[0]).apply(
-      tenantId,
-      stop.signal,
-    );
+    const secrets = createSecrets(randomUUID());
+    const ports = { store: { ...store, retention }, jobs: noJobs, clock, secrets };
+    await createRetention(ports).apply(tenantId, stop.signal);
     return durations;
   } finally {
     await store.close();
@@ -208,7 +212,8 @@ async function runOn(hub: Hub, loader: Loader, key: string, options: RunOptions)
 
 export async function runRetention(options: RunOptions): Promise<Scenario> {
   const { rows, seconds, report, rounds: count } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const temporary = makeTemporaryFolder();
+  const folder = temporary.path;
   const loader = new Loader();
   try {
     report(`storing ${rows} events`, 0);
@@ -233,6 +238,6 @@ export async function runRetention(options: RunOptions): Promise<Scenario> {
     };
   } finally {
     loader.stop();
-    rmSync(folder, { recursive: true, force: true });
+    temporary.remove();
   }
 }

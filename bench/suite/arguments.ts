@@ -8,23 +8,35 @@ interface OptionForm {
   readonly about: string;
   /** Stands for the value in --help; absent: the option has no value. */
   readonly value?: string;
-  /** Least whole number; absent: the value is text. */
+  /** Least and greatest whole number; absent: the value is text. */
   readonly atLeast?: number;
+  readonly atMost?: number;
 }
 
 export const optionForms = {
   list: { about: 'print the scenarios' },
   help: { about: 'print this text' },
-  rounds: { about: 'rounds of each measurement (3)', value: 'N', atLeast: 1 },
-  seconds: { about: 'length of each measurement (5)', value: 'N', atLeast: 1 },
-  rows: { about: 'events stored before (100000)', value: 'N', atLeast: 0 },
-  agents: { about: 'streams that are opened (2000)', value: 'N', atLeast: 1 },
-  frame: { about: 'bytes of a deployed frame, such as 1024 or 32k (32k)', value: 'SIZE', atLeast: 1024 },
-  seed: { about: 'of ids and resamples (1)', value: 'N', atLeast: 0 },
-  loaders: { about: 'client processes (1)', value: 'N', atLeast: 1 },
+  rounds: { about: 'rounds of each measurement (3)', value: 'N', atLeast: 1, atMost: 1000 },
+  seconds: { about: 'length of each measurement (5)', value: 'N', atLeast: 1, atMost: 86_400 },
+  rows: { about: 'events stored before (100000)', value: 'N', atLeast: 0, atMost: 100_000_000 },
+  agents: { about: 'streams that are opened (2000)', value: 'N', atLeast: 1, atMost: 10_000_000 },
+  frame: {
+    about: 'bytes of a deployed frame, such as 1024 or 32k (32k)',
+    value: 'SIZE',
+    atLeast: 1024,
+    atMost: 4_194_304,
+  },
+  seed: { about: 'of ids and resamples (1)', value: 'N', atLeast: 0, atMost: 1_000_000_000 },
+  ids: { about: 'call ids of ingest: random or ordered by time (random)', value: 'ORDER' },
+  loaders: { about: 'client processes of ingest (1)', value: 'N', atLeast: 1, atMost: 64 },
   json: { about: 'write the results to FILE', value: 'FILE' },
   html: { about: 'write a report to FILE', value: 'FILE' },
-  quiet: { about: 'before each round, wait up to S seconds for an idle machine (0)', value: 'S', atLeast: 0 },
+  quiet: {
+    about: 'before each round, wait up to S seconds for an idle machine (0)',
+    value: 'S',
+    atLeast: 0,
+    atMost: 86_400,
+  },
   hub: { about: 'measure the built checkout in FOLDER (this one)', value: 'FOLDER' },
   url: {
     about: 'measure a running hub, by REEVE_BENCH_KEYS or REEVE_BENCH_EMAIL and _PASSWORD',
@@ -36,6 +48,12 @@ export const optionForms = {
   profile: { about: "write processor profiles of the hub's threads to .cache/bench/profiles" },
   nightly: { about: 'the long runs: 1,000,000 events, 19,900 streams for 10 min, mixed load for 30 min' },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
+  'false-alarms': {
+    about: 'with --guard: compare a clean tree with itself N times, and count what is called worse',
+    value: 'N',
+    atLeast: 1,
+    atMost: 1000,
+  },
   base: { about: 'commit for --guard (merge base with main; on main the parent)', value: 'REF' },
   check: { about: 'with scale: compare the predictions with a run of more streams', value: 'FILE' },
   'write-bands': { about: 'with counts: measure bench/bands.json anew' },
@@ -54,13 +72,21 @@ const defaults = {
   quiet: 0,
 };
 
+type Sizes = typeof defaults;
+
 /** Of `--full`, where no option says otherwise. */
-const fullSizes: Partial<typeof defaults> = {
+const fullSizes: Partial<Sizes> = {
   rounds: 5,
   seconds: 10,
   rows: 1_000_000,
   agents: 10_000,
 };
+
+/** Of a run of every scenario, which is to end within ten minutes. */
+const shortSizes: Partial<Sizes> = { seconds: 1, rows: 10_000, agents: 500 };
+
+const idOrders = ['random', 'ordered'] as const;
+export type IdOrder = (typeof idOrders)[number];
 
 /** How a scenario runs. */
 export interface RunSettings {
@@ -84,6 +110,8 @@ export interface RunSettings {
   /** A running hub; null: the suite starts one. */
   readonly url: string | null;
   readonly profile: boolean;
+  /** Call ids of events: random (UUID version 4), or ordered by time (version 7). */
+  readonly ids: IdOrder;
 }
 
 export interface Arguments extends RunSettings {
@@ -91,6 +119,7 @@ export interface Arguments extends RunSettings {
   readonly words: readonly string[];
   readonly list: boolean;
   readonly help: boolean;
+  readonly full: boolean;
   readonly json: string | null;
   readonly html: string | null;
   readonly hub: string | null;
@@ -101,6 +130,10 @@ export interface Arguments extends RunSettings {
   readonly check: string | null;
   readonly yesLoad: string | null;
   readonly clean: string | null;
+  /** Null: the false alarms of the guard are not counted. */
+  readonly falseAlarms: number | null;
+  /** The sizes that stand on the command line. */
+  readonly sizes: Partial<Sizes>;
 }
 
 function editDistance(left: string, right: string): number {
@@ -131,14 +164,32 @@ export function unknownName(kind: string, word: string, names: readonly string[]
   return `There is no ${kind} ${word}. ${near === null ? 'See --help.' : `Did you mean ${near}?`}`;
 }
 
-function readNumber(name: keyof typeof defaults, text: string | undefined, isFull: boolean): number {
-  if (text === undefined) return (isFull ? fullSizes[name] : undefined) ?? defaults[name];
-  const { atLeast } = optionForms[name];
-  const [, digits, thousand] = /^(\d{1,9})(k?)$/.exec(text) ?? [];
+type NumberName = keyof Sizes | 'false-alarms';
+
+/** @throws UsageFault for a text that is no whole number within the option's bounds */
+function readNumber(name: NumberName, text: string): number {
+  const { atLeast, atMost } = optionForms[name];
+  const [, digits, thousand] = /^(\d{1,12})(k?)$/.exec(text) ?? [];
   const isSize = thousand === '' || name === 'frame';
   const value = digits !== undefined && isSize ? Number(digits) * (thousand === 'k' ? 1024 : 1) : Number.NaN;
-  if (value >= atLeast) return value;
-  throw new UsageFault(`--${name} takes a whole number of at least ${atLeast}.`);
+  if (value >= atLeast && value <= atMost) return value;
+  throw new UsageFault(`--${name} takes a whole number from ${atLeast} to ${atMost}, not ${text}.`);
+}
+
+function readSizes(last: (name: string) => string | undefined): Partial<Sizes> {
+  const names = Object.keys(defaults) as (keyof Sizes)[];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const text = last(name);
+      return text === undefined ? [] : [[name, readNumber(name, text)]];
+    }),
+  );
+}
+
+function readIds(text: string | undefined): IdOrder {
+  const order = idOrders.find((name) => name === (text ?? 'random'));
+  if (order) return order;
+  throw new UsageFault(`${unknownName('order of ids', text ?? '', idOrders)}`);
 }
 
 /** @throws UsageFault for an unknown option, a missing value or a value out of bounds */
@@ -173,19 +224,21 @@ export function parseArguments(args: readonly string[]): Arguments {
     values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? '']);
   }
   const last = (name: string): string | undefined => values.get(name)?.at(-1);
-  const numberOf = (name: keyof typeof defaults): number => readNumber(name, last(name), values.has('full'));
+  const sizes = readSizes(last);
+  const isEveryScenario = words.length === 0 && !values.has('nightly') && !values.has('guard');
+  const formSizes = values.has('full') ? fullSizes : isEveryScenario ? shortSizes : {};
+  const alarmRuns = last('false-alarms');
   return {
     words,
     list: values.has('list'),
     help: values.has('help'),
-    rounds: numberOf('rounds'),
-    seconds: numberOf('seconds'),
-    rows: numberOf('rows'),
-    agents: numberOf('agents'),
-    frame: numberOf('frame'),
-    seed: numberOf('seed'),
-    loaders: numberOf('loaders'),
-    quiet: numberOf('quiet'),
+    full: values.has('full'),
+    ...defaults,
+    ...formSizes,
+    ...sizes,
+    sizes,
+    ids: readIds(last('ids')),
+    falseAlarms: alarmRuns === undefined ? null : readNumber('false-alarms', alarmRuns),
     json: last('json') ?? null,
     html: last('html') ?? null,
     hub: last('hub') ?? null,
@@ -213,7 +266,8 @@ export function helpText(commands: readonly (readonly [name: string, about: stri
   const lines = (rows: readonly (readonly [string, string])[]): string[] =>
     rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`);
   return [
-    'Usage: npm run bench -- [COMMAND] [options]   (without a command: every scenario)',
+    'Usage: npm run bench -- [SCENARIO… | COMMAND] [options]',
+    'Without a scenario or command: a short run of every scenario, about ten minutes on two idle cores.',
     ...lines(commands),
     'Options:',
     ...lines(forms),

@@ -1,12 +1,12 @@
 // A hub in a process of its own, from this or another built checkout, set up through the public API alone.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { adminOf, benchOperatorToken, setUp } from '../admin.ts';
 import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
+import { makeTemporaryFolder } from './folder.ts';
 import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 
@@ -58,12 +58,22 @@ export const slowDowns = (): readonly string[] =>
     .map((file) => file.slice(0, -'.mjs'.length))
     .filter((name) => !meterNames.includes(name));
 
+/** @throws UsageFault for an unknown name, with the near one */
+export function checkSlowDowns(names: readonly string[]): void {
+  const existingNames = slowDowns();
+  const unknown = names.find((name) => !existingNames.includes(name));
+  if (unknown !== undefined) throw new UsageFault(unknownName('slow-down', unknown, existingNames));
+}
+
 const preloadArguments = (names: readonly string[]): string[] =>
-  names.flatMap((name) => {
-    const file = join(slowFolder, `${name}.mjs`);
-    if (!existsSync(file)) throw new UsageFault(unknownName('slow-down', name, slowDowns()));
-    return ['--import', file];
-  });
+  names.flatMap((name) => ['--import', join(slowFolder, `${name}.mjs`)]);
+
+/** @throws CannotRun for a folder without a built hub */
+export function checkBuild(folder: string): void {
+  const mainFile = mainFileOf(folder);
+  if (existsSync(mainFile)) return;
+  throw new CannotRun(`There is no built hub at ${mainFile}. Run npm run build in ${folder}.`);
+}
 
 /** Resolves with the port from the line that a started hub prints. */
 function readPort(child: ChildProcess): Promise<number> {
@@ -87,7 +97,7 @@ function readPort(child: ChildProcess): Promise<number> {
   });
 }
 
-/** @throws CannotRun for a folder without a build, or a hub that does not start; UsageFault for an unknown preload */
+/** @throws CannotRun for a folder without a build, or a hub that does not start */
 export async function startBenchHub({
   folder,
   preloads = [],
@@ -95,13 +105,12 @@ export async function startBenchHub({
   profile = false,
   keptFolder,
 }: HubOptions): Promise<Hub> {
+  checkBuild(folder);
   const mainFile = mainFileOf(folder);
-  if (!existsSync(mainFile)) {
-    throw new CannotRun(`There is no built hub at ${mainFile}. Run npm run build in ${folder}.`);
-  }
   const profileArguments = profile ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const args = [...profileArguments, ...preloadArguments(preloads), mainFile];
-  const dataFolder = keptFolder ?? mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const ownFolder = keptFolder === undefined ? makeTemporaryFolder() : null;
+  const dataFolder = keptFolder ?? ownFolder?.path ?? '';
   const child = spawn(process.execPath, args, {
     env: {
       PATH: process.env.PATH ?? '',
@@ -124,9 +133,10 @@ export async function startBenchHub({
   }
   const remove = (): void => {
     child.kill('SIGKILL');
-    if (keptFolder === undefined) rmSync(dataFolder, { recursive: true, force: true });
+    ownFolder?.remove();
   };
-  process.once('exit', remove);
+  // Before the removal of folders that outlast the hub.
+  process.prependOnceListener('exit', remove);
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const exited = once(child, 'exit');
@@ -175,22 +185,18 @@ export async function startBenchHub({
 /** A running hub. Bounds have their files in a temporary folder of this machine. */
 function attachHub(url: string): Hub {
   const { origin, port, protocol } = new URL(url);
-  const dataFolder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const remove = (): void => rmSync(dataFolder, { recursive: true, force: true });
-  process.once('exit', remove);
+  const access = readAccess(process.env);
+  const folder = makeTemporaryFolder();
   return {
     pid: 0,
     port: Number(port) || (protocol === 'https:' ? 443 : 80),
     url: origin,
-    dataFolder,
+    dataFolder: folder.path,
     runName: newRunName(),
-    access: readAccess(process.env),
+    access,
     logBytes: () => null,
     ask: () => Promise.reject(new CannotRun('A hub by --url answers no questions of the suite.')),
-    async stop() {
-      process.off('exit', remove);
-      remove();
-    },
+    stop: async () => folder.remove(),
   };
 }
 

@@ -5,6 +5,7 @@ import https from 'node:https';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { agentName, type BatchForm, batchSize, ReusableBody, sessionName } from '../batch.ts';
 import { type BoundName, measureBound } from '../scenarios/ingest-bounds.ts';
+import type { IdOrder } from './arguments.ts';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { newHistogram } from './histogram.ts';
 import { microsecondsSince, runOpenLoop } from './open-loop.ts';
@@ -22,6 +23,8 @@ interface LoadTarget {
   readonly agentsInTurn?: boolean;
   /** Default: `console` */
   readonly form?: BatchForm;
+  /** Default: `random` */
+  readonly ids?: IdOrder;
 }
 
 /** Each connection sends its next batch after the answer to the last one. */
@@ -80,12 +83,16 @@ const hexDigits = (random: () => number, length: number): string =>
     .toString(16)
     .padStart(length, '0');
 
-/** UUIDs of version 4 from a seed. */
-function idMaker(random: () => number): () => string {
+const clockHexDigits = 12;
+
+/** UUIDs from a seed: of version 4, or of version 7, which begin with the time in milliseconds. */
+function idMaker(random: () => number, ids: IdOrder): () => string {
+  const clock = (): string => Date.now().toString(16).padStart(clockHexDigits, '0');
   return () => {
     const variant = '89ab'[Math.floor(random() * 4)];
+    const first = ids === 'ordered' ? clock() : hexDigits(random, 8) + hexDigits(random, 4);
     return (
-      `${hexDigits(random, 8)}-${hexDigits(random, 4)}-4${hexDigits(random, 3)}-` +
+      `${first.slice(0, 8)}-${first.slice(8)}-${ids === 'ordered' ? 7 : 4}${hexDigits(random, 3)}-` +
       `${variant}${hexDigits(random, 3)}-${hexDigits(random, 6)}${hexDigits(random, 6)}`
     );
   };
@@ -116,8 +123,8 @@ class Poster {
 
   /** @param n chooses the key @returns accepted events */
   async postNext(n: number): Promise<number> {
-    const { keys, form = 'console', agentPrefix, agentsInTurn = false } = this.#order;
-    const body = this.#freeBodies.pop() ?? new ReusableBody(form, idMaker(this.#random), agentPrefix);
+    const { keys, form = 'console', agentPrefix, agentsInTurn = false, ids = 'random' } = this.#order;
+    const body = this.#freeBodies.pop() ?? new ReusableBody(form, idMaker(this.#random, ids), agentPrefix);
     const nth = agentsInTurn ? this.#batches++ : Math.floor(this.#random() * 1e6);
     const agent = agentName(nth, agentPrefix);
     const session = sessionName(Math.floor(this.#random() * 1e6));

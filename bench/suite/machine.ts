@@ -143,8 +143,13 @@ export async function waitUntilQuiet(seconds: number): Promise<void> {
   while (performance.now() < end) if ((await measureBusyCores()) < 0.1 * cpus().length) return;
 }
 
-export async function describeMachine(): Promise<Machine> {
+/** Files and sockets that this process, and each one that it starts, can have. */
+export function descriptorLimit(): number | null {
   const files = /^Max open files\s+(\d+)/m.exec(readProc('self/limits') ?? '');
+  return files === null ? null : Number(files[1]);
+}
+
+export async function describeMachine(): Promise<Machine> {
   let clock: string | null = null;
   try {
     clock = readFileSync('/sys/devices/system/clocksource/clocksource0/current_clocksource', 'utf8').trim();
@@ -157,7 +162,7 @@ export async function describeMachine(): Promise<Machine> {
     memory_bytes: totalmem(),
     kernel: release(),
     clock,
-    fd_limit: files === null ? null : Number(files[1]),
+    fd_limit: descriptorLimit(),
     busy_before: await measureBusyCores(),
   };
 }

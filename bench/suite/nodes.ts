@@ -5,7 +5,7 @@ import { type Env, environments, shardCount, shardOf } from '../../src/shared/id
 import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
 import { CannotRun } from './failure.ts';
-import { type Hub, startBenchHub } from './hub.ts';
+import { type Hub, type HubOptions, startBenchHub } from './hub.ts';
 
 export interface BenchNodes {
   readonly hubs: readonly Hub[];
@@ -17,6 +17,7 @@ export interface BenchNodes {
 
 const spreadMs = 60_000;
 const maxTenants = 50;
+const maxStarts = 3;
 
 interface Health {
   readonly node: string;
@@ -34,11 +35,27 @@ async function awaitSpread(readHealth: (node: number) => Promise<Health>, count:
   }
 }
 
-/** @throws CannotRun if a node does not start */
+/** A node that joins while the others take shards may have to try again. */
+async function startNode(options: HubOptions): Promise<Hub> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startBenchHub(options);
+    } catch (error) {
+      if (tries === maxStarts || !(error instanceof CannotRun)) throw error;
+      process.stderr.write(`${error.message} The node starts again.\n`);
+    }
+  }
+}
+
+/**
+ * @param preloads as of `startBenchHub`. Default: none
+ * @throws CannotRun if a node does not start
+ */
 export async function startNodes(
   folder: string,
   { mongoUrl, redisUrl }: BenchServices,
   count: number,
+  preloads: readonly string[] = [],
 ): Promise<BenchNodes> {
   const name = `bench_${randomUUID().slice(0, 8)}`;
   const url = new URL(mongoUrl);
@@ -52,7 +69,9 @@ export async function startNodes(
     RATE_LIMIT_MAX_ATTEMPTS: '10000',
     APPROVALS_PER_MINUTE: '1000000',
   };
-  const hubs = await Promise.all(Array.from({ length: count }, () => startBenchHub({ folder, settings })));
+  const hubs = await Promise.all(
+    Array.from({ length: count }, () => startNode({ folder, settings, preloads })),
+  );
   const stop = async (): Promise<void> => {
     await Promise.all(hubs.map((hub) => hub.stop()));
     const client = new MongoClient(settings.MONGODB_URL);

@@ -1,6 +1,12 @@
 // The charts of a report, in the browser: every round is a point, the bound beside the figure, and percentile curves.
 (() => {
   const { uPlot, reportData, document, matchMedia } = globalThis;
+  // Paper has no folded parts, and tables hold all numbers.
+  globalThis.addEventListener('beforeprint', () => {
+    for (const details of document.querySelectorAll('details')) details.open = true;
+  });
+  // In a browser without a usable language, the library does not load, and the tables remain.
+  if (typeof uPlot !== 'function') return;
   const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
   const text = isDark ? '#9da7b3' : '#57606a';
   const grid = { stroke: isDark ? '#3d444d' : '#d0d7de', width: 1 };
@@ -14,21 +20,25 @@
     points: { show: true, size: 7, stroke },
   });
 
+  /** The rounds of a file share the left half of its place. */
+  const placesOf = (count, file) =>
+    Array.from({ length: count }, (_, at) => file + (at + 1) / (count + 1) / 2);
+
   function drawRounds(place, { files, unit }) {
-    const values = files.flatMap(({ rounds, bound }, n) =>
-      Array.from({ length: Math.max(rounds.length, bound.length) }, (_, at) => ({
-        x: n + (at + 1) / (Math.max(rounds.length, bound.length) + 1) / 2,
-        figure: rounds[at] ?? null,
-        bound: bound[at] ?? null,
-      })),
+    const counts = files.map(({ rounds, beside }) =>
+      Math.max(rounds.length, ...beside.map((other) => other.rounds.length)),
     );
-    if (values.length === 0) return;
+    const xs = counts.flatMap(placesOf);
+    if (xs.length === 0) return;
+    const valuesOf = (roundsOf) =>
+      files.flatMap((file, n) => Array.from({ length: counts[n] }, (_, at) => roundsOf(file)[at] ?? null));
+    const others = [...new Set(files.flatMap(({ beside }) => beside.map(({ name }) => name)))];
+    const otherRounds = (name) => (file) => file.beside.find((other) => other.name === name)?.rounds ?? [];
+    const labels = ['figure', ...others];
+    const series = [{}, ...labels.map((label, n) => points(label, colors[n % colors.length]))];
+    const data = [xs, valuesOf(({ rounds }) => rounds), ...others.map((name) => valuesOf(otherRounds(name)))];
     const names = (_, splits) =>
       splits.map((split) => (Number.isInteger(split) ? (files[split]?.file ?? '') : ''));
-    const hasBound = values.some(({ bound }) => bound !== null);
-    const series = [{}, points('figure', colors[0]), ...(hasBound ? [points('bound', colors[1])] : [])];
-    const data = [values.map(({ x }) => x), values.map(({ figure }) => figure)];
-    if (hasBound) data.push(values.map(({ bound }) => bound));
     const scales = { x: { time: false, range: [0, files.length] } };
     new uPlot({ ...size, scales, series, axes: [axis('', names), { ...axis(unit), size: 90 }] }, data, place);
   }

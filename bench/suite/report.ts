@@ -19,12 +19,25 @@ function targetText({ target, unit }: Figure): string {
   return target.of === 'ratio' ? `${limit} × bound` : `${limit} ${unit}`;
 }
 
+interface FileFigure {
+  readonly file: string;
+  readonly figure: Figure;
+  /** The same figure of each measured rival. */
+  readonly rivals: readonly { readonly name: string; readonly rounds: readonly number[] }[];
+}
+
 /** A figure of all files that have it, in the order of the files. */
 interface Series {
   readonly scenario: string;
   readonly id: string;
-  readonly figures: readonly { readonly file: string; readonly figure: Figure }[];
+  readonly figures: readonly FileFigure[];
 }
+
+const rivalRounds = ({ rivals }: Scenario, id: string): FileFigure['rivals'] =>
+  rivals.flatMap((rival) => {
+    const figure = 'figures' in rival ? rival.figures.find((one) => one.id === id) : undefined;
+    return figure && figure.rounds.length > 0 ? [{ name: rival.name, rounds: figure.rounds }] : [];
+  });
 
 function seriesOf(files: readonly ReportFile[]): readonly Series[] {
   const series = new Map<string, { scenario: string; id: string; figures: Series['figures'][number][] }>();
@@ -32,7 +45,7 @@ function seriesOf(files: readonly ReportFile[]): readonly Series[] {
     for (const scenario of results.scenarios) {
       for (const figure of scenario.figures) {
         const entry = series.get(figure.id) ?? { scenario: scenario.name, id: figure.id, figures: [] };
-        entry.figures.push({ file: name, figure });
+        entry.figures.push({ file: name, figure, rivals: rivalRounds(scenario, figure.id) });
         series.set(figure.id, entry);
       }
     }
@@ -57,9 +70,10 @@ function figureSection({ id, figures }: Series): string {
     targetText(figure),
     verdictTexts[figure.verdict],
   ]);
-  const rounds = figures.flatMap(({ file, figure }) => [
+  const rounds = figures.flatMap(({ file, figure, rivals }) => [
     [file, 'figure', ...figure.rounds.map(formatNumber)],
     ...(figure.bound === null ? [] : [[file, 'bound', ...figure.bound.rounds.map(formatNumber)]]),
+    ...rivals.map((rival) => [file, rival.name, ...rival.rounds.map(formatNumber)]),
   ]);
   const width = Math.max(...rounds.map((cells) => cells.length)) - 2;
   const curves = figures.filter(({ figure }) => figure.histogram !== null);
@@ -113,10 +127,10 @@ const chartData = (series: readonly Series[]) =>
   series.map(({ id, figures }) => ({
     id,
     unit: figures[0]?.figure.unit ?? '',
-    files: figures.map(({ file, figure }) => ({
+    files: figures.map(({ file, figure, rivals }) => ({
       file,
       rounds: figure.rounds,
-      bound: figure.bound?.rounds ?? [],
+      beside: [...(figure.bound === null ? [] : [{ name: 'bound', rounds: figure.bound.rounds }]), ...rivals],
       curve: percentileValues(figure),
     })),
     percentiles,

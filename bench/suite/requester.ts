@@ -5,6 +5,10 @@ import { type HttpCall, HttpCaller, refusalOf } from './http-call.ts';
 import { type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts';
 import { seededRandom } from './statistics.ts';
 
+const refusalStatuses: ReadonlySet<number> = new Set([429, 503]);
+const retryMs = 250;
+const maxTries = 240;
+
 /** In path and body, `{agent}` and `{session}` become random ones, `{n}` the number of the request. */
 interface Requests {
   readonly origin: string;
@@ -17,12 +21,15 @@ interface Requests {
 
 export type OpenRequests = Requests &
   OpenLoop & {
-    /** Counts 429 as an answer instead of failing. Default: false */
-    readonly acceptsRefusals?: boolean;
+    /**
+     * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` until another answer comes, as
+     * part of the latency. Default: `fail`
+     */
+    readonly onRefusal?: 'fail' | 'accept' | 'retry';
   };
 
 export interface OpenRequestsResult extends OpenLoopResult {
-  /** Answers with 429; their times are among the latencies. */
+  /** Answers with 429 or 503; their times are among the latencies. */
   readonly refused: number;
 }
 
@@ -81,13 +88,20 @@ async function runClosed(order: ClosedRequests, caller: HttpCaller): Promise<Req
 }
 
 async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenRequestsResult> {
+  const { onRefusal = 'fail' } = order;
   const callOf = callMaker(order);
   let refused = 0;
   const result = await runOpenLoop(order, async (n) => {
     const call = callOf(n);
-    const { status, text } = await caller.answer(call);
-    if (status === 429 && order.acceptsRefusals === true) refused++;
-    else if (status < 200 || status > 299) throw refusalOf(call, status, text);
+    for (let tries = 1; ; tries++) {
+      const { status, text } = await caller.answer(call);
+      if (status >= 200 && status <= 299) return;
+      const isRefusal = refusalStatuses.has(status) && onRefusal !== 'fail' && tries < maxTries;
+      if (!isRefusal) throw refusalOf(call, status, text);
+      refused++;
+      if (onRefusal === 'accept') return;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
   });
   return { ...result, refused };
 }

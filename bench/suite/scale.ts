@@ -1,7 +1,7 @@
 // What a larger number of agents takes, by the costs of measured streams. All of it is predicted: costs grow with the
 // number of agents, and nothing else is known of more streams than the run held.
 import { formatNumber } from './numbers.ts';
-import type { Results } from './results.ts';
+import type { Scenario } from './results.ts';
 
 /** Streams that a run for a prediction opens at most. */
 export const maxMeasuredStreams = 5000;
@@ -15,6 +15,7 @@ const networkBytesPerSecond = 10e9 / 8;
 interface Cost {
   readonly value: number;
   readonly streams: number;
+  readonly frameBytes: number | null;
 }
 
 const costIds = {
@@ -25,6 +26,10 @@ const costIds = {
   deployLast: 'fanout.sse_last',
   ownerMemory: 'owner.memory',
   ownerTime: 'owner.processor_time',
+  clusterMemory: 'cluster.stream_rss',
+  clusterIdleTime: 'cluster.stream_time',
+  clusterOpeningTime: 'cluster.opening_time',
+  clusterDeployLast: 'cluster.deploy_last',
 } as const;
 
 export type Costs = { readonly [name in keyof typeof costIds]: Cost | null } & {
@@ -34,27 +39,24 @@ export type Costs = { readonly [name in keyof typeof costIds]: Cost | null } & {
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** The costs in results files; of several files, the last one that has a figure counts. */
-export function costsOf(files: readonly Pick<Results, 'scenarios'>[]): Costs {
+export function costsOf(files: readonly { readonly scenarios: readonly Scenario[] }[]): Costs {
   const scenarios = files.flatMap((file) => file.scenarios).reverse();
   const costOf = (id: string): Cost | null => {
     for (const { figures, parameters } of scenarios) {
       const value = figures.find((figure) => figure.id === id)?.median ?? null;
       const streams = numberOrNull(parameters.agents);
-      if (value !== null && streams !== null) return { value, streams };
+      if (value !== null && streams !== null) {
+        return { value, streams, frameBytes: numberOrNull(parameters.frame_bytes) };
+      }
     }
     return null;
   };
-  const fanout = scenarios.find(({ name }) => name === 'fanout');
-  return {
-    memory: costOf(costIds.memory),
-    kernelMemory: costOf(costIds.kernelMemory),
-    idleTime: costOf(costIds.idleTime),
-    openingTime: costOf(costIds.openingTime),
-    deployLast: costOf(costIds.deployLast),
-    ownerMemory: costOf(costIds.ownerMemory),
-    ownerTime: costOf(costIds.ownerTime),
-    frameBytes: numberOrNull(fanout?.parameters.frame_bytes),
+  const names = Object.keys(costIds) as (keyof typeof costIds)[];
+  const costs = Object.fromEntries(names.map((name) => [name, costOf(costIds[name])])) as {
+    readonly [name in keyof typeof costIds]: Cost | null;
   };
+  const fanout = scenarios.find(({ name }) => name === 'fanout');
+  return { ...costs, frameBytes: numberOrNull(fanout?.parameters.frame_bytes) };
 }
 
 export interface Prediction {
@@ -64,6 +66,23 @@ export interface Prediction {
   readonly unit: string;
   /** The streams of the run that has the cost; null: plain arithmetic. */
   readonly streams: number | null;
+}
+
+/** Of the nodes of one machine together; empty without a run of a cluster. */
+function clusterPredictions(agents: number, costs: Costs): readonly Prediction[] {
+  const { clusterMemory, clusterIdleTime, clusterOpeningTime, clusterDeployLast } = costs;
+  const of = (what: string, unit: string, cost: Cost | null, perUnit: number): readonly Prediction[] =>
+    cost === null ? [] : [{ what, unit, value: (cost.value * agents) / perUnit, streams: cost.streams }];
+  const deployOfStream =
+    clusterDeployLast === null
+      ? null
+      : { ...clusterDeployLast, value: clusterDeployLast.value / clusterDeployLast.streams };
+  return [
+    ...of('resident memory of all streams of a cluster', 'GiB', clusterMemory, 2 ** 30),
+    ...of('processor time of idle streams of a cluster', 'cores', clusterIdleTime, 1e6),
+    ...of('processor time to open all streams of a cluster', 'core-seconds', clusterOpeningTime, 1e6),
+    ...of('a deployment in a cluster on one machine', 's', deployOfStream, 1000),
+  ];
 }
 
 /** What each tier takes for as many agents. */
@@ -117,6 +136,7 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
       ownerTime,
       ({ value }) => (value * agents) / 1e6,
     ),
+    ...clusterPredictions(agents, costs),
     plain('writes of last_seen_at in the database', '1/s', agents / lastSeenSeconds),
     plain(
       'bytes that Redis sends for a deployment',
@@ -137,6 +157,10 @@ const checkedCosts = [
   ['processor time of idle streams', 'idleTime', 'each'],
   ['processor time to open all streams', 'openingTime', 'each'],
   ['a deployment in one process', 'deployLast', 'all'],
+  ['resident memory of all streams of a cluster', 'clusterMemory', 'each'],
+  ['processor time of idle streams of a cluster', 'clusterIdleTime', 'each'],
+  ['processor time to open all streams of a cluster', 'clusterOpeningTime', 'each'],
+  ['a deployment in a cluster', 'clusterDeployLast', 'all'],
 ] as const;
 
 /** A prediction may be so far from what was measured. */
@@ -151,11 +175,12 @@ export interface PredictionCheck {
   readonly isWithin: boolean;
 }
 
-/** Compares predictions with runs of more streams. Costs without a run of more streams are left out. */
+/** Compares predictions with runs of more streams and the same frames. Costs without such a run are left out. */
 export function checkPredictions(costs: Costs, measured: Costs): readonly PredictionCheck[] {
   return checkedCosts.flatMap(([what, name, of]) => {
     const [predicted, actual] = [costs[name], measured[name]];
     if (!predicted || !actual || actual.streams <= predicted.streams || predicted.value === 0) return [];
+    if (predicted.frameBytes !== actual.frameBytes) return [];
     const growth = of === 'all' ? actual.streams / predicted.streams : 1;
     const ratio = actual.value / (predicted.value * growth);
     const streams = [predicted.streams, actual.streams] as const;

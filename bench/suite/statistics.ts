@@ -26,6 +26,16 @@ export function spreadOf(values: readonly number[]): number | null {
   return (Math.max(...values) - Math.min(...values)) / middle;
 }
 
+/** The slope of the line of least squares; null for fewer than two different x. */
+export function slopeOf(xs: readonly number[], ys: readonly number[]): number | null {
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [meanX, meanY] = [mean(xs), mean(ys)];
+  const spread = xs.reduce((sum, x) => sum + (x - meanX) ** 2, 0);
+  if (!(spread > 0)) return null;
+  return xs.reduce((sum, x, n) => sum + (x - meanX) * ((ys[n] ?? meanY) - meanY), 0) / spread;
+}
+
 export interface Change {
   /** Median of the second group ÷ median of the first − 1. */
   readonly change: number;

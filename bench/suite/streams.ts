@@ -4,6 +4,7 @@ import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { CannotRun } from './failure.ts';
 import { newHistogram } from './histogram.ts';
+import { descriptorLimit } from './machine.ts';
 
 export interface OpenStreams {
   readonly port: number;
@@ -30,7 +31,7 @@ type Order =
   | { readonly type: 'expect'; readonly bytes: number }
   | { readonly type: 'await'; readonly limitMs: number }
   | { readonly type: 'latencies'; readonly since: string }
-  | { readonly type: 'tally' | 'resume' | 'close' }
+  | { readonly type: 'tally' | 'resume' | 'check' | 'close' }
   | { readonly type: 'stall'; readonly count: number };
 
 export interface Delivery {
@@ -43,13 +44,29 @@ export interface Delivery {
 /** A frame that a stream has not read by then is lost. */
 const lossMs = 120_000;
 
+/** For files and connections that are no streams. */
+const otherDescriptors = 50;
+
+/** Hub and client need a descriptor for each stream; both have the limit of the suite. */
+function checkDescriptors(count: number): void {
+  const limit = descriptorLimit();
+  const needed = count + otherDescriptors;
+  if (limit === null || needed <= limit) return;
+  throw new CannotRun(
+    `${count} streams need ${needed} file descriptors in a process, and the limit is ${limit}. ` +
+      `Raise it with ulimit -n ${needed}, or choose fewer --agents.`,
+  );
+}
+
 /** Times are of the machine's monotonic clock, nanoseconds, which all processes share. */
 export class StreamClient extends ClientProcess<Order> {
   constructor() {
     super(import.meta.url, 'stream client');
   }
 
-  open(streams: OpenStreams): Promise<OpenedStreams> {
+  /** @throws CannotRun also for more streams than the process can have */
+  async open(streams: OpenStreams): Promise<OpenedStreams> {
+    checkDescriptors(streams.count);
     return this.request({ type: 'open', ...streams });
   }
 
@@ -92,6 +109,11 @@ export class StreamClient extends ClientProcess<Order> {
 
   async resume(): Promise<void> {
     await this.request({ type: 'resume' });
+  }
+
+  /** @throws CannotRun if a stream that was open has ended */
+  async checkOpen(): Promise<void> {
+    await this.request({ type: 'check' });
   }
 
   async close(): Promise<void> {
@@ -233,6 +255,10 @@ function resume(): void {
   }
 }
 
+function check(): void {
+  if (failure !== null) throw failure;
+}
+
 function close(): void {
   const open = [...streams];
   streams.clear();
@@ -246,7 +272,8 @@ async function run(order: Order): Promise<unknown> {
   if (order.type === 'latencies') return latenciesSince(BigInt(order.since));
   if (order.type === 'tally') return [...streams].reduce((sum, { read }) => sum + read, 0);
   if (order.type === 'stall') return stall(order.count);
-  return order.type === 'resume' ? resume() : close();
+  if (order.type === 'resume') return resume();
+  return order.type === 'check' ? check() : close();
 }
 
 serveOrders(import.meta.url, run);

@@ -15,6 +15,15 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alternate, compareSides } from '../../bench/guard/against-base.ts';
 import { ensureBaseBuild, resolveBase } from '../../bench/guard/base-build.ts';
+import {
+  type AlarmRun,
+  alarmScenario,
+  exitCodeOfAlarms,
+  formatAlarms,
+  type GuardPart,
+  measureAlarms,
+  type PartResult,
+} from '../../bench/guard/false-alarms.ts';
 import type { GuardRun } from '../../bench/guard/measure.ts';
 import { compareResults, exitCodeOfComparisons } from '../../bench/suite/compare.ts';
 import { parseResults } from '../../bench/suite/results.ts';
@@ -110,6 +119,43 @@ describe('the base of the guard', () => {
       exitCodeOfComparisons(compareSides({ base: side(), tree: side() }, n)),
     );
     expect(codes.filter((code) => code === 1).length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('the count of false alarms', () => {
+  /** A part that answers its calls in turn. */
+  const partOf = (repeatedCode: 1 | 3, results: readonly PartResult[]): GuardPart => {
+    const left = [...results];
+    return {
+      name: 'a',
+      repeatedCode,
+      measure: async () => left.shift() ?? { code: 0, worse: [] },
+    };
+  };
+
+  it('measures as CI does: the second run decides after a first one that has to be repeated', async () => {
+    const worse = ['counts.commits'];
+    const alarm = { code: 1, worse } as const;
+    const unclear = { code: 3, worse: [] } as const;
+    const fine = { code: 0, worse: [] } as const;
+    const alarmsOfPart = async (repeatedCode: 1 | 3, results: readonly PartResult[]) =>
+      (await measureAlarms([partOf(repeatedCode, results)], 0)).worse;
+    expect(await alarmsOfPart(3, [alarm, fine])).toEqual(worse);
+    expect(await alarmsOfPart(3, [unclear, alarm])).toEqual(worse);
+    expect(await alarmsOfPart(3, [unclear, unclear])).toEqual([]);
+    expect(await alarmsOfPart(1, [alarm, fine])).toEqual([]);
+    expect(await alarmsOfPart(1, [alarm, alarm])).toEqual(worse);
+  });
+
+  it('allows one alarm in 50 runs, and gives no verdict from fewer', () => {
+    const runs = (count: number, alarms: number): AlarmRun[] =>
+      Array.from({ length: count }, (_, n) => ({ worse: n < alarms ? ['counts.commits'] : [] }));
+    expect(exitCodeOfAlarms(runs(50, 1))).toBe(0);
+    expect(exitCodeOfAlarms(runs(50, 2))).toBe(1);
+    expect(exitCodeOfAlarms(runs(49, 0))).toBe(3);
+    expect(formatAlarms(runs(50, 2))).toContain('False alarms: 2 in 50 runs');
+    expect(formatAlarms(runs(50, 2))).toContain('counts.commits: 2');
+    expect(alarmScenario(runs(50, 2)).figures[0]?.rounds).toHaveLength(50);
   });
 });
 

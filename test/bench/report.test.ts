@@ -32,6 +32,18 @@ describe('a report', () => {
     expect(html).toContain('one row per event in SQLite, durable commits of 16 batches');
   });
 
+  it('has the rounds of rivals beside those of the figure and its bound', () => {
+    const [scenario] = before.results.scenarios;
+    const [figure] = scenario?.figures ?? [];
+    if (!scenario || !figure) throw new Error('unreachable');
+    const rivals = [{ name: 'epoll', version: '1', figures: [{ ...figure, rounds: [41_234, 41_235] }] }];
+    const results = { ...before.results, scenarios: [{ ...scenario, rivals }] };
+    const beside = reportOf([{ ...before, results }]);
+    expect(beside).toContain('<td>epoll</td><td>41234</td><td>41235</td>');
+    expect(beside).toContain('{"name":"epoll","rounds":[41234,41235]}');
+    expect(beside).toContain('"beside":[{"name":"bound","rounds":[');
+  });
+
   it('keeps names as text', () => {
     const name = '</script><script>alert(1)//';
     const named = reportOf([{ ...before, name }]);

@@ -107,6 +107,25 @@ describe('the check of a prediction', () => {
     expect(exitCodeOfChecks(checks.slice(0, 1))).toBe(0);
   });
 
+  it('compares a cluster with a smaller cluster, and a deployment only with one of the same bytes', () => {
+    const clusterOf = (agents: number, value: number, frame_bytes = 32_000): Results => {
+      const scenario = scenarioOf('cluster', 'cluster.deploy_last', value, agents);
+      return fileOf({ ...scenario, parameters: { agents, frame_bytes } });
+    };
+    const small = costsOf([clusterOf(5000, 50)]);
+    const checks = checkPredictions(small, costsOf([clusterOf(45_000, 460)]));
+    expect(checks).toMatchObject([
+      { what: 'a deployment in a cluster', streams: [5000, 45_000], isWithin: true },
+    ]);
+    expect(checkPredictions(small, costsOf([clusterOf(45_000, 460, 4096)]))).toEqual([]);
+    const predictions = predictScale(45_000, small);
+    expect(predictions.find(({ what }) => what.includes('a deployment in a cluster'))?.value).toBeCloseTo(
+      0.45,
+      6,
+    );
+    expect(predictScale(45_000, costs).some(({ what }) => what.includes('cluster'))).toBe(false);
+  });
+
   it('has no verdict without more streams', () => {
     const checks = checkPredictions(costs, costs);
     expect(exitCodeOfChecks(checks)).toBe(3);

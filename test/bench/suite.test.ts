@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.ts';
-import { parseResults, resultsSchemaText } from '../../bench/suite/results.ts';
+import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
+import { measureScenarios, runsOf } from '../../bench/suite/scenario-runs.ts';
 import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
@@ -43,8 +44,10 @@ const rate: Measured = {
 describe('the command line of the suite', () => {
   it.each([
     [['--round', '3'], 'There is no option --round. Did you mean --rounds?'],
-    [['--rounds=0'], '--rounds takes a whole number of at least 1.'],
-    [['--rows', 'many'], '--rows takes a whole number of at least 0.'],
+    [['--rounds=0'], '--rounds takes a whole number from 1 to 1000, not 0.'],
+    [['--rows', 'many'], '--rows takes a whole number from 0 to 100000000, not many.'],
+    [['--frame', '9000k'], '--frame takes a whole number from 1024 to '],
+    [['--ids', 'orderd'], 'There is no order of ids orderd. Did you mean ordered?'],
     [['--json'], '--json takes a value: --json FILE.'],
     [['--list=3'], '--list takes no value.'],
   ])('refuses %j in one line', (args, message) => {
@@ -54,6 +57,14 @@ describe('the command line of the suite', () => {
   it('reads options in any order, the last of a name', () => {
     const args = parseArguments(['--rounds', '3', 'ingest', '--seed=7', '--rounds', '5']);
     expect(args).toMatchObject({ words: ['ingest'], rounds: 5, seed: 7, rows: 100_000, json: null });
+  });
+
+  it('has shorter defaults for a run of every scenario', () => {
+    const [every, one, full] = [[], ['ingest'], ['--full']].map((words) => parseArguments(words));
+    expect([every?.rounds, one?.rounds]).toEqual([3, 3]);
+    expect(every?.seconds).toBeLessThan(one?.seconds ?? 0);
+    expect(full?.rows).toBe(1_000_000);
+    expect(parseArguments(['--rows', '5']).rows).toBe(5);
   });
 
   it('ends with code 2 and one line for wrong use, and for a folder without a build', async () => {
@@ -67,9 +78,37 @@ describe('the command line of the suite', () => {
       stdout: '',
       stderr: 'There is no rival ncahn. Did you mean nchan?\n',
     });
-    const absent = await runBench('ingest', '--hub', folder);
-    expect(absent.code).toBe(2);
-    expect(absent.stderr).toContain(`Run npm run build in ${folder}.`);
+    const absent = await runBench('ingest', 'fanout', '--hub', folder);
+    expect(absent).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`Run npm run build in ${folder}.`),
+    });
+    expect(absent.stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('several scenarios', () => {
+  const options = parseArguments(['--rounds', '1', '--seconds', '1', '--url', 'http://127.0.0.1:1']);
+  const context = { args: options, hub: root };
+
+  it('go on after one that cannot run, which stays in the results with the reason', async () => {
+    const kept: (readonly Scenario[])[] = [];
+    const onScenario = (results: readonly Scenario[]): void => void kept.push([...results]);
+    // Without credentials `ingest` cannot measure the hub; `idle` never measures a hub of others.
+    const { scenarios, code } = await measureScenarios(runsOf(['ingest', 'idle']), {
+      ...context,
+      onScenario,
+    });
+    expect(code).toBe(2);
+    expect(scenarios.map(({ name, skipped }) => [name, skipped])).toEqual([
+      ['ingest', expect.stringContaining('it could not run: A hub by --url needs credentials.')],
+      ['idle', expect.stringContaining('it does not measure a hub of others')],
+    ]);
+    expect(kept.map((results) => results.length)).toEqual([1, 2]);
+  });
+
+  it('end with the error of the only one', async () => {
+    await expect(measureScenarios(runsOf(['ingest']), context)).rejects.toThrow('needs credentials');
   });
 });
 

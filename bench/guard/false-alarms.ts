@@ -1,0 +1,133 @@
+// `bench --guard --false-alarms N`: a clean tree beside another build of its own commit, N times, as CI runs the guard.
+// Nothing differs, so each figure that a run calls worse is a false alarm.
+import type { Arguments } from '../suite/arguments.ts';
+import { readCommit } from '../suite/build.ts';
+import { exitCodeOfComparisons } from '../suite/compare.ts';
+import { CannotRun } from '../suite/failure.ts';
+import { exitCodeOf, figureOf } from '../suite/figures.ts';
+import type { Scenario } from '../suite/results.ts';
+import { compareBuilds } from './against-base.ts';
+import { readBands } from './bands.ts';
+import { ensureBaseBuild } from './base-build.ts';
+import { figuresOfRuns, measureRuns } from './counts.ts';
+
+/** So many runs may have one alarm. Fewer runs give no verdict. */
+const runsOfAlarm = 50;
+
+/** One run of a part of the guard. */
+export interface PartResult {
+  /** As the suite ends. */
+  readonly code: 0 | 1 | 3;
+  readonly worse: readonly string[];
+}
+
+/** A part of the guard, with its way to repeat. */
+export interface GuardPart {
+  readonly name: string;
+  /** CI measures again after this code, and the second run decides. */
+  readonly repeatedCode: 1 | 3;
+  readonly measure: (run: number) => Promise<PartResult>;
+}
+
+export interface AlarmRun {
+  /** Figures that the run called worse, after the repeat. */
+  readonly worse: readonly string[];
+}
+
+export async function measureAlarms(parts: readonly GuardPart[], run: number): Promise<AlarmRun> {
+  const worse: string[] = [];
+  for (const { repeatedCode, measure } of parts) {
+    const first = await measure(2 * run);
+    const result = first.code === repeatedCode ? await measure(2 * run + 1) : first;
+    if (result.code === 1) worse.push(...result.worse);
+  }
+  return { worse };
+}
+
+export const alarmsOf = (runs: readonly AlarmRun[]): number =>
+  runs.filter(({ worse }) => worse.length > 0).length;
+
+/** 3 with fewer than 50 runs, else 1 for more than one alarm in 50 runs. */
+export const exitCodeOfAlarms = (runs: readonly AlarmRun[]): 0 | 1 | 3 => {
+  if (runs.length < runsOfAlarm) return 3;
+  return alarmsOf(runs) * runsOfAlarm > runs.length ? 1 : 0;
+};
+
+export function formatAlarms(runs: readonly AlarmRun[]): string {
+  const count = alarmsOf(runs);
+  const ids = runs.flatMap(({ worse }) => worse);
+  const figures = [...new Set(ids)].map((id) => `  ${id}: ${ids.filter((one) => one === id).length}`);
+  const limit = `at most 1 in ${runsOfAlarm} is allowed`;
+  const verdict = runs.length < runsOfAlarm ? `no verdict from fewer than ${runsOfAlarm} runs` : limit;
+  return [`False alarms: ${count} in ${runs.length} runs; ${verdict}`, ...figures, ''].join('\n');
+}
+
+export const alarmScenario = (runs: readonly AlarmRun[]): Scenario => ({
+  name: 'false_alarms',
+  parameters: { runs: runs.length, alarms: alarmsOf(runs) },
+  skipped: null,
+  limited_by: 'none',
+  load: { hub_cores: null, client_cores: null, other_cores: null, hub_rss_bytes: null },
+  figures: [
+    figureOf({
+      id: 'false_alarms.figures',
+      what: 'figures that each run called worse although nothing differs',
+      unit: 'figures',
+      better: 'lower',
+      rounds: runs.map(({ worse }) => worse.length),
+    }),
+  ],
+  rivals: [],
+});
+
+/** @throws CannotRun for a tree with changes, whose build can differ from that of its commit */
+function cleanCommit(hub: string): string {
+  const { sha, dirty } = readCommit(hub);
+  if (sha === null) throw new CannotRun(`${hub} is no clone, so it has no commit to compare with.`);
+  if (dirty !== false) {
+    throw new CannotRun('The tree has changes, which could be real alarms. Commit or stash the changes.');
+  }
+  return sha;
+}
+
+interface AlarmProgress {
+  readonly report: (text: string, share: number) => void;
+  readonly onRun: (scenarios: readonly Scenario[]) => void;
+}
+
+/** @returns the scenario for the results file, and the exit code */
+export async function runFalseAlarms(args: Arguments, hub: string, { report, onRun }: AlarmProgress) {
+  const base = ensureBaseBuild(cleanCommit(hub));
+  const bands = readBands();
+  const parts: readonly GuardPart[] = [
+    {
+      name: 'counts',
+      repeatedCode: 1,
+      async measure(run) {
+        const seeded = { ...args, seed: args.seed + run };
+        const figures = figuresOfRuns(await measureRuns(seeded, hub, args.rounds, () => undefined), bands);
+        const worse = figures.filter(({ verdict }) => verdict === 'missed').map(({ id }) => id);
+        return { code: exitCodeOf(figures), worse };
+      },
+    },
+    {
+      name: 'base',
+      repeatedCode: 3,
+      async measure(run) {
+        const seeded = { ...args, seed: args.seed + run };
+        const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, () => undefined);
+        const worse = comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id);
+        return { code: exitCodeOfComparisons(comparisons), worse };
+      },
+    },
+  ];
+  const total = args.falseAlarms ?? runsOfAlarm;
+  const runs: AlarmRun[] = [];
+  for (let n = 0; n < total; n++) {
+    runs.push(await measureAlarms(parts, n));
+    onRun([alarmScenario(runs)]);
+    report(`run ${n + 1} of ${total}: ${runs.at(-1)?.worse.join(', ') || 'no alarm'}`, (n + 1) / total);
+  }
+  process.stdout.write(formatAlarms(runs));
+  return { scenario: alarmScenario(runs), code: exitCodeOfAlarms(runs) };
+}

@@ -1,0 +1,199 @@
+// The streams of a cluster: all agents open theirs on three nodes at one moment; what each costs the nodes, and what a
+// deployment to them costs Redis.
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from 'redis';
+import { BundleDeployer } from '../suite/bundles.ts';
+import { figureOf } from '../suite/figures.ts';
+import { minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
+import type { BenchNodes } from '../suite/nodes.ts';
+import type { Figure } from '../suite/results.ts';
+import type { StreamClient } from '../suite/streams.ts';
+import type { BareFleet } from './bare-fleet.ts';
+
+/** What a deployment leads to at once counts as its cost. */
+const settleMs = 1000;
+/** A frame that a stream has not read by then is lost. */
+export const lossMs = 30_000;
+/** Opened on each node and closed before, so that what grows once has grown. */
+const warmStreams = 1000;
+/** Times that all agents open their streams. */
+const maxOpenings = 3;
+/** An idle phase is measured for as long at most. */
+const maxIdleSeconds = 60;
+/** The first line of a document says that the rest is on its way. */
+const documentMarker = 'event: contract_update';
+
+export interface Deployment {
+  readonly entries: number;
+  readonly lastMs: number;
+  readonly lost: number;
+  /** The last delivery of as many bare loops with as many clients. */
+  readonly bareLastMs: number;
+}
+
+/** Of all nodes together; null where the system cannot measure. */
+export interface StreamCosts {
+  /** Bytes of resident memory per stream. */
+  readonly rssBytes: number | null;
+  /** Microseconds of processor time per second and idle stream. */
+  readonly idleTime: number | null;
+  /** Microseconds of processor time per opening, each time that all open. */
+  readonly openingTimes: readonly (number | null)[];
+  readonly refused: number;
+}
+
+/** Entries that Redis was given so far, counted by Redis itself, in scripts too. */
+async function readEntries(redisUrl: string): Promise<number> {
+  const redis = createClient({ url: redisUrl });
+  await redis.connect();
+  const info = String(await redis.sendCommand(['INFO', 'commandstats']));
+  redis.destroy();
+  return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
+}
+
+interface FleetParts {
+  readonly nodes: BenchNodes;
+  readonly redisUrl: string;
+  /** One for each node. */
+  readonly streams: readonly StreamClient[];
+  readonly bare: BareFleet;
+  readonly key: string;
+}
+
+export interface FleetSizes {
+  readonly agents: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  /** Bytes of a deployed frame. */
+  readonly frame: number;
+}
+
+export class ClusterFleet {
+  readonly #parts: FleetParts;
+  readonly #sizes: FleetSizes;
+  readonly #share: number;
+  readonly #deployer: BundleDeployer;
+
+  constructor(parts: FleetParts, sizes: FleetSizes) {
+    this.#parts = parts;
+    this.#sizes = sizes;
+    this.#share = Math.ceil(sizes.agents / parts.streams.length);
+    this.#deployer = new BundleDeployer(parts.nodes.admin, parts.key);
+  }
+
+  #read(value: (pid: number) => number | null): number | null {
+    const pids = this.#parts.nodes.hubs.map(({ pid }) => pid);
+    return totalOf(pids, value);
+  }
+
+  /** Opens as many streams on each node, all in one turn of each client. @returns refused openings */
+  async #openAll(count: number, isCurrent: boolean): Promise<number> {
+    const { streams, nodes } = this.#parts;
+    const request = this.#deployer.streamRequest({ isCurrent });
+    const marker = isCurrent ? {} : { marker: documentMarker };
+    const openings = streams.map((client, n) => {
+      const port = nodes.hubs[n]?.port ?? 0;
+      return client.open({ port, count, request, from: n * count, atOnce: count, ...marker });
+    });
+    return (await Promise.all(openings)).reduce((sum, { refused }) => sum + refused, 0);
+  }
+
+  async #closeAll(): Promise<void> {
+    await Promise.all(this.#parts.streams.map((client) => client.close()));
+    await this.#settle();
+  }
+
+  async #settle(): Promise<void> {
+    await delay(settleMs);
+    for (const hub of this.#parts.nodes.hubs) await hub.ask('collect');
+  }
+
+  /** Microseconds of processor time per second and stream. */
+  async #spend(): Promise<number | null> {
+    const seconds = Math.min(this.#sizes.seconds, maxIdleSeconds);
+    const before = this.#read(processorMsOf);
+    await delay(seconds * 1000);
+    const spent = minus(this.#read(processorMsOf), before);
+    return spent === null ? null : (spent * 1000) / seconds / (this.#share * this.#parts.streams.length);
+  }
+
+  /** Opens all streams, and leaves them open. */
+  async open(): Promise<StreamCosts> {
+    const { agents, frame, rounds } = this.#sizes;
+    await this.#deployer.deploy(frame);
+    await this.#openAll(Math.min(warmStreams, this.#share), true);
+    await this.#closeAll();
+    const restTime = await this.#spend();
+    const empty = this.#read(residentBytesOf);
+    const openingTimes: (number | null)[] = [];
+    let [refused, rssBytes] = [0, null as number | null];
+    for (let n = 0; n < Math.min(rounds, maxOpenings); n++) {
+      if (n > 0) await this.#closeAll();
+      const before = this.#read(processorMsOf);
+      refused += await this.#openAll(this.#share, false);
+      const spent = minus(this.#read(processorMsOf), before);
+      openingTimes.push(spent === null ? null : (spent * 1000) / agents);
+      await this.#settle();
+      const added = minus(this.#read(residentBytesOf), empty);
+      if (n === 0) rssBytes = added === null ? null : Math.max(0, added / agents);
+    }
+    const added = minus(await this.#spend(), restTime);
+    await this.#parts.bare.open(this.#share);
+    return { rssBytes, idleTime: added === null ? null : Math.max(0, added), openingTimes, refused };
+  }
+
+  async deploy(): Promise<Deployment> {
+    const { redisUrl, streams, bare } = this.#parts;
+    const { frame } = this.#sizes;
+    const send = await this.#deployer.prepare(frame);
+    await delay(settleMs);
+    const awaits = await Promise.all(streams.map((client) => client.expectWithin(frame, lossMs)));
+    const before = await readEntries(redisUrl);
+    const began = process.hrtime.bigint();
+    const sent = send();
+    const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
+    await sent;
+    await delay(settleMs);
+    return {
+      entries: (await readEntries(redisUrl)) - before,
+      lastMs: Math.max(...deliveries.map(({ at }) => Number(at - began) / 1e6)),
+      lost: deliveries.reduce((sum, { lost }) => sum + lost, 0),
+      bareLastMs: await bare.measure(frame),
+    };
+  }
+}
+
+/** Costs of streams, without targets: `bench scale --check` compares them with a run of fewer streams. */
+export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
+  const where = `on ${nodes} nodes`;
+  return [
+    figureOf({
+      id: 'cluster.stream_rss',
+      what: `resident memory that streams ${where} add`,
+      unit: 'bytes per stream',
+      better: 'lower',
+      rounds: [costs.rssBytes],
+    }),
+    figureOf({
+      id: 'cluster.stream_time',
+      what: `processor time of an idle stream ${where}, without that of idle nodes`,
+      unit: 'µs/s',
+      better: 'lower',
+      rounds: [costs.idleTime],
+    }),
+    figureOf({
+      id: 'cluster.opening_time',
+      what: `processor time of the nodes per opening, when all agents connect to ${nodes} nodes at one moment`,
+      unit: 'µs',
+      better: 'lower',
+      rounds: costs.openingTimes,
+    }),
+    figureOf({
+      id: 'cluster.refused',
+      what: `openings ${where} that were refused and tried again`,
+      unit: 'connections',
+      better: 'lower',
+      rounds: [costs.refused],
+    }),
+  ];
+}
