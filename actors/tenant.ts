@@ -8,6 +8,7 @@ import { ruleText } from '../src/agent/rules/rule-text.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
 import { type Env, environments } from '../src/shared/ids.ts';
 import { requireMatch } from '../src/shared/if-match.ts';
+import { snakeKeys } from '../src/shared/snake-keys.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
 import type { Outcome } from './runtime/define.ts';
@@ -49,8 +50,13 @@ async function requireReplaced(
   requireMatch(change.ifMatch, rule ? [secrets.sha256(ruleText(rule))] : [], 'The assignment rule');
 }
 
-/** Fields of the rule that its audit entry tells. */
-const wireNames = { pattern: 'pattern', bundle_name: 'bundleName', env: 'env', priority: 'priority' };
+/** Fields of the rule that its audit entry contains, by the names there. */
+const storedNames = snakeKeys({
+  pattern: 'pattern',
+  bundleName: 'bundleName',
+  env: 'env',
+  priority: 'priority',
+});
 
 async function write(
   ports: ActorPorts,
@@ -58,7 +64,7 @@ async function write(
   change: RuleChange,
   epoch: number,
 ): Promise<AssignmentRule> {
-  const { rules } = ports.store.noting({ note: change.note, fromAnswer: wireNames });
+  const { rules } = ports.store.noting({ note: change.note, fromAnswer: storedNames });
   if (change.action === 'create') return createRule(ports, change.rule, rules);
   await requireReplaced(ports, tenantId, change);
   const changed =

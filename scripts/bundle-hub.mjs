@@ -8,36 +8,54 @@ import { build } from 'esbuild';
 const parts = 'program';
 
 /** Native, or with files that are opened by name, or loaded only where they are configured. */
-const external = ['@libsql/*', '@opentelemetry/*', 'libsql', 'pino', 'uWebSockets.js'];
-
-const threads = [
-  'adapters/sqlite/threads/thread',
-  'adapters/sqlite/threads/log-thread',
-  'adapters/sqlite/threads/tenant-thread',
-  'adapters/sqlite/threads/copy-thread',
-  'adapters/node/evaluator/worker',
+const external = [
+  '@libsql/*',
+  '@opentelemetry/exporter-*',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-*',
+  'libsql',
+  'pino',
+  'uWebSockets.js',
 ];
 
-rmSync(`dist/src/${parts}`, { recursive: true, force: true });
-await build({
-  entryPoints: [
-    { in: 'dist/src/main.js', out: 'main' },
-    ...threads.map((file) => ({ in: `dist/${file}.js`, out: `${parts}/${file.split('/').at(-1)}` })),
-  ],
-  outdir: 'dist/src',
-  chunkNames: `${parts}/[name]-[hash]`,
-  allowOverwrite: true,
-  bundle: true,
-  splitting: true,
-  minifySyntax: true,
-  minifyWhitespace: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20.19',
-  external,
-  legalComments: 'linked',
-  // CommonJS packages in an ES module.
-  banner: {
-    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+/** The hub speaks English: each thread would compile the messages of fifty other languages at its start. */
+const englishOnly = {
+  name: 'english-only',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      resolveDir: 'node_modules/zod/v4/locales',
+    }));
   },
-});
+};
+
+const bundle = (entryPoints) =>
+  build({
+    entryPoints,
+    outdir: 'dist/src',
+    chunkNames: `${parts}/[name]-[hash]`,
+    allowOverwrite: true,
+    bundle: true,
+    splitting: true,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    external,
+    plugins: [englishOnly],
+    legalComments: 'linked',
+    // CommonJS packages in an ES module.
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+    },
+  });
+
+const partOf = (file) => ({ in: `dist/${file}.js`, out: `${parts}/${file.split('/').at(-1)}` });
+const storeThreads = ['thread', 'log-thread', 'tenant-thread', 'copy-thread'];
+
+rmSync(`dist/src/${parts}`, { recursive: true, force: true });
+// A chunk that the program shares with a thread would hold what only the program needs: each has its own.
+await bundle([{ in: 'dist/src/main.js', out: 'main' }]);
+await bundle(storeThreads.map((name) => partOf(`adapters/sqlite/threads/${name}`)));
+await bundle([partOf('adapters/node/evaluator/worker')]);

@@ -8,12 +8,15 @@ const root = join(import.meta.dirname, '..');
 
 /** The newest change below the folders that are compiled. */
 const newestSource = Math.max(
-  ...['src', 'actors', 'adapters', 'packages/agent/src'].flatMap((folder) =>
+  ...['src', 'actors', 'adapters', 'bench', 'packages/agent/src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
   ),
 );
+
+/** A thread of the hub as the program has it, in one file: `thread` of a store, `worker` of the evaluator. */
+export const bundledThread = (name: 'thread' | 'worker'): URL | null => compiled(`src/program/${name}.ts`);
 
 /** What was compiled from a source file such as `src/main.ts`; null when it is missing or older than any source. */
 export function compiled(source: string): URL | null {

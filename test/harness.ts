@@ -46,7 +46,7 @@ import type { OperatorRole } from '../src/shared/principal.ts';
 import type { AppPorts } from '../src/shared/use-case-ports.ts';
 import type { LoginLink } from '../src/user/port/login-links.ts';
 import { ManualClock } from './clock.ts';
-import { compiled } from './compiled.ts';
+import { bundledThread } from './compiled.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
 import { silentLog } from './log.ts';
 
@@ -149,7 +149,7 @@ const settings: Settings = {
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
-const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
+const evaluatorThread = bundledThread('worker');
 
 /**
  * An evaluator for several hubs: its threads take a while to start. Close it when done. It runs in real time, which

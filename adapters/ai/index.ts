@@ -1,14 +1,13 @@
 // Language models over the outbound guard: which provider speaks which format, and at which address.
 
 import type { AiModels } from '../../src/assistant/port/model.ts';
-import type { AiProvider } from '../../src/assistant/record.ts';
+import type { AiAddresses, AiProvider } from '../../src/assistant/record.ts';
 import type { Outbound } from '../../src/shared/ports/outbound.ts';
 import { askOver, type WireFormat } from './call.ts';
 import { chatCompletionsFormat } from './chat-completions.ts';
 import { messagesFormat } from './messages.ts';
 
 /** The base address of each provider where a tenant names no other. */
-export type AiAddresses = { readonly [P in AiProvider]: string };
 
 const formats: { readonly [P in AiProvider]: WireFormat } = {
   hosted_a: messagesFormat,

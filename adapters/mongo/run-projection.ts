@@ -7,15 +7,9 @@ import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
+import type { RunFacts, RunStanding } from '../../src/run/record.ts';
 import { type Reporter, runNote } from '../../src/run/rules/report.ts';
-import {
-  factsOf,
-  joinFacts,
-  placedAt,
-  type RunFacts,
-  type RunStanding,
-  standingOf,
-} from '../../src/run/rules/run.ts';
+import { factsOf, joinFacts, placedAt, standingOf } from '../../src/run/rules/run.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';

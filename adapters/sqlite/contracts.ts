@@ -8,43 +8,25 @@ import {
   maxHistory,
   maxNamed,
 } from '../../src/contract/port.ts';
-import type { ContractVersion } from '../../src/contract/record.ts';
+import { type ContractVersion, contractRecord } from '../../src/contract/record.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import { insertComposition, pinned } from './compositions.ts';
 import { type Database, givenText, type Row } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Steps, Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { number, tableOf } from './table.ts';
 
-export const contracts = table<ContractVersion>('contracts', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  contractId: text('contract_id'),
-  version: number('version'),
-  name: text('name'),
-  description: text('description'),
-  type: text('type'),
-  definition: json('definition'),
-  tags: json('tags'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-});
+export const contracts = tableOf<ContractVersion>(contractRecord);
 
-const summaries = table<ContractSummary>('contracts', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  contractId: text('contract_id'),
-  version: number('version'),
-  name: text('name'),
-  description: text('description'),
-  type: text('type'),
-  tags: json('tags'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-  usageCount: number(`(SELECT count(*) FROM composition_contracts u
+const listedColumns = contractRecord.columns.filter(({ field }) => field !== 'definition');
+const summaries = tableOf<ContractSummary>(
+  { name: contractRecord.name, columns: listedColumns },
+  {
+    usageCount: number(`(SELECT count(*) FROM composition_contracts u
     WHERE u.tenant_id = contracts.tenant_id AND u.contract_id = contracts.contract_id)`),
-});
+  },
+);
 
 const latestOf = `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ? AND contract_id = ?
   ORDER BY version DESC LIMIT 1`;

@@ -1,35 +1,16 @@
 // Deployments in SQLite. The newest of a bundle in an environment carries is_current.
 
 import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/bundle/port.ts';
-import type { Deployment, Undeployment } from '../../src/deployment/record.ts';
+import { type Deployment, deploymentRecord, type Undeployment } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
-import { envsParameter, flag, inEnvs, number, table, text } from './table.ts';
+import { envsParameter, inEnvs, tableOf } from './table.ts';
 
-export const deployments = table<Deployment>('deployments', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  env: text('env'),
-  bundleName: text('bundle_name'),
-  version: number('version'),
-  revisionHash: text('revision_hash'),
-  sequence: number('sequence'),
-  signature: text('signature'),
-  publicKey: text('public_key'),
-  signingKeyId: text('signing_key_id'),
-  attestation: text<string | null>('attestation'),
-  deployedBy: text('deployed_by'),
-  createdAt: number('created_at'),
-  forced: flag('forced'),
-  reason: text<string | null>('reason'),
-  documentKind: text<Deployment['documentKind']>('document_kind'),
-  undeployedAt: number<number | null>('undeployed_at'),
-  undeployedBy: text<string | null>('undeployed_by'),
-});
+export const deployments = tableOf<Deployment>(deploymentRecord);
 
 const select = `SELECT ${deployments.columns} FROM deployments`;
 const currentOne = `${select} WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1`;

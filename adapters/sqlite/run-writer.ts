@@ -1,6 +1,7 @@
 // Joins the facts of stored events to their runs. Runs on the writer. The facts that commits add to one run are joined
 // in memory until UsageWriter.flush writes them.
-import { joinFacts, placedAt, type RunFacts, standingOf } from '../../src/run/rules/run.ts';
+import type { RunFacts } from '../../src/run/record.ts';
+import { joinFacts, placedAt, standingOf } from '../../src/run/rules/run.ts';
 import { type Database, givenText, storedText } from './database.ts';
 import type { EncodedBatch, SessionFacts } from './events/encode.ts';
 

@@ -3,8 +3,15 @@
 
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
-import type { RunFacts, RunPlace, RunStanding, RunStatus, StatusTime } from '../../src/run/rules/run.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import {
+  type RunFacts,
+  type RunPlace,
+  type RunStanding,
+  type RunStatus,
+  runRecord,
+  type StoredRun,
+} from '../../src/run/record.ts';
+import type { StatusTime } from '../../src/run/rules/run.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
@@ -13,10 +20,13 @@ import { eventId, positionOf, segmentOf } from './events/segment.ts';
 import type { Clause } from './events/walk.ts';
 import { rowsOf } from './page.ts';
 import type { Steps, Sync } from './sync.ts';
-import { envsParameter, envTest } from './table.ts';
+import { type Column, envsParameter, envTest, json, tableOf } from './table.ts';
 
-const factsIn = (value: unknown): RunFacts | null =>
-  typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null;
+const facts: Column<RunFacts | null> = {
+  ...json<RunFacts | null>('facts'),
+  read: (value) => (typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null),
+};
+export const runs = tableOf<Omit<StoredRun, 'facts'>, Pick<StoredRun, 'facts'>>(runRecord, { facts });
 
 /** Removes runs that had nothing since `before`. */
 export function forgetRuns(db: Database, tenantId: string, before: number, limit: number): void {
@@ -30,33 +40,25 @@ const pendingOf = (run: string, now: string) =>
   `FROM approvals WHERE tenant_id = ${run}.tenant_id AND agent_id = ${run}.agent AND session_id = ${run}.session
      AND status = 'pending' AND deadline > ${now}`;
 
-const columns = (now: string) =>
-  `agent, session, env, started_at, last_at, standing, facts, sample, trimmed, (SELECT count(*) ${pendingOf('runs', now)})`;
+const columns = (now: string) => `${runs.columns}, (SELECT count(*) ${pendingOf('runs', now)})`;
 
 const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
   AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
 
 function readRun(db: Database, tenantId: string, row: Row, now: number): Run {
-  const [agent, session, env, startedAt, lastAt, standing, facts, sample, trimmed, pending] = row;
-  const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
-  const sessionFacts = factsIn(facts);
-  const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
+  const { tenantId: _tenant, receivedAt: _received, lastAt: lastActivityAt, ...run } = runs.read(row);
+  const pendingApprovals = Number(row.at(-1));
+  const waiting =
+    pendingApprovals > 0 ? db.get(oldest, [tenantId, run.agentId, run.sessionId, now]) : undefined;
   const idOf = (seq: number | undefined): string | null =>
     seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
   return {
-    agentId,
-    sessionId,
-    env: env as Env,
-    startedAt: Number(startedAt),
-    lastActivityAt: Number(lastAt),
-    standing: standing as RunStanding,
-    facts: sessionFacts,
-    lastEventId: idOf(sessionFacts?.last.seq),
-    snapshotEventId: idOf(sessionFacts?.snapshot?.seq),
-    pendingApprovals: Number(pending),
+    ...run,
+    lastActivityAt,
+    lastEventId: idOf(run.facts?.last.seq),
+    snapshotEventId: idOf(run.facts?.snapshot?.seq),
+    pendingApprovals,
     oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
-    sample: sample === 1,
-    isTrimmed: trimmed === 1,
   };
 }
 

@@ -1,4 +1,5 @@
 // Session values in SQLite.
+import { type SessionValue, sessionValueRecord } from '../../src/session/record.ts';
 import {
   type QuotaFull,
   type ValueStore,
@@ -8,6 +9,9 @@ import {
 import { type Database, givenText } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
+import { tableOf } from './table.ts';
+
+export const sessionValues = tableOf<SessionValue>(sessionValueRecord);
 
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 

@@ -48,81 +48,97 @@ export interface RouteLimits {
 }
 
 /** @param network the client's address, as limits count it */
-export function createRouteLimits(
+export const createRouteLimits = (
   rateLimits: RateLimits,
   route: LimitedRoute,
-  caller: Parameters<typeof limitSubjectOf>[0] & Partial<AgentScope>,
+  caller: LimitedRequestCaller,
   network: string,
-): RouteLimits {
-  const declared = route.limits ?? [];
-  const counted = new Map<Limit, LimitState>();
-  let subject = limitSubjectOf(caller, network);
+): RouteLimits => new RequestLimits(rateLimits, route, caller, network);
 
-  async function count(limit: Limit, whom: LimitSubject, cost?: number): Promise<void> {
-    const state = await rateLimits.count(limit, whom, cost);
-    const before = counted.get(limit);
-    if (state && (!before || state.left < before.left)) counted.set(limit, state);
+type LimitedRequestCaller = Parameters<typeof limitSubjectOf>[0] & Partial<AgentScope>;
+
+class RequestLimits implements RouteLimits {
+  readonly own: OwnLimits;
+  readonly #rateLimits: RateLimits;
+  readonly #route: LimitedRoute;
+  readonly #caller: LimitedRequestCaller;
+  readonly #declared: readonly Limit[];
+  readonly #counted = new Map<Limit, LimitState>();
+  #subject: LimitSubject;
+
+  constructor(rateLimits: RateLimits, route: LimitedRoute, caller: LimitedRequestCaller, network: string) {
+    this.#rateLimits = rateLimits;
+    this.#route = route;
+    this.#caller = caller;
+    this.#declared = route.limits ?? [];
+    this.#subject = limitSubjectOf(caller, network);
+    this.own = {
+      count: async (limit, counted) => this.#count(limit, this.#subjectFor(limit, counted), counted?.cost),
+      tryCount: (limit, counted) => refusedBy(() => this.own.count(limit, counted)),
+      check: async (limit, counted) => rateLimits.check(limit, this.#subjectFor(limit, counted)),
+      takeBack: async (limit, counted) => rateLimits.takeBack(limit, this.#subjectFor(limit, counted)),
+    };
+  }
+
+  async arrived(): Promise<void> {
+    const limit = limitOfClass(this.#route, this.#caller.kind);
+    if (limit) await this.#count(limit, this.#subject);
+  }
+
+  async before({ params, body }: Input): Promise<void> {
+    if (this.#declared.length === 0) return;
+    const { environment } = fieldsOf(body);
+    const { agentPattern } = this.#caller;
+    const agentId = agentOf(this.#route, this.#caller, body);
+    if (agentId !== null && agentPattern !== undefined) requireAgent({ agentPattern }, agentId);
+    this.#subject = {
+      ...this.#subject,
+      env: this.#subject.env ?? (isEnv(environment) ? environment : null),
+      agentId,
+      channelId: textOf(fieldsOf(params).channel_id),
+    };
+    for (const limit of this.#declared)
+      if (!limit.byHandler) await this.#count(limit, withEnv(this.#subject));
+  }
+
+  async giveBack(): Promise<void> {
+    const whom = withEnv(this.#subject);
+    for (const limit of this.#declared) {
+      if (!limit.byHandler && this.#counted.delete(limit)) await this.#rateLimits.takeBack(limit, whom);
+    }
+  }
+
+  async left(): Promise<readonly LimitState[]> {
+    // A stranger is not told how much others call.
+    const others =
+      this.#caller.kind === 'none' ? [] : this.#declared.filter((limit) => !this.#counted.has(limit));
+    const whom = withEnv(this.#subject);
+    const states = await Promise.all(others.map((limit) => this.#rateLimits.look(limit, whom)));
+    return [...this.#counted.values(), ...states.filter((state) => state !== null)];
+  }
+
+  async #count(limit: Limit, whom: LimitSubject, cost?: number): Promise<void> {
+    const state = await this.#rateLimits.count(limit, whom, cost);
+    const before = this.#counted.get(limit);
+    if (state && (!before || state.left < before.left)) this.#counted.set(limit, state);
   }
 
   /** For whom the handler counts one of the route's limits. */
-  function subjectFor(limit: Limit, { cost: _cost, ...parts }: CountedFor = {}): LimitSubject {
-    if (declared.includes(limit)) return withEnv({ ...subject, ...parts });
-    throw new Error(`${route.path} counts the limit '${limit.name}' and does not declare it`);
+  #subjectFor(limit: Limit, { cost: _cost, ...parts }: CountedFor = {}): LimitSubject {
+    if (this.#declared.includes(limit)) return withEnv({ ...this.#subject, ...parts });
+    throw new Error(`${this.#route.path} counts the limit '${limit.name}' and does not declare it`);
   }
+}
 
-  const own: OwnLimits = {
-    count: async (limit, subject) => count(limit, subjectFor(limit, subject), subject?.cost),
-    async tryCount(limit, subject) {
-      try {
-        await own.count(limit, subject);
-        return null;
-      } catch (error) {
-        if (error instanceof HubError) return error;
-        throw error;
-      }
-    },
-    check: async (limit, subject) => rateLimits.check(limit, subjectFor(limit, subject)),
-    takeBack: async (limit, subject) => rateLimits.takeBack(limit, subjectFor(limit, subject)),
-  };
-
-  return {
-    async arrived() {
-      const limit = limitOfClass(route, caller.kind);
-      if (limit) await count(limit, subject);
-    },
-
-    async before({ params, body }) {
-      if (declared.length === 0) return;
-      const { environment } = fieldsOf(body);
-      const agentId = agentOf(route, caller, body);
-      if (agentId !== null && caller.agentPattern !== undefined) {
-        requireAgent({ agentPattern: caller.agentPattern }, agentId);
-      }
-      subject = {
-        ...subject,
-        env: subject.env ?? (isEnv(environment) ? environment : null),
-        agentId,
-        channelId: textOf(fieldsOf(params).channel_id),
-      };
-      for (const limit of declared) if (!limit.byHandler) await count(limit, withEnv(subject));
-    },
-
-    async giveBack() {
-      const whom = withEnv(subject);
-      for (const limit of declared) {
-        if (!limit.byHandler && counted.delete(limit)) await rateLimits.takeBack(limit, whom);
-      }
-    },
-
-    own,
-
-    async left() {
-      // A stranger is not told how much others call.
-      const looked = caller.kind === 'none' ? [] : declared.filter((limit) => !counted.has(limit));
-      const states = await Promise.all(looked.map((limit) => rateLimits.look(limit, withEnv(subject))));
-      return [...counted.values(), ...states.filter((state) => state !== null)];
-    },
-  };
+/** The refusal of a count; null when it was counted. */
+async function refusedBy(count: () => Promise<void>): Promise<HubError | null> {
+  try {
+    await count();
+    return null;
+  } catch (error) {
+    if (error instanceof HubError) return error;
+    throw error;
+  }
 }
 
 /**

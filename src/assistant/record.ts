@@ -6,6 +6,10 @@
  */
 export const aiProviders = ['hosted_a', 'hosted_b', 'router', 'local'] as const;
 export type AiProvider = (typeof aiProviders)[number];
+export type AiAddresses = { readonly [P in AiProvider]: string };
+
+export const addressesOf = (addressOf: (provider: AiProvider) => string): AiAddresses =>
+  Object.fromEntries(aiProviders.map((provider) => [provider, addressOf(provider)])) as AiAddresses;
 
 /** A tenant's choice, as it is kept. */
 export interface AiConfig {

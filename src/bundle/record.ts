@@ -15,6 +15,8 @@ export interface AssembledContract {
   readonly entries?: readonly string[];
 }
 
+export const contractIdOf = ({ contract_id }: AssembledContract): string => contract_id;
+
 /** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
 const versionFields = {
   id: field(z.string()),

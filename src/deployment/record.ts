@@ -1,44 +1,52 @@
 // Deployments: records as the store keeps them.
 
+import { z } from 'zod';
 import type { AuditActor } from '../audit/record.ts';
-import type { DocumentKind } from '../contract/record.ts';
+import { documentKinds } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
+import { field, instant, type RecordOf, record } from '../shared/record.ts';
+import { env, uuid } from '../shared/schemas.ts';
+
+const hidden = { wire: false } as const;
+const hiddenText = field(z.string(), hidden);
 
 /** A bundle version put to work in an environment. The newest of (tenant, env, bundle) is the current one. */
-export interface Deployment {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly bundleName: string;
-  readonly version: number;
-  readonly revisionHash: string;
+const deploymentFields = {
+  id: field(uuid),
+  tenantId: hiddenText,
+  env: field(env),
+  bundleName: field(z.string()),
+  version: field(z.number().int(), { name: 'bundle_version' }),
+  revisionHash: hiddenText,
   /**
    * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the
    * deployment in epoch milliseconds, so that it grows also past a store that was restored from an older copy. A new
    * signature keeps it.
    */
-  readonly sequence: number;
+  sequence: field(z.number().int()),
   /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */
-  readonly signature: string;
-  readonly publicKey: string;
-  readonly signingKeyId: string;
+  signature: hiddenText,
+  publicKey: hiddenText,
+  signingKeyId: hiddenText,
   /**
    * Ed25519 by the same key over `attestationText` (signing/rules/attestation), 128 hex characters; null until the hub
    * attests it: after a restore, and of a deployment that was replaced before.
    */
-  readonly attestation: string | null;
-  readonly deployedBy: string;
-  readonly createdAt: number;
+  attestation: field(z.string().nullable(), hidden),
+  deployedBy: field(z.string()),
+  createdAt: field(instant),
   /** True when an admin deployed it although no agent can load it, or the linter found an error. */
-  readonly forced: boolean;
-  /** Why, as who deployed it said; null when nothing was said. */
-  readonly reason: string | null;
+  forced: field(z.boolean()),
+  /** The deployer's reason; null: none was sent. */
+  reason: field(z.string().nullable()),
   /** The vocabulary of its document; null when agents of both load it, or it is not recorded. */
-  readonly documentKind: DocumentKind | null;
-  /** When it was undeployed, epoch milliseconds; null: never, or not recorded. */
-  readonly undeployedAt: number | null;
-  readonly undeployedBy: string | null;
-}
+  documentKind: field(z.enum(documentKinds).nullable(), hidden),
+  /** When it was undeployed; null: never, or not recorded. */
+  undeployedAt: field(instant.nullable(), hidden),
+  undeployedBy: field(z.string().nullable(), hidden),
+};
+export type Deployment = RecordOf<typeof deploymentFields>;
+export const deploymentRecord = record('deployments', deploymentFields);
 
 /** The end of a deployment that no other one replaced. */
 export interface Undeployment {

@@ -1,6 +1,7 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
 import type { JsonObject } from '../contract/record.ts';
 import { HubError } from '../shared/error.ts';
+import { parseInstant } from '../shared/instant.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
 
 export interface EventInput {
@@ -27,6 +28,34 @@ export interface EventInput {
   readonly sent_by?: string;
 }
 
+/**
+ * The event as it is kept: a key may write events of any agent, and those of another than the request's own name it.
+ * @param sender agent of the request; undefined: all its events are its own
+ */
+export const withSender = (event: EventInput, sender: string | undefined): EventInput =>
+  sender === undefined || event.agent_id === sender ? event : { ...event, sent_by: sender };
+
+/**
+ * The event of a value for which `isAsSent` was true.
+ * @param sender agent of the request; null: the event's own
+ */
+export function eventAsSent(value: unknown, sender: string | null): EventInput {
+  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload } = value as EventInput;
+  return {
+    call_id,
+    agent_id,
+    tool_name,
+    verdict,
+    mode,
+    timestamp: parseInstant(String(timestamp)) ?? 0,
+    payload,
+    ...(sender !== null && sender !== agent_id ? { sent_by: sender } : {}),
+  };
+}
+
+/** The agent of a sent or stored event. */
+export const agentIdOf = ({ agent_id }: Pick<EventInput, 'agent_id'>): string => agent_id;
+
 /** The part of a repeated call id's report that is added to the stored event. */
 export interface EventOutcome {
   readonly verdict: string;
@@ -46,6 +75,13 @@ export interface EventOutcome {
   /** JSON: the conditions of the contract that decided, as the repeat lists them. */
   readonly conditions?: string;
 }
+
+/** The contract that an outcome names. */
+export const decisionNameOf = ({ decision_name }: Pick<EventOutcome, 'decision_name'>): string | null =>
+  decision_name;
+/** How long the tool ran, as an outcome reports it, in milliseconds. */
+export const reportedDuration = ({ duration_ms }: Pick<EventOutcome, 'duration_ms'>): number | undefined =>
+  duration_ms;
 
 const maxVersionLength = 255;
 
@@ -268,6 +304,22 @@ export function eventOutcomeOf(event: EventInput): EventOutcome {
     reason: outcomeText(event.payload?.reason),
     sent_by: event.sent_by ?? event.agent_id,
     ...endOf(event),
+  };
+}
+
+/** A repeat of the event that adds the outcome: the reverse of `eventOutcomeOf`. */
+export function repeatOf(event: EventInput, outcome: EventOutcome): EventInput {
+  const { verdict, timestamp, sent_by, conditions, ...payload } = outcome;
+  const { sent_by: _sender, ...rest } = event;
+  return {
+    ...rest,
+    verdict,
+    timestamp,
+    payload: {
+      ...payload,
+      ...(conditions === undefined ? {} : { conditions: JSON.parse(conditions) as unknown }),
+    } as EventInput['payload'],
+    ...(sent_by === undefined || sent_by === event.agent_id ? {} : { sent_by }),
   };
 }
 

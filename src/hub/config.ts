@@ -2,7 +2,7 @@
 // words.
 import type { MetricsExportSettings } from '../../adapters/otel/metrics.ts';
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
-import type { AiProvider } from '../assistant/record.ts';
+import { type AiAddresses, addressesOf } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
 import type { LogLevel } from '../shared/ports/log.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
@@ -48,7 +48,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   /** Which HTTP server is started. */
   readonly httpServer: HttpServerChoice;
   /** The base address of each provider of AI assistance. */
-  readonly aiAddresses: { readonly [P in AiProvider]: string };
+  readonly aiAddresses: AiAddresses;
   readonly logLevel: LogThreshold;
   readonly metrics: MetricsSettings;
   /** Null: nothing is traced. */
@@ -141,12 +141,7 @@ function readCluster(read: SettingReader, secretKey: string | null): Config['clu
 }
 
 function readAi(read: SettingReader): Pick<Config, 'aiAddresses' | 'aiPrices'> {
-  const aiAddresses = {
-    hosted_a: read.address('AI_HOSTED_A_URL'),
-    hosted_b: read.address('AI_HOSTED_B_URL'),
-    router: read.address('AI_ROUTER_URL'),
-    local: read.address('AI_LOCAL_URL'),
-  };
+  const aiAddresses = addressesOf((provider) => read.address(`AI_${provider.toUpperCase()}_URL`));
   try {
     return { aiAddresses, aiPrices: aiPricesOf(read.get('AI_PRICES')) };
   } catch {

@@ -8,6 +8,7 @@ import { HubError } from '../shared/error.ts';
 import { type Clock, pause } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
+import { snakeKeys } from '../shared/snake-keys.ts';
 
 export const probePath = '/api/v1/health/probe';
 /** Milliseconds since 1970, a dot, and the proof over path and time. */
@@ -38,7 +39,7 @@ export interface ProbeReport {
   readonly address: string;
   /** The peer of the connection: the last proxy, if there is one. */
   readonly peer: string;
-  readonly forwarded_for: string | null;
+  readonly forwardedFor: string | null;
   readonly protocol: string;
   readonly host: string | null;
   /** The Upgrade header, without which there is no WebSocket. */
@@ -56,7 +57,7 @@ export function probeReport(
   return {
     address: clientAddress(trustedProxies)(remote, forwarded ?? ''),
     peer: clientAddress([])(remote, ''),
-    forwarded_for: forwarded,
+    forwardedFor: forwarded,
     protocol: headers.get('x-forwarded-proto') ?? 'http',
     host: headers.get('host') ?? null,
     upgrade: headers.get('upgrade') ?? null,
@@ -98,7 +99,7 @@ export function probeOf({
         const pieces = slowBytes(clock);
         return { ...plain(200, headers, null), live: createDownload({ pieces, ended() {} }, { clock, log }) };
       }
-      const text = JSON.stringify(probeReport(raw, trustedProxies, clock.now()));
+      const text = JSON.stringify(snakeKeys(probeReport(raw, trustedProxies, clock.now())));
       return plain(200, [['Content-Type', 'application/json'], ...noStore], text);
     },
   };

@@ -2,19 +2,15 @@
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
-import type { Env, EnvFilter } from '../shared/ids.ts';
+import type { EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
-import type { RunFacts, RunKey, RunPlace, RunStanding, RunStatus, StatusTime } from './rules/run.ts';
+import type { RunKey, RunPlace, RunStanding, RunStatus, StoredRun } from './record.ts';
+import type { StatusTime } from './rules/run.ts';
 
 /** The activity and the state of an agent's session. */
-export interface Run extends RunKey {
-  readonly env: Env;
-  readonly startedAt: number;
+export interface Run extends Omit<StoredRun, 'tenantId' | 'receivedAt' | 'lastAt'> {
   /** The latest of its events (none later than 5 minutes after receipt) and of what became of its approvals. */
   readonly lastActivityAt: number;
-  readonly standing: RunStanding;
-  /** Null while there are approvals alone. */
-  readonly facts: RunFacts | null;
   /** Of the newest event, and of the one that carried the snapshot; null without one. */
   readonly lastEventId: string | null;
   readonly snapshotEventId: string | null;
@@ -22,10 +18,6 @@ export interface Run extends RunKey {
   readonly pendingApprovals: number;
   /** The one that has waited longest, without its arguments. */
   readonly oldestPending: Approval | null;
-  /** It is the sample run. */
-  readonly sample: boolean;
-  /** Retention removed events or approvals of it. */
-  readonly isTrimmed: boolean;
 }
 
 /** Filters for runs. A missing member does not filter. */

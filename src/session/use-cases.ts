@@ -5,7 +5,7 @@ import { HubError, notFound } from '../shared/error.ts';
 import type { QuotaFull, ValueWriter } from '../shared/ports/values.ts';
 import type { KeyPrincipal, Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
-import { maxSessionValue } from '../tenant/rules/quota.ts';
+import { maxSessionValue } from './record.ts';
 
 /** Bytes of a value's JSON, or of the values of one answer: with what stands around them an answer holds 4 MiB. */
 const maxRead = 4 * 1024 * 1024 - 65_536;

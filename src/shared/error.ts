@@ -43,34 +43,34 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
-/**
- * Reasons that refine a code, for callers of an API with words for them: reason → code.
- */
-export const reasonCodes = {
-  invalid_cursor: 'bad_request',
-  token_expired: 'unauthenticated',
-  key_revoked: 'unauthenticated',
-  operator_required: 'forbidden',
-  role_required: 'forbidden',
-  password_login_off: 'forbidden',
-  managed_by_idp: 'conflict',
-  tenant_suspended: 'forbidden',
-  workspace_required: 'forbidden',
-  approval_already_decided: 'conflict',
-  approval_timed_out: 'conflict',
-  idempotency_in_progress: 'conflict',
-  idempotency_replay_refused: 'conflict',
-  version_precondition_failed: 'precondition_failed',
-  run_too_large: 'response_too_large',
-  env_required: 'validation_failed',
-  invalid_ruleset: 'validation_failed',
-  name_mismatch: 'unprocessable',
-  idempotency_key_reused: 'unprocessable',
-  replay_busy: 'rate_limited',
-  signing_unavailable: 'unavailable',
-} as const satisfies { readonly [reason: string]: ErrorCode };
+/** Reasons that refine a code, for callers of an API with words for them, each with its code. */
+const reasons = [
+  ['invalid_cursor', 'bad_request'],
+  ['token_expired', 'unauthenticated'],
+  ['key_revoked', 'unauthenticated'],
+  ['operator_required', 'forbidden'],
+  ['role_required', 'forbidden'],
+  ['password_login_off', 'forbidden'],
+  ['managed_by_idp', 'conflict'],
+  ['tenant_suspended', 'forbidden'],
+  ['workspace_required', 'forbidden'],
+  ['approval_already_decided', 'conflict'],
+  ['approval_timed_out', 'conflict'],
+  ['idempotency_in_progress', 'conflict'],
+  ['idempotency_replay_refused', 'conflict'],
+  ['version_precondition_failed', 'precondition_failed'],
+  ['run_too_large', 'response_too_large'],
+  ['env_required', 'validation_failed'],
+  ['invalid_ruleset', 'validation_failed'],
+  ['name_mismatch', 'unprocessable'],
+  ['idempotency_key_reused', 'unprocessable'],
+  ['replay_busy', 'rate_limited'],
+  ['signing_unavailable', 'unavailable'],
+] as const satisfies readonly (readonly [reason: string, code: ErrorCode])[];
 
-export type ErrorReason = keyof typeof reasonCodes;
+export type ErrorReason = (typeof reasons)[number][0];
+
+export const reasonCodes: ReadonlyMap<ErrorReason, ErrorCode> = new Map(reasons);
 
 /** One problem in a request: where it is (`body`, `query` or `path`, then the field path) and what is wrong. */
 export interface Problem {
@@ -113,7 +113,7 @@ export const refused = (
   reason: ErrorReason,
   message: string,
   detail: Omit<ErrorDetail, 'reason'> = {},
-): HubError => new HubError(reasonCodes[reason], message, { ...detail, reason });
+): HubError => new HubError(reasonCodes.get(reason) ?? 'internal', message, { ...detail, reason });
 
 /** A request with one problem that no declaration can express. */
 export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>

@@ -35,6 +35,10 @@ export interface InputOptions {
 }
 
 export interface FieldOptions extends ApiOptions {
+  /** The field's column, where it is not its name in snake_case. */
+  readonly column?: string;
+  /** False: stores do not keep the field, because it follows from others. */
+  readonly stored?: false;
   /** False: no reply contains the field. */
   readonly wire?: false;
   /** Gives way to its size: in lists, or wherever stores have kept the size alone. */
@@ -74,15 +78,20 @@ export interface RecordFields {
 export type RecordOf<F extends RecordFields> = {
   readonly [N in keyof F]: DeepReadonly<z.output<F[N]['schema']>>;
 };
+/** The fields that stores keep. */
+export type StoredOf<F extends RecordFields> = {
+  readonly [N in keyof F as F[N]['options'] extends { readonly stored: false } ? never : N]: RecordOf<F>[N];
+};
+/** The fields that replies contain. */
+export type VisibleOf<F extends RecordFields> = {
+  readonly [N in keyof F as F[N]['options'] extends { readonly wire: false } ? never : N]: RecordOf<F>[N];
+};
 type DeepReadonly<T> = T extends readonly (infer E)[]
   ? readonly DeepReadonly<E>[]
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-export type Snake<S extends string> = S extends `${infer C}${infer Rest}`
-  ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
-  : S;
 export type OptionsIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly [K in A]: infer P }
   ? P
   : unknown;

@@ -13,9 +13,8 @@ import {
   type RecordField,
   type RecordFields,
   type ReplyApi,
-  type Snake,
 } from './record-fields.ts';
-import { snake } from './snake-keys.ts';
+import { type Snake, snake } from './snake-keys.ts';
 
 type InputIn<O extends FieldOptions, A extends ReplyApi> = O extends { readonly input: infer I }
   ? I extends { readonly [K in A]: infer P }

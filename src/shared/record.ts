@@ -19,19 +19,28 @@ import {
   type RecordOf,
   type ReplyApi,
   type ReplyForm,
-  type Snake,
+  type StoredOf,
+  type VisibleOf,
 } from './record-fields.ts';
 import { inputOf, type RecordInput } from './record-input.ts';
 import { isoInstant } from './schemas.ts';
-import { snake } from './snake-keys.ts';
+import { type Snake, snake } from './snake-keys.ts';
 import { listed, type truncatedField } from './truncated.ts';
 
-export { computed, field, instant, json, type RecordOf } from './record-fields.ts';
+export {
+  computed,
+  field,
+  instant,
+  json,
+  type RecordOf,
+  type ReplyApi,
+  type StoredOf,
+} from './record-fields.ts';
 
 export type RecordStorage = 'text' | 'number' | 'flag' | 'flagOrNull' | 'json';
 export interface RecordColumn<N = string> {
   readonly field: N;
-  /** The field's name in snake_case. */
+  /** By default, the field's name in snake_case. */
   readonly name: string;
   readonly storage: RecordStorage;
 }
@@ -95,13 +104,16 @@ export interface RecordForms<F extends RecordFields, C> {
   readonly name: string;
   readonly columns: readonly RecordColumn<keyof F & string>[];
   /** As a document of MongoDB: the id as `_id`, JSON of any content as text. */
-  toDocument(record: RecordOf<F>): DocumentOf<F>;
+  toDocument(record: StoredOf<F>): DocumentOf<F>;
   /** Fields that the document lacks are null. */
-  fromDocument(document: Partial<DocumentOf<F>>): RecordOf<F>;
+  fromDocument(document: Partial<DocumentOf<F>>): StoredOf<F>;
   /** The schema of a reply. */
   reply<A extends ReplyApi, M extends ReplyForm>(api: A, form: M): z.ZodObject<Shape<F, C, A, M>>;
   /** The value of a reply. Sizes replace large fields only where stores kept the sizes alone. */
-  render<A extends ReplyApi>(api: A, record: RecordOf<F>): z.input<z.ZodObject<Shape<F, C, A, 'one'>>>;
+  render<A extends ReplyApi>(
+    api: A,
+    record: keyof C extends never ? VisibleOf<F> : RecordOf<F>,
+  ): z.input<z.ZodObject<Shape<F, C, A, 'one'>>>;
   /** Fields of a request: their checks, in this order, and their values in the domain's names. */
   input<A extends ReplyApi, const N extends keyof F & string>(
     api: A,
@@ -110,7 +122,11 @@ export interface RecordForms<F extends RecordFields, C> {
 }
 
 export type DocumentOf<F extends RecordFields> = {
-  readonly [N in keyof F as N extends 'id' ? '_id' : N]: F[N]['schema'] extends
+  readonly [N in keyof F as F[N]['options'] extends { readonly stored: false }
+    ? never
+    : N extends 'id'
+      ? '_id'
+      : N]: F[N]['schema'] extends
     | JsonValue<unknown, z.ZodType>
     | z.ZodNullable<JsonValue<unknown, z.ZodType>>
     ? string | Extract<z.output<F[N]['schema']>, null>
@@ -184,11 +200,11 @@ export function record<const F extends RecordFields, const C extends ComputedMem
   computedMembers: C = {} as C,
 ): RecordForms<F, C> {
   const entries = Object.entries(fields);
-  const columns = entries.map(([field, { schema }]) => ({
-    field,
-    name: snake(field),
-    storage: storageOf(schema),
-  }));
+  const columns = entries.flatMap(([field, { schema, options }]) =>
+    options.stored === false
+      ? []
+      : [{ field, name: options.column ?? snake(field), storage: storageOf(schema) }],
+  );
   const wire = {
     console: entries.flatMap(([field, one]) => wireFieldOf('console', field, one) ?? []),
     hosted: entries.flatMap(([field, one]) => wireFieldOf('hosted', field, one) ?? []),

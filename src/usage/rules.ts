@@ -1,7 +1,7 @@
 // Which of an agent's tools a contract governs. Pure.
 import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
-import type { AssembledContract } from '../bundle/record.ts';
+import { type AssembledContract, contractIdOf } from '../bundle/record.ts';
 import type { Mode } from '../contract/record.ts';
 import type { AgentManifest } from '../event/record.ts';
 
@@ -23,8 +23,8 @@ export function libraryContracts(
   assembled: readonly AssembledContract[],
 ): readonly DeclaredContract[] {
   const names = new Map(
-    assembled.flatMap(({ contract_id, entries = [] }) =>
-      entries.map((entry) => [entry, contract_id] as const),
+    assembled.flatMap((contract) =>
+      (contract.entries ?? []).map((entry) => [entry, contractIdOf(contract)] as const),
     ),
   );
   return contracts.map((contract) => {

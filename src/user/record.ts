@@ -49,3 +49,14 @@ export const loginRecord = record('logins', loginFields);
 
 /** A network that a user signed in from within this time is familiar to the account. */
 export const familiarMs = 30 * dayMs;
+
+/** The claims of an identity provider about an e-mail address; null: there is none. */
+export const emailClaims = ({
+  email,
+  email_verified: isVerified,
+}: {
+  readonly [claim: string]: unknown;
+}): { readonly email: string | null; readonly isVerified: unknown } => ({
+  email: typeof email === 'string' ? email : null,
+  isVerified,
+});

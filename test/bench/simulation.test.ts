@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { root } from '../../bench/suite/root.ts';
 import { runsOf } from '../runs.ts';
+import { testProgram } from '../test-program.ts';
 import type { FleetMinute } from './fleet-simulation.ts';
 
 const agents = runsOf(100_000, 5000);
@@ -13,8 +14,8 @@ const maxBytesOfAgent = 6 * 1024;
 
 /** In a process of its own, whose memory holds nothing else. */
 async function simulate(): Promise<readonly FleetMinute[]> {
-  const program = join(root, 'test/bench/fleet-simulation.ts');
-  const args = ['--expose-gc', '--max-old-space-size=8192', '--conditions=reeve-source', '--import', 'tsx'];
+  const program = await testProgram(join(root, 'test/bench/fleet-simulation.ts'));
+  const args = ['--expose-gc', '--max-old-space-size=8192'];
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [...args, program, String(agents), String(minutes)],

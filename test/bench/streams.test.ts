@@ -10,15 +10,14 @@ import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { StreamClient } from '../../bench/suite/streams.ts';
 import { isNightly } from '../runs.ts';
+import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-streams-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const main = join(root, 'bench/main.ts');
-
 /** The suite in a process group of its own, as a shell starts it. */
 const startBench = (...args: string[]) =>
-  spawn(process.execPath, ['--conditions=reeve-source', '--import', 'tsx', main, ...args], {
+  spawn(process.execPath, [...benchProgram, ...args], {
     cwd: root,
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -10,13 +10,13 @@ import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.t
 import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { measureScenarios, runsOf } from '../../bench/suite/scenario-runs.ts';
+import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function runBench(...args: string[]) {
-  const main = join(root, 'bench/main.ts');
-  const child = spawn(process.execPath, ['--conditions=reeve-source', '--import', 'tsx', main, ...args], {
+  const child = spawn(process.execPath, [...benchProgram, ...args], {
     cwd: root,
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,8 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
-import type { RunPlace } from '../../src/run/rules/run.ts';
-import { type RunStatus, runStatus, runStatuses } from '../../src/run/rules/run.ts';
+import type { RunPlace } from '../../src/run/record.ts';
+import { type RunStatus, runStatuses } from '../../src/run/record.ts';
+import { runStatus } from '../../src/run/rules/run.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { runsOf } from '../runs.ts';
 import { aBatch } from './events.ts';

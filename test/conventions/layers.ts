@@ -70,7 +70,6 @@ export const exceptions: readonly string[] = [
   'src/http/contract/hosted-frames.ts → src/event/hosted/routes.ts',
   'src/run/hosted/evidence-handlers.ts → src/approval/hosted/handlers.ts',
   'src/run/hosted/evidence-handlers.ts → src/event/hosted/handlers.ts',
-  'src/run/hosted/routes.ts → src/event/hosted/routes.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
   'src/session/hosted/handlers.ts → src/hub/api/probe.ts',
   'src/session/hosted/routes.ts → src/hub/api/health-routes.ts',

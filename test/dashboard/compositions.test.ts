@@ -123,4 +123,29 @@ describe('a composition', () => {
     noFaults(seen);
     await seen.context.close();
   });
+
+  it('gets a contract of a long library by typing', async () => {
+    const many = Array.from(
+      { length: 25 },
+      (_, at) => `  - { id: many-${at}, type: session, limits: { max_tool_calls: 9 } }`,
+    );
+    const head =
+      'apiVersion: service/v1\nkind: ContractBundle\nmetadata: { name: many }\ndefaults: { mode: enforce }';
+    await post('/api/v1/contracts/import', { yaml_content: `${head}\ncontracts:\n${many.join('\n')}\n` });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions/shop');
+    const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
+    await items.first().waitFor();
+    const before = await items.count();
+    const choice = page.getByRole('combobox', { name: 'Add contract' }).and(page.locator('input'));
+    await choice.fill('many-17');
+    await page.getByRole('option', { name: 'many-17' }).waitFor();
+    await accessible(page);
+    await choice.press('Enter');
+    await items.getByText('many-17', { exact: true }).waitFor();
+    expect(await items.count()).toBe(before + 1);
+    noFaults(seen);
+    await seen.context.close();
+  });
 });

@@ -106,27 +106,31 @@ describe('npm run demo', () => {
     nothingStays();
   }, 40_000);
 
-  it('waits for a person, who approves by the printed line', async () => {
-    const child = start('--json');
-    const ended = once(child, 'exit');
-    const { steps, held, rest } = await untilHeld(child);
-    const [, url = ''] = /(http:\S+)/.exec(held.approve) ?? [];
-    const [, body = ''] = /-d '([^']+)'/.exec(held.approve) ?? [];
-    const headers = [...held.approve.matchAll(/-H '([^:]+): ([^']+)'/g)].map(
-      ([, name, value]) => [name ?? '', value ?? ''] as [string, string],
-    );
-    expect(held.approve).toMatch(/^curl -s -X PUT /);
-    expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
-    expect((await ended)[0]).toBe(0);
-    await rest;
-    expect(steps.filter((step) => step.step === 'call').at(-1)).toMatchObject({
-      tool: 'publish',
-      outcome: 'approved',
-    });
-    expect(steps.filter((step) => step.step === 'event')).toHaveLength(12);
-    expect(steps.at(-1)).toEqual({ step: 'done' });
-    nothingStays();
-  }, 40_000);
+  itAtNight(
+    'waits for a person, who approves by the printed line',
+    async () => {
+      const child = start('--json');
+      const ended = once(child, 'exit');
+      const { steps, held, rest } = await untilHeld(child);
+      const [, url = ''] = /(http:\S+)/.exec(held.approve) ?? [];
+      const [, body = ''] = /-d '([^']+)'/.exec(held.approve) ?? [];
+      const headers = [...held.approve.matchAll(/-H '([^:]+): ([^']+)'/g)].map(
+        ([, name, value]) => [name ?? '', value ?? ''] as [string, string],
+      );
+      expect(held.approve).toMatch(/^curl -s -X PUT /);
+      expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
+      expect((await ended)[0]).toBe(0);
+      await rest;
+      expect(steps.filter((step) => step.step === 'call').at(-1)).toMatchObject({
+        tool: 'publish',
+        outcome: 'approved',
+      });
+      expect(steps.filter((step) => step.step === 'event')).toHaveLength(12);
+      expect(steps.at(-1)).toEqual({ step: 'done' });
+      nothingStays();
+    },
+    40_000,
+  );
 
   itAtNight(
     'cleans up when it is ended while it waits',

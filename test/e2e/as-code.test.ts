@@ -385,7 +385,7 @@ describe('a plan', () => {
 });
 
 describe('a bad file', () => {
-  it.each([
+  const faults: readonly (readonly [string, (text: string) => string, string])[] = [
     [
       'contracts/one.yaml',
       (text: string) => text.replace('type: pre', 'type: later'),
@@ -417,7 +417,8 @@ describe('a bad file', () => {
       'deployments.yaml:3: compositions/nothing.yaml does not exist',
     ],
     ['contracts/one.yaml', () => `name: ${'x'.repeat(1_100_000)}\n`, 'contracts/one.yaml:1: is larger'],
-  ])('%s stops the run before the first write', async (path, change, expected) => {
+  ];
+  it.each(rowsOfRun(faults, 3))('%s stops the run before the first write', async (path, change, expected) => {
     small();
     edit(path, change);
     const { admin, call } = await tenant();

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { onNode, RawSocket } from '../adapters/uws/fixtures.ts';
+import { isNightly } from '../runs.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -264,7 +265,9 @@ describe('names in paths', () => {
   };
 
   it.each(named)('%s: a clear answer, no header and no file', async (operation, route) => {
-    for (const name of names) {
+    // Per commit each route takes a third, other ones than the routes beside it.
+    const first = named.findIndex(([one]) => one === operation) % 3;
+    for (const name of isNightly ? names : names.filter((_, i) => i % 3 === first)) {
       const path = route.path.replace('{version}', '1').replace(/\{\w+\+?\}/g, () => name);
       const { status, text } = await ask(
         route.method,

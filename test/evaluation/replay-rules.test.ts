@@ -140,7 +140,7 @@ describe('differences', () => {
 
   it('are named by what the second document decides, newest first, with the rules of both', () => {
     const found = replay(events, judge(over('ten', 10)), judge(over('five', 5)));
-    expect(changes(found)).toEqual(['unchanged', 'newly_blocked', 'unchanged']);
+    expect(changes(found)).toEqual(['unchanged', 'newlyBlocked', 'unchanged']);
     expect(found.results[1]).toMatchObject({
       base: { decision: 'allow', ruleId: null },
       candidate: { decision: 'block', ruleId: 'five', message: 'no 7' },
@@ -149,23 +149,23 @@ describe('differences', () => {
       { ruleId: 'five', base: 0, candidate: 2 },
       { ruleId: 'ten', base: 1, candidate: 0 },
     ]);
-    expect(changes(replay(events, judge(over('five', 5)), judge(over('ten', 10))))[1]).toBe('newly_allowed');
-    expect(changes(replay(events, allowingJudge, judge(over('ten', 10))))[0]).toBe('newly_blocked');
+    expect(changes(replay(events, judge(over('five', 5)), judge(over('ten', 10))))[1]).toBe('newlyAllowed');
+    expect(changes(replay(events, allowingJudge, judge(over('ten', 10))))[0]).toBe('newlyBlocked');
   });
 
   it('tell an observing rule, an ask, and that a person would decide', () => {
     const observing = rule('r', 'args.amount: {gt: 10}', ', mode: observe');
-    expect(changes(replay(events, judge(over('x', 10)), judge(observing)))[0]).toBe('newly_observed');
+    expect(changes(replay(events, judge(over('x', 10)), judge(observing)))[0]).toBe('newlyObserved');
     const asking = judge(ask('a', 'args.amount: {gt: 10}'));
-    expect(changes(replay(events, judge(over('x', 10)), asking))[0]).toBe('newly_asked approval');
-    expect(changes(replay(events, asking, judge(over('x', 10))))[0]).toBe('newly_blocked approval');
+    expect(changes(replay(events, judge(over('x', 10)), asking))[0]).toBe('newlyAsked approval');
+    expect(changes(replay(events, asking, judge(over('x', 10))))[0]).toBe('newlyBlocked approval');
     // Both ask: nothing is otherwise.
     expect(changes(replay(events, asking, asking))[0]).toBe('unchanged');
   });
 
   it('count rules that could not be evaluated', () => {
     const found = replay([event({ args: { amount: 'much' } })], allowingJudge, judge(over('x', 10)));
-    expect(found.totals).toMatchObject({ errors: 1, changes: { newly_blocked: 1 } });
+    expect(found.totals).toMatchObject({ errors: 1, changes: { newlyBlocked: 1 } });
   });
 
   it('keep an answer small: results that find no room are counted', () => {
@@ -223,8 +223,8 @@ describe('sessions', () => {
   it('are counted again from their first call, in the order of the calls', () => {
     const events = [0, 1, 2, 3].map((call_index) => inSession({ call_index }));
     expect(changes(replay(events, allowingJudge, limited))).toEqual([
-      'newly_blocked',
-      'newly_blocked',
+      'newlyBlocked',
+      'newlyBlocked',
       'unchanged',
       'unchanged',
     ]);
@@ -233,7 +233,7 @@ describe('sessions', () => {
   it('whose beginning is not seen are uncertain until what was seen is enough', () => {
     const events = [5, 6, 7].map((call_index) => inSession({ call_index }));
     expect(changes(replay(events, allowingJudge, limited))).toEqual([
-      'newly_blocked',
+      'newlyBlocked',
       'unchanged session',
       'unchanged session',
     ]);
@@ -244,7 +244,7 @@ describe('sessions', () => {
       inSession({ call_index: 9, session_attempt_count: attempts, session_execution_count: executions });
     expect(changes(replay([reported(2, 1)], allowingJudge, limited))).toEqual(['unchanged']);
     expect(changes(replay([reported(3, 2)], allowingJudge, limited))).toEqual(['unchanged session']);
-    expect(changes(replay([reported(4, 3)], allowingJudge, limited))).toEqual(['newly_blocked']);
+    expect(changes(replay([reported(4, 3)], allowingJudge, limited))).toEqual(['newlyBlocked']);
     const ofTool = judge(session('max_calls_per_tool: {pay: 2}'));
     expect(changes(replay([reported(2, 1)], allowingJudge, ofTool))).toEqual(['unchanged session']);
   });

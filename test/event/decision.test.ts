@@ -8,10 +8,10 @@ import {
   consoleVerdict,
   isWanted,
   knownVerdicts,
-  repairFlatEvent,
   sessionOf,
   verdictFilter,
 } from '../../src/event/rules/decision.ts';
+import { repairFlatEvent } from '../../src/event/wire/forms.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
 
 const now = Date.UTC(2026, 5, 1);

@@ -10,6 +10,7 @@ import type { ExportRecord } from '../../src/export/record.ts';
 import { asRequested } from '../../src/export/record.ts';
 import { ocsfEvent } from '../../src/export/wire/ocsf.ts';
 import { anApproval, anEvent, hostileTexts, t0, uuid } from '../conformance/fixtures.ts';
+import { rowsOfRun } from '../runs.ts';
 import { pipVenv } from '../services/command.ts';
 
 const validator = `
@@ -72,8 +73,8 @@ const shell = { tool_name: 'Bash', payload: { tool_args: { command: 'rm -rf /' }
 
 const records: readonly ExportRecord[] = [
   ...verdicts.map((verdict) => event({ verdict })),
-  ...verdicts.map((verdict) => event({ verdict, mode: 'observe', ...shell })),
-  ...hostileTexts.map((text) =>
+  ...rowsOfRun(verdicts, 3).map((verdict) => event({ verdict, mode: 'observe', ...shell })),
+  ...rowsOfRun(hostileTexts, 3).map((text) =>
     event({ tool_name: text, agent_id: text, call_id: text, verdict: text, payload: { reason: text } }),
   ),
   { type: 'outcome', event: stored(), outcome },

@@ -2,15 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
+import type { RunFacts, RunStanding, RunStatus } from '../../src/run/record.ts';
 import { callOutcomes } from '../../src/run/rules/call-outcomes.ts';
 import {
   factsBySession,
   factsOf,
   joinFacts,
   placedAt,
-  type RunFacts,
-  type RunStanding,
-  type RunStatus,
   runStatus,
   standingOf,
 } from '../../src/run/rules/run.ts';

@@ -39,6 +39,21 @@ describe('an approval with one more field', () => {
   });
 });
 
+describe('a record in a store', () => {
+  const runs = record('runs', {
+    agentId: field(z.string(), { column: 'agent' }),
+    status: field(z.enum(['open', 'stale']), { stored: false }),
+    lastAt: field(instant),
+  });
+
+  it('has the columns that its fields name, and none for a field that follows from others', () => {
+    expect(runs.columns.map(({ name }) => name)).toEqual(['agent', 'last_at']);
+    expect(runs.toDocument({ agentId: 'a', lastAt: 1 })).toEqual({ agentId: 'a', lastAt: 1 });
+    expect(runs.fromDocument({ agentId: 'a', lastAt: 1 })).toEqual({ agentId: 'a', lastAt: 1 });
+    expect(Object.keys(runs.reply('console', 'one').shape)).toEqual(['agent_id', 'status', 'last_at']);
+  });
+});
+
 describe('replies of a record', () => {
   const fields = {
     id: field(z.uuid(), { hosted: { schema: z.string() } }),

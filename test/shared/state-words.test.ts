@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { auditActionText, displayWord, stateWord } from '../../packages/agent/src/rules/state-words.ts';
 import { classOf, knownVerdicts } from '../../src/event/rules/decision.ts';
 import { deliveryStatuses } from '../../src/notification/rules/delivery.ts';
-import { runStatuses } from '../../src/run/rules/run.ts';
+import { runStatuses } from '../../src/run/record.ts';
 
 describe('the words for states', () => {
   it('read the same for both words of one decision, by the class that it is counted as', () => {

@@ -22,14 +22,14 @@ const iso = (at: number): string => new Date(at).toISOString();
 const attention = async (as = user, query = {}) => (await t.call('attention', { query }, as)).body.items;
 
 let calls = 0;
-const denials = (count: number, at: number) => {
+const denials = (count: number, at: number, policyVersion?: string) => {
   const events = Array.from({ length: count }, () => ({
     call_id: `d${++calls}`,
     agent_id: 'agent-1',
     tool_name: 'x',
     verdict: 'call_denied',
     timestamp: iso(at),
-    payload: { decision_name: 'no-prod-sql' },
+    payload: { decision_name: 'no-prod-sql', ...(policyVersion ? { policy_version: policyVersion } : {}) },
   }));
   return t.call('ingestEvents', { body: { events } }, key);
 };
@@ -60,7 +60,7 @@ it('is nothing at first; then a contract that denies more than usual, an approva
     severity: 'high',
     env: 'production',
     subject: { type: 'contract', id: 'no-prod-sql' },
-    facts: { usual: 1 },
+    facts: { usual: 1, version: null },
   });
   await t.clock.advance(310_000);
   expect((await attention()).find(({ kind }) => kind === 'out_of_date')).toMatchObject({
@@ -70,6 +70,13 @@ it('is nothing at first; then a contract that denies more than usual, an approva
     count: 1,
     facts: { wanted_version: 2 },
   });
+});
+
+it('names the new version by which a contract denies more than usual', async () => {
+  const { revisionHash } = await deploy(t, user, 'shop', '1');
+  await denials(25, t.clock.now() - 60_000, revisionHash);
+  const spike = (await attention()).find(({ kind }) => kind === 'deny_spike');
+  expect(spike).toMatchObject({ count: 25, facts: { version: 1 } });
 });
 
 it('is agents that are usually connected and are away, one item for their environment', async () => {

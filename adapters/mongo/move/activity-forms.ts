@@ -2,8 +2,8 @@
 import { entriesOf } from '../../../src/audit/record.ts';
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { OrderedKind } from '../../../src/export/record.ts';
+import type { RunFacts } from '../../../src/run/record.ts';
 import { reportFacts } from '../../../src/run/rules/report.ts';
-import type { RunFacts } from '../../../src/run/rules/run.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type {
   ActivityKind,

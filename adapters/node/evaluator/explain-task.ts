@@ -13,6 +13,7 @@ import {
   type YamlDocument,
 } from 'reeve-agent/rules';
 import type { ExplainRequest } from '../../../src/evaluation/port/evaluator.ts';
+import type { ReplayDecision } from '../../../src/evaluation/record.ts';
 import {
   contractText,
   type Explanation,
@@ -20,7 +21,7 @@ import {
   type Rule,
 } from '../../../src/evaluation/rules/explanation.ts';
 import type { ReplayCall } from '../../../src/evaluation/rules/replay-call.ts';
-import { createJudge, type Judge, type ReplayDecision } from '../../../src/evaluation/rules/replay-judge.ts';
+import { createJudge, type Judge } from '../../../src/evaluation/rules/replay-judge.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { CompiledTexts } from './compiled-texts.ts';
 import { faultsOf, profilesIn } from './evaluation.ts';

@@ -1,7 +1,8 @@
 // What repeats of an event add to it: outcomes, and what they say of runs. Runs on the writer.
 import type { AuditNote } from '../../../src/audit/record.ts';
 import { type EventOutcome, maxOutcomes, outcomeKey } from '../../../src/event/record.ts';
-import { joinFacts, placedAt, type RunFacts } from '../../../src/run/rules/run.ts';
+import type { RunFacts } from '../../../src/run/record.ts';
+import { joinFacts, placedAt } from '../../../src/run/rules/run.ts';
 import type { Database } from '../database.ts';
 import { entryOf, outcomeCounts } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';

@@ -3,10 +3,10 @@
 import {
   type EventInput,
   type EventOutcome,
+  eventAsSent,
   policyVersionOf,
   type StoredEvent,
 } from '../../../src/event/record.ts';
-import { eventAsSent } from '../../../src/event/rules/as-sent.ts';
 import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';

@@ -1,6 +1,6 @@
 // Events, runs, approvals and the audit chain, as records of a move. Events keep their ids, and runs name them.
 import type { Approval } from '../../../src/approval/record.ts';
-import type { RunEvent, RunFacts } from '../../../src/run/rules/run.ts';
+import type { RunEvent, RunFacts } from '../../../src/run/record.ts';
 import type {
   ActivityKind,
   MovedApproval,
@@ -10,7 +10,7 @@ import type {
 } from '../../../src/shared/ports/moved-records.ts';
 import { approvals } from '../approvals.ts';
 import { heads, links } from '../audit.ts';
-import { type Database, givenText } from '../database.ts';
+import type { Database } from '../database.ts';
 import { markOf } from '../events/search.ts';
 import {
   bodyEvents,
@@ -23,7 +23,8 @@ import {
   storedEvent,
   summaryColumns,
 } from '../events/segment.ts';
-import { json, number, table, text } from '../table.ts';
+import { runs } from '../runs.ts';
+import { number, table, text } from '../table.ts';
 import { pages } from './pages.ts';
 import type { Readers } from './people.ts';
 
@@ -78,37 +79,12 @@ function withIds(facts: RunFacts, mark: string): RunFacts {
   };
 }
 
-const runRows = table<Omit<MovedRun, 'sample' | 'isTrimmed'> & { sample: number; isTrimmed: number }>(
-  'runs',
-  {
-    tenantId: text('tenant_id'),
-    agentId: text('agent'),
-    sessionId: text('session'),
-    env: text('env'),
-    startedAt: number('started_at'),
-    lastAt: number('last_at'),
-    receivedAt: number('received_at'),
-    standing: text('standing'),
-    sample: number('sample'),
-    isTrimmed: number('trimmed'),
-    facts: {
-      ...json<RunFacts | null>('facts'),
-      read: (value) => (typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null),
-    },
-  },
-);
-
-function* runs(db: Database): Generator<readonly MovedRun[]> {
+function* movedRuns(db: Database): Generator<readonly MovedRun[]> {
   const mark = markOf(db);
-  for (const rows of pages(db, { table: 'runs', key: ['id'], columns: runRows.columns, size: 200 }))
+  for (const rows of pages(db, { table: 'runs', key: ['id'], columns: runs.columns, size: 200 }))
     yield rows.map((row) => {
-      const { sample, isTrimmed, facts, ...run } = runRows.read(row);
-      return {
-        ...run,
-        sample: sample === 1,
-        isTrimmed: isTrimmed === 1,
-        facts: facts && withIds(facts, mark),
-      };
+      const run = runs.read(row);
+      return { ...run, facts: run.facts && withIds(run.facts, mark) };
     });
 }
 
@@ -135,7 +111,7 @@ const kept = table<MovedRecords['approvalArgs']>('approval_args', {
 
 export const activityReaders: Readers<ActivityKind> = {
   events,
-  runs,
+  runs: movedRuns,
   approvals: movedApprovals,
   *approvalArgs(db) {
     for (const rows of pages(db, { table: 'approval_args', key: ['rowid'], columns: kept.columns, size: 8 }))

@@ -1,4 +1,5 @@
 // Tenants, people, keys and what else is a row of its own, as records of a move.
+import { sessionValueRecord } from '../../../src/session/record.ts';
 import type { MovedRecords, RecordKind, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
 import { reports } from '../agent-reports.ts';
@@ -6,7 +7,7 @@ import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
 import { days } from '../ai-usage.ts';
 import { channels } from '../channels.ts';
-import type { Database, SqlValue } from '../database.ts';
+import type { Database } from '../database.ts';
 import { givenText } from '../database.ts';
 import { deliveries } from '../deliveries.ts';
 import { identities } from '../identities.ts';
@@ -20,6 +21,7 @@ import { settings } from '../settings.ts';
 import { json, number, table, text } from '../table.ts';
 import { records as tenants } from '../tenant-records.ts';
 import { users } from '../tenants.ts';
+import { sessionValues } from '../values.ts';
 import { views } from '../views.ts';
 import { workspaces } from '../workspaces.ts';
 import { pages, records } from './pages.ts';
@@ -147,17 +149,9 @@ export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   idempotency: (db) => records(db, idempotency, 'idempotency', { key: ['tenant_id', 'id'] }),
   retentionCounts,
   *values(db, now) {
-    const columns = 'tenant_id, env, key, value, expires_at';
-    for (const rows of pages(db, { table: 'session_values', key: ['rowid'], columns, size: 200 }))
-      yield rows
-        .map(([tenantId, env, key, value, expiresAt]) => ({
-          tenantId: String(tenantId),
-          env: String(env),
-          key: givenText(String(key)),
-          value: givenText(String(value)),
-          expiresAt: Number(expiresAt as SqlValue),
-        }))
-        .filter(({ expiresAt }) => expiresAt > now);
+    const { columns } = sessionValues;
+    for (const rows of pages(db, { table: sessionValueRecord.name, key: ['rowid'], columns, size: 200 }))
+      yield rows.map(sessionValues.read).filter(({ expiresAt }) => expiresAt > now);
   },
   *jobs(db, now) {
     const columns =

@@ -1,7 +1,8 @@
 // The health of an agent: one word for whether a person must look at it, from its newest runs and when it was last
 // seen. Pure.
 
-import { type RunStanding, type RunStatus, runStatus, type StatusTime } from '../../run/rules/run.ts';
+import type { RunStanding, RunStatus } from '../../run/record.ts';
+import { runStatus, type StatusTime } from '../../run/rules/run.ts';
 import { dayMs } from '../../shared/duration.ts';
 
 export const healthStatuses = ['healthy', 'stale', 'blocked', 'approval_pending'] as const;

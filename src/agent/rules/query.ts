@@ -3,7 +3,7 @@ import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
 import { anyOf, globs, isText } from '../../event/rules/query/values.ts';
 import { visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
-import type { DriftStatus } from '../record.ts';
+import type { agentStates, DriftStatus } from '../record.ts';
 
 /** The parts of an agent that a query compares. */
 export interface QueriedAgent {
@@ -21,13 +21,13 @@ export interface QueriedAgent {
 
 export type AgentTest = (agent: QueriedAgent) => boolean;
 
-const stateTests: { readonly [word: string]: AgentTest } = {
-  connected: ({ isConnected }) => isConnected,
-  away: ({ isConnected }) => !isConnected,
-  current: ({ status }) => status === 'current',
-  out_of_date: ({ status }) => status === 'drift',
-  unknown: ({ status }) => status === 'unknown',
-};
+const stateTests: ReadonlyMap<string, AgentTest> = new Map<keyof typeof agentStates, AgentTest>([
+  ['connected', ({ isConnected }) => isConnected],
+  ['away', ({ isConnected }) => !isConnected],
+  ['current', ({ status }) => status === 'current'],
+  ['out_of_date', ({ status }) => status === 'drift'],
+  ['unknown', ({ status }) => status === 'unknown'],
+]);
 
 function termTest(term: QueryTerm): AgentTest {
   const test = globs(term);
@@ -49,7 +49,7 @@ function termTest(term: QueryTerm): AgentTest {
     case 'env':
       return ({ env }) => isAny([env]);
     case 'is': {
-      const tests = term.values.map(({ text }) => stateTests[text]);
+      const tests = term.values.map(({ text }) => stateTests.get(text));
       return (agent) => tests.some((one) => one?.(agent));
     }
     default:

@@ -1,5 +1,6 @@
 // The text of an assignment rule whose SHA-256 tells one state of a rule from another.
 import { canonicalJson } from '../../shared/json/canonical.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AssignmentRule } from '../record.ts';
 
 export const ruleText = ({
@@ -9,4 +10,4 @@ export const ruleText = ({
   bundleName,
   env,
 }: Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>): string =>
-  canonicalJson({ priority, pattern, tag_match: tagMatch, bundle_name: bundleName, env });
+  canonicalJson(snakeKeys({ priority, pattern, tagMatch, bundleName, env }));

@@ -1,6 +1,7 @@
 // The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
 // read once.
 import { environmentKey } from '../../../actors/protocol.ts';
+import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { HubError } from '../../shared/error.ts';
@@ -178,8 +179,9 @@ class EffectiveContracts implements Rulings {
     const entries = new Map<string, string>();
     let overlap = false;
     const tools = new Map((await this.#contractsOf(deployment)).map((one) => [one.id, one.tools]));
-    for (const { contract_id, entries: ids = [] } of several) {
-      for (const id of ids) entries.set(id, contract_id);
+    for (const contract of several) {
+      const { entries: ids = [] } = contract;
+      for (const id of ids) entries.set(id, contractIdOf(contract));
       // A contract without readable tools may match any tool.
       const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
       overlap ||= mayOverlap(each);

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../contract/record.ts';
 import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { HubError } from '../../shared/error.ts';
+import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 
@@ -21,7 +22,7 @@ export const assistantTools: readonly AiTool[] = [
     description: 'Compiles and lints YAML. Returns {valid, errors, warnings}.',
     parameters: {
       type: 'object',
-      properties: { yaml_content: yamlContent },
+      properties: snakeKeys({ yamlContent }),
       required: ['yaml_content'],
     },
   },
@@ -31,12 +32,12 @@ export const assistantTools: readonly AiTool[] = [
       'Dry-runs YAML against one tool call. Returns {verdict, deciding_contract, contracts_evaluated, evaluation_time_ms}, or {error}.',
     parameters: {
       type: 'object',
-      properties: {
-        yaml_content: yamlContent,
-        tool_name: { type: 'string' },
-        tool_args: { type: 'object' },
+      properties: snakeKeys({
+        yamlContent,
+        toolName: { type: 'string' },
+        toolArgs: { type: 'object' },
         environment: { type: 'string', description: 'default: production' },
-      },
+      }),
       required: ['yaml_content', 'tool_name', 'tool_args'],
     },
   },
@@ -78,14 +79,15 @@ export function createToolRunner({ evaluator, clock, store, settings, inspector 
       toolArguments: tools?.value.toolArguments ?? {},
       words: wordsOf(tools),
     });
-    return {
-      verdict: result.verdict,
-      deciding_contract: result.deciding_contract,
-      contracts_evaluated: result.contracts_evaluated
+    const { verdict, decidingContract, contractsEvaluated, evaluationTimeMs } = camelKeys(result);
+    return snakeKeys({
+      verdict,
+      decidingContract,
+      contractsEvaluated: contractsEvaluated
         .slice(0, maxListed)
         .map(({ id, type, matched, effect, message }) => ({ id, type, matched, effect, message })),
-      evaluation_time_ms: result.evaluation_time_ms,
-    };
+      evaluationTimeMs,
+    });
   }
 
   return async function run(tenantId: string, { name, input }: AiToolCall): Promise<JsonObject> {

@@ -1,6 +1,6 @@
 // Bundle versions and deployments in the console API's words.
 
-import type { Deployment } from '../../deployment/record.ts';
+import { deploymentRecord } from '../../deployment/record.ts';
 import { List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
@@ -25,18 +25,6 @@ const renderVersion = (bundle: BundleVersion) => ({
   source_hub_revision: null,
   uploaded_by: bundle.uploadedBy,
   created_at: iso(bundle.createdAt),
-});
-
-const renderDeployment = (deployment: Deployment) => ({
-  id: deployment.id,
-  env: deployment.env,
-  bundle_name: deployment.bundleName,
-  bundle_version: deployment.version,
-  sequence: deployment.sequence,
-  deployed_by: deployment.deployedBy,
-  created_at: iso(deployment.createdAt),
-  forced: deployment.forced,
-  reason: deployment.reason,
 });
 
 export const bundles: Handlers<typeof bundleRoutes> = {
@@ -109,7 +97,10 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       },
     );
     const unable = await app.vocabularies.ofDeployment(deployment);
-    return { ...renderDeployment(deployment), warnings: renderFindingsFor(warnings, unable, 'console') };
+    return {
+      ...deploymentRecord.render('console', deployment),
+      warnings: renderFindingsFor(warnings, unable, 'console'),
+    };
   },
 
   async deleteBundle({ app }, { params }, caller, request) {
@@ -133,7 +124,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     });
     const last = rollout.more ? rollout.rest.at(-1) : undefined;
     return {
-      deployment: renderDeployment(rollout.deployment),
+      deployment: deploymentRecord.render('console', rollout.deployment),
       current: rollout.isCurrent,
       connected: rollout.connected,
       running: rollout.running,
@@ -166,7 +157,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     });
     return new List(
       items.map((item) => ({
-        ...renderDeployment(item),
+        ...deploymentRecord.render('console', item),
         kind: item.isRollback ? ('rollback' as const) : ('deploy' as const),
         undeployed_at: isoOrNull(item.undeployedAt),
         undeployed_by: item.undeployedBy,

@@ -1,5 +1,6 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
+import { deploymentRecord } from '../../deployment/record.ts';
 import {
   env,
   instant,
@@ -28,20 +29,7 @@ export const version = z.object({
   created_at: instant,
 });
 
-export const deployment = z.object({
-  id: uuid,
-  env,
-  bundle_name: z.string(),
-  bundle_version: z.number().int(),
-  /** Grows with every deployment of the bundle in the environment. */
-  sequence: z.number().int(),
-  deployed_by: z.string(),
-  created_at: instant,
-  /** True when an admin deployed it although the document has errors. */
-  forced: z.boolean(),
-  /** Why, as who deployed it said. */
-  reason: z.string().nullable(),
-});
+export const deployment = deploymentRecord.reply('console', 'one');
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ name: z.string().max(512) });

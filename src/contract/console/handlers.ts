@@ -7,28 +7,12 @@ import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { ContractVersion } from '../record.ts';
+import { contractRecord, contractSummaryRecord } from '../record.ts';
 import type { ContractView } from '../use-cases.ts';
 import type { contractRoutes } from './routes.ts';
 
-const renderSummary = (contract: Omit<ContractVersion, 'definition'>, usageCount: number) => ({
-  contract_id: contract.contractId,
-  name: contract.name,
-  type: contract.type,
-  tags: [...contract.tags],
-  version: contract.version,
-  description: contract.description,
-  created_at: iso(contract.createdAt),
-  usage_count: usageCount,
-});
-
 const renderDetail = ({ contract, usageCount, isLatest, history }: ContractView) => ({
-  ...renderSummary(contract, usageCount),
-  id: contract.id,
-  tenant_id: contract.tenantId,
-  definition: { ...contract.definition },
-  is_latest: isLatest,
-  created_by: contract.createdBy,
+  ...contractRecord.render('console', { ...contract, usageCount, isLatest }),
   versions: history.map(({ version, createdAt, createdBy }) => ({
     version,
     created_at: iso(createdAt),
@@ -40,7 +24,7 @@ export const contracts: Handlers<typeof contractRoutes> = {
   async listContracts({ app }, { query }, caller) {
     const { type, tag, search } = query;
     const page = await app.contracts.list(principalOf(caller), omitUndefined({ type, tag, search }), query);
-    return listOf(page, query, (contract) => renderSummary(contract, contract.usageCount));
+    return listOf(page, query, (contract) => contractSummaryRecord.render('console', contract));
   },
 
   async createContract({ app }, { body }, caller) {

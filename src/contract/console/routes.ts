@@ -14,7 +14,7 @@ import {
   yamlDocument,
 } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
-import { listed } from '../../shared/truncated.ts';
+import { contractRecord, contractSummaryRecord } from '../record.ts';
 import { autoDeployQuery, autoDeployReply } from '../wire.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
@@ -25,23 +25,7 @@ const definition = anyObject.refine(
   `must not be larger than ${maxDefinition} characters of JSON`,
 );
 
-const summary = z.object({
-  contract_id: z.string(),
-  name: z.string(),
-  type: contractType,
-  tags: z.array(z.string()),
-  version: z.number().int(),
-  description: z.string().nullable(),
-  created_at: instant,
-  usage_count: z.number().int(),
-});
-
-export const detail = summary.extend({
-  id: uuid,
-  tenant_id: uuid,
-  definition: anyObject,
-  is_latest: z.boolean(),
-  created_by: z.string(),
+export const detail = contractRecord.reply('console', 'one').extend({
   versions: z.array(z.object({ version: z.number().int(), created_at: instant, created_by: z.string() })),
   /** In the answer to a save: a composition that deploys by itself was not deployed, or not everywhere. */
   ...autoDeployReply,
@@ -66,9 +50,7 @@ export const contractRoutes = routes({
       ...paging(1000),
     }),
     status: 200,
-    reply: z.array(
-      summary.extend({ description: listed(z.string()).nullable(), tags: listed(z.array(z.string())) }),
-    ),
+    reply: z.array(contractSummaryRecord.reply('console', 'list')),
     search: true,
     errors: ['validation_failed', 'search_timeout', 'rate_limited'],
   },

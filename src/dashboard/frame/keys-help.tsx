@@ -6,6 +6,7 @@ import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { pages } from '../pages/registry.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Check } from '../ui/form.tsx';
 import type { LateProps } from './late.tsx';
 
 const groups: readonly { readonly name: string; readonly keys: readonly (readonly [string, string])[] }[] = [
@@ -64,14 +65,9 @@ function Keys(): JSX.Element {
   const here = [...useStore(offers)].map(([name, { of, label }]) => ({ ...commandOf(name), of, own: label }));
   return (
     <>
-      <label className="checks">
-        <input
-          type="checkbox"
-          checked={letterKeys}
-          onChange={() => changePrefs({ letterKeys: !letterKeys })}
-        />{' '}
+      <Check checked={letterKeys} onChange={() => changePrefs({ letterKeys: !letterKeys })}>
         Use single-letter keys
-      </label>
+      </Check>
       <div className="keys">
         {here.length > 0 && (
           <section>

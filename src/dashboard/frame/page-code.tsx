@@ -4,8 +4,7 @@
 import { type ComponentType, type JSX, useEffect, useState } from 'react';
 import { useStore } from '../lib/store.ts';
 import { liveStatus } from '../live/live.ts';
-import { Icon } from '../ui/icons.tsx';
-import { Button, PageHead, Skeleton } from '../ui/parts.tsx';
+import { Button, Notice, PageHead, Skeleton } from '../ui/parts.tsx';
 
 type Load = () => Promise<{ readonly default: ComponentType }>;
 
@@ -65,16 +64,17 @@ const reloaded = {
 const NotLoaded = ({ isLive }: { readonly isLive: boolean }): JSX.Element => (
   <div className="page">
     <PageHead title="This page did not load" />
-    <div className="notice notice-deny" role="alert">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          {isLive
-            ? 'The hub does not have this page, possibly after an upgrade. Reload the page.'
-            : 'The hub did not respond. The page loads automatically when the hub is available again.'}
-        </p>
-      </div>
-      {isLive && <Button onClick={() => location.reload()}>Reload page</Button>}
-    </div>
+    <Notice
+      tone="deny"
+      icon="triangle"
+      role="alert"
+      acts={isLive && <Button onClick={() => location.reload()}>Reload page</Button>}
+    >
+      <p>
+        {isLive
+          ? 'The hub does not have this page, possibly after an upgrade. Reload the page.'
+          : 'The hub did not respond. The page loads automatically when the hub is available again.'}
+      </p>
+    </Notice>
   </div>
 );

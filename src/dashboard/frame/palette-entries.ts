@@ -1,6 +1,5 @@
 // The entries of the palette: pages, the current page's commands, global actions, and the hub's objects by name with
 // their actions.
-
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { linkTo, type ThingLink } from '../lib/address.ts';
@@ -49,6 +48,14 @@ const entry = (
   go: () => void,
   more: Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>> = {},
 ): Entry => ({ id, kind, label, icon, go, keys: [], why: null, isMatch: false, ...more });
+
+const action = (
+  id: string,
+  label: string,
+  icon: IconName,
+  go: () => void,
+  more: Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>> = {},
+): Entry => entry(id, 'action', label, icon, go, more);
 
 export function useEntries(text: string): readonly Entry[] {
   const navigate = useNavigate();
@@ -108,22 +115,22 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
       if (!isSearchAlone) askFor(name);
       go(path, search);
     };
-    return entry(`do ${name}`, 'action', label, icon, lead, {
+    return action(`do ${name}`, label, icon, lead, {
       why: operation === undefined ? null : refusalOf(me.roles, operation),
     });
   });
 
 const views = (go: Go): readonly Entry[] => [
-  entry('denied', 'action', 'Show denied calls', 'slash', () => go('/explore', { verdict: 'call_denied' })),
-  entry('drift', 'action', 'Show out-of-date agents', 'triangle', () =>
+  action('denied', 'Show denied calls', 'slash', () => go('/explore', { verdict: 'call_denied' })),
+  action('drift', 'Show out-of-date agents', 'triangle', () =>
     go('/fleet', { view: 'agents', status: 'drift' }),
   ),
-  entry('history', 'action', 'Show decided approvals', 'approvals', () => go('/inbox', { view: 'decided' })),
+  action('history', 'Show decided approvals', 'approvals', () => go('/inbox', { view: 'decided' })),
 ];
 
 const environments = (narrow: (env: string | undefined) => void): readonly Entry[] => [
-  entry('env all', 'action', 'Switch to all environments', 'system', () => narrow(undefined)),
-  ...envs.map((env) => entry(`env ${env}`, 'action', `Switch to ${env}`, 'system', () => narrow(env))),
+  action('env all', 'Switch to all environments', 'system', () => narrow(undefined)),
+  ...envs.map((env) => action(`env ${env}`, `Switch to ${env}`, 'system', () => narrow(env))),
 ];
 
 const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs): readonly Entry[] => [
@@ -135,27 +142,23 @@ const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs):
     ] as const
   )
     .filter(([theme]) => theme !== themeChoice.get())
-    .map(([theme, label]) => entry(theme, 'action', label, 'sun', () => chooseTheme(theme))),
-  entry('utc', 'action', utc ? 'Show local times' : 'Show times in UTC', 'events', () =>
-    changePrefs({ utc: !utc }),
-  ),
-  entry('compact', 'action', compact ? 'Use comfortable rows' : 'Use compact rows', 'menu', () =>
+    .map(([theme, label]) => action(theme, label, 'sun', () => chooseTheme(theme))),
+  action('utc', utc ? 'Show local times' : 'Show times in UTC', 'events', () => changePrefs({ utc: !utc })),
+  action('compact', compact ? 'Use comfortable rows' : 'Use compact rows', 'menu', () =>
     changePrefs({ compact: !compact }),
   ),
-  entry(
+  action(
     'tables',
-    'action',
     chartsAsTables ? 'Show charts' : 'Show charts as tables',
     'columns',
     () => changePrefs({ chartsAsTables: !chartsAsTables }),
     { keys: ['Shift T'] },
   ),
-  entry('rail', 'action', railClosed ? 'Expand navigation' : 'Collapse navigation', 'menu', () =>
+  action('rail', railClosed ? 'Expand navigation' : 'Collapse navigation', 'menu', () =>
     changePrefs({ railClosed: !railClosed }),
   ),
-  entry(
+  action(
     'letters',
-    'action',
     letterKeys ? 'Turn off single-letter keys' : 'Turn on single-letter keys',
     'keyboard',
     () => changePrefs({ letterKeys: !letterKeys }),
@@ -182,14 +185,13 @@ async function copyLink(): Promise<void> {
 }
 
 const always = (cannot: string | null): readonly Entry[] => [
-  entry('link', 'action', 'Copy link to this page', 'copy', () => void copyLink()),
-  entry('sample', 'action', 'Load sample run', 'runs', () => void changeSample(true), { why: cannot }),
-  entry('no sample', 'action', 'Delete sample run', 'trash', () => void changeSample(false), {
+  action('link', 'Copy link to this page', 'copy', () => void copyLink()),
+  action('sample', 'Load sample run', 'runs', () => void changeSample(true), { why: cannot }),
+  action('no sample', 'Delete sample run', 'trash', () => void changeSample(false), {
     why: cannot,
   }),
-  entry(
+  action(
     'out',
-    'action',
     'Sign out',
     'person',
     () => void signOut().catch((error: Error) => say(error.message, 'deny')),
@@ -233,16 +235,9 @@ const entryOf = (result: SearchResult, open: Open): Entry => {
 const queries = (text: string, go: Go): readonly Entry[] =>
   /[\w*]:\S/.test(text)
     ? [
-        entry(
-          'search calls',
-          'action',
-          `Search calls: ${text}`,
-          'search',
-          () => go('/explore', { q: text }),
-          {
-            isMatch: true,
-          },
-        ),
+        action('search calls', `Search calls: ${text}`, 'search', () => go('/explore', { q: text }), {
+          isMatch: true,
+        }),
       ]
     : [];
 
@@ -266,7 +261,7 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
         id: string,
       ): Entry => entry(`${kind} ${id}`, kind, id, icon, () => open(linkTo[kind](id)));
       const act = (name: CommandName, link: ThingLink, of: string, label: string, detail = ''): Entry =>
-        entry(`${name} ${of} ${detail}`, 'action', label, commandOf(name).icon, () => {
+        action(`${name} ${of} ${detail}`, label, commandOf(name).icon, () => {
           askFor(name, of, detail);
           open(link);
         });

@@ -1,5 +1,4 @@
 // The menu of the signed-in person: account, theme, times, sign-out. frame/person.tsx loads it.
-
 import { Menu } from '@base-ui/react/menu';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
@@ -24,13 +23,11 @@ export interface PersonMenuProps {
   readonly autoFocus: boolean;
 }
 
-interface SwitchProps {
-  readonly label: string;
-  readonly on: boolean;
-  readonly onChange: (on: boolean) => void;
-}
-
-const Switch = ({ label, on, onChange }: SwitchProps): JSX.Element => (
+const Switch = ({
+  label,
+  on,
+  onChange,
+}: Readonly<{ label: string; on: boolean; onChange: (on: boolean) => void }>): JSX.Element => (
   <Menu.CheckboxItem className="menu-item" checked={on} onCheckedChange={onChange} closeOnClick={false}>
     <span className="menu-tick">
       <Menu.CheckboxItemIndicator>

@@ -5,10 +5,9 @@ import { translateOld } from '../lib/address.ts';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { refresh, useCall } from '../lib/query.ts';
-import { Field, Form } from '../ui/form.tsx';
-import { Icon } from '../ui/icons.tsx';
+import { Field, Form, useFields } from '../ui/form.tsx';
 import { say } from '../ui/messages.tsx';
-import { Button, Empty, Late } from '../ui/parts.tsx';
+import { Button, Empty, Late, Notice } from '../ui/parts.tsx';
 import { Failed } from '../ui/query-result.tsx';
 import { InviteForm } from './invite.tsx';
 import { Shell } from './shell.tsx';
@@ -68,11 +67,7 @@ function Sheet({
   title,
   summary,
   children,
-}: {
-  title: string;
-  summary?: ReactNode;
-  children: ReactNode;
-}): JSX.Element {
+}: Readonly<{ title: string; summary?: ReactNode; children: ReactNode }>): JSX.Element {
   useEffect(() => {
     document.title = `${title} · Reeve`;
   }, [title]);
@@ -93,11 +88,7 @@ function ByLink({
   token,
   email,
   onDone,
-}: {
-  readonly token: string;
-  readonly email: string | null;
-  readonly onDone: () => void;
-}): JSX.Element {
+}: Readonly<{ token: string; email: string | null; onDone: () => void }>): JSX.Element {
   const [error, setError] = useState<ApiError | null>(null);
   const begun = useRef(false);
   const go = useCallback(async (): Promise<void> => {
@@ -149,9 +140,7 @@ const SignIn = (): JSX.Element => (
 );
 
 function SetUp(): JSX.Element {
-  const [form, setForm] = useState({ email: '', password: '', token: '' });
-  const change = (name: keyof typeof form) => (value: string) =>
-    setForm((before) => ({ ...before, [name]: value }));
+  const [form, bind] = useFields({ email: '', password: '', token: '' });
   const { by, onSubmit } = useSending(async () => {
     const { email, password, token } = form;
     try {
@@ -169,15 +158,13 @@ function SetUp(): JSX.Element {
   return (
     <Sheet title="Set up this hub" summary="This hub has no users yet. Create the first admin.">
       <Form onSubmit={onSubmit} by={by} act="Create admin">
-        <EmailField value={form.email} onValue={change('email')} />
-        <NewPasswordField value={form.password} onValue={change('password')} />
+        <EmailField {...bind('email')} />
+        <NewPasswordField {...bind('password')} />
         <Field
-          name="setup_token"
+          {...bind('token', 'setup_token')}
           label="Setup token"
           type="password"
           autoComplete="off"
-          value={form.token}
-          onValue={change('token')}
           help="Find the token in the startup output, or use your SETUP_TOKEN value. On the hub machine, it is optional unless SETUP_TOKEN is set."
         />
       </Form>
@@ -204,15 +191,16 @@ export function NotFound(): JSX.Element {
 /** After an upgrade of the hub, a reload finds the new names of missing chunks. */
 export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element => (
   <div className="page">
-    <div className="notice notice-deny" role="alert">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          <strong>This page failed to load.</strong> {error.message}
-        </p>
-        <p>After an upgrade of the hub, reload the page.</p>
-      </div>
-      <Button onClick={() => location.reload()}>Reload page</Button>
-    </div>
+    <Notice
+      tone="deny"
+      icon="triangle"
+      role="alert"
+      acts={<Button onClick={() => location.reload()}>Reload page</Button>}
+    >
+      <p>
+        <strong>This page failed to load.</strong> {error.message}
+      </p>
+      <p>After an upgrade of the hub, reload the page.</p>
+    </Notice>
   </div>
 );

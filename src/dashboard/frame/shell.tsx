@@ -172,10 +172,7 @@ function Rail(): JSX.Element {
 export function WorkspaceLinks({
   workspace,
   onGo,
-}: {
-  readonly workspace: Workspace;
-  readonly onGo?: () => void;
-}): JSX.Element {
+}: Readonly<{ workspace: Workspace; onGo?: () => void }>): JSX.Element {
   const id = useId();
   return (
     <div className="rail-group">

@@ -86,11 +86,12 @@ export function whenSignedOut(task: () => void): void {
   onSignedOut = task;
 }
 
-/** Path and query of a request. */
-export function addressOf(operation: string, { params = {}, query = {} }: AnyInput = {}): string {
-  const { path } = (consoleRoutes as { readonly [name: string]: { path: string } })[operation] ?? {
-    path: '',
-  };
+/** Path and query of a request to a route of the console API. */
+export const addressOf = (operation: string, input?: AnyInput): string =>
+  filledPath((consoleRoutes as { readonly [name: string]: { path: string } })[operation]?.path ?? '', input);
+
+/** The path of a route with its parameters, and the query. */
+export function filledPath(path: string, { params = {}, query = {} }: AnyInput = {}): string {
   const filled = path.replaceAll(/\{([a-z_]+)(\+?)\}/g, (_, name: string, tail: string) => {
     const encoded = encodeURIComponent(String(params[name] ?? ''));
     return tail === '' ? encoded : encoded.replaceAll('%2F', '/');

@@ -1,6 +1,5 @@
 // Commands by name, with their page, key and required role. A page offers a command with `useCommand`. The palette and
 // the list of keys contain the offered commands, and link to the pages of the others.
-
 import { useEffect, useRef } from 'react';
 import type { IconName } from '../ui/icons.tsx';
 import { useKeys } from '../ui/keys.ts';

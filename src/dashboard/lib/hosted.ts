@@ -1,7 +1,7 @@
 // Calls of the API under /v1, with a token for the signed-in person. The token lives 15 minutes and stays in memory.
 import type { z } from 'zod';
 import type { HostedApi } from '../../hub/api/hosted-routes.ts';
-import { ApiError, actionAnswer, answerOf, call, type Page, type Reply } from './api.ts';
+import { ApiError, actionAnswer, answerOf, call, filledPath, type Page, type Reply } from './api.ts';
 import { now } from './browser.ts';
 import { isAction } from './unanswered.ts';
 
@@ -63,18 +63,6 @@ async function bearer(): Promise<string> {
   return token.token;
 }
 
-function addressOf(operation: HostedOperation, { params = {}, query = {} }: HostedInput): string {
-  const filled = hostedRoutes[operation].path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params[name] ?? '')),
-  );
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value])
-      .filter((one) => one !== undefined && one !== '')
-      .map((one): [string, string] => [name, String(one)]),
-  );
-  return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs)}`;
-}
-
 /** @throws ApiError */
 export const callHosted = async <N extends HostedOperation>(
   operation: N,
@@ -88,9 +76,9 @@ export async function callHostedPage<N extends HostedOperation>(
   input: HostedInput = {},
   signal?: AbortSignal,
 ): Promise<Page<HostedReply<N>>> {
-  const { method } = hostedRoutes[operation];
+  const { method, path } = hostedRoutes[operation];
   const ask = async (): Promise<Page<HostedReply<N>>> => {
-    const address = addressOf(operation, input);
+    const address = filledPath(path, input);
     const init: RequestInit = {
       method,
       headers: {

@@ -6,7 +6,7 @@ import type { ApiError } from './api.ts';
 
 type PageMutation<R, I> = Omit<UseMutationResult<R, ApiError, I>, 'mutate'> & {
   /** `onSuccess` runs while the page keeps its address, also after the calling component is unmounted. */
-  readonly mutate: (input: I, then?: { readonly onSuccess?: (reply: R) => void }) => void;
+  readonly mutate: (input: I, onSuccess?: (reply: R) => void) => void;
 };
 
 /**
@@ -24,7 +24,7 @@ export function usePageMutation<R, I>(
       const page = location.pathname;
       mutateAsync(input).then(
         (reply) => {
-          if (location.pathname === page) then?.onSuccess?.(reply);
+          if (location.pathname === page) then?.(reply);
         },
         // The component shows `error`.
         () => {},

@@ -144,16 +144,17 @@ export function usePages<N extends Operation>(
   });
 }
 
-interface PagedList {
-  readonly hasNextPage: boolean;
-  readonly isFetchingNextPage: boolean;
-  readonly isFetchNextPageError: boolean;
-  fetchNextPage(): unknown;
+/** The pages of a list with cursors; other lists have none of these. */
+export interface PagedList {
+  readonly hasNextPage?: boolean;
+  readonly isFetchingNextPage?: boolean;
+  readonly isFetchNextPageError?: boolean;
+  fetchNextPage?(): unknown;
 }
 
 /** Loads the next page of a list. After an error, only a click repeats the request. */
 export function readOn(list: PagedList): void {
-  if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage();
+  if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage?.();
 }
 
 /** Loads pages until one has a row that the page displays. */

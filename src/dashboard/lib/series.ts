@@ -1,5 +1,4 @@
 // Series of calls as bars and sums.
-
 import type { Calls } from '../ui/ribbon.tsx';
 import type { Reply } from './api.ts';
 

@@ -1,5 +1,4 @@
 // Numbers and texts for people: counts, durations, relative and absolute times, and untrusted texts.
-
 import { dayMs } from '../../shared/duration.ts';
 import { serverNow } from './server-time.ts';
 

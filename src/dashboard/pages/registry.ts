@@ -41,137 +41,79 @@ export const workspaces: readonly Workspace[] = ['Operate', 'Govern', 'Prove'];
 const current = 'This page displays the current state, so the time range does not apply.';
 const ownPeriod = 'This page has its own filter for the period.';
 
-export const pages: readonly PageEntry[] = [
-  {
-    path: '/',
-    label: 'Overview',
-    icon: 'home',
-    workspace: 'Operate',
-    key: 'o',
-    load: () => import('./home/page.tsx'),
-  },
-  {
-    path: '/inbox',
-    label: 'Inbox',
-    icon: 'approvals',
-    workspace: 'Operate',
-    key: 'i',
-    noRange: 'The inbox lists everything that is pending, so the time range does not apply.',
-    load: () => import('./approvals/page.tsx'),
-  },
-  {
-    path: '/explore',
-    label: 'Explore',
-    icon: 'events',
-    workspace: 'Operate',
-    key: 'e',
-    load: () => import('./events/page.tsx'),
-  },
-  {
-    path: '/fleet',
-    label: 'Fleet',
-    icon: 'agents',
-    workspace: 'Operate',
-    key: 'f',
-    noRange: current,
-    load: () => import('./agents/page.tsx'),
-  },
-  {
-    path: '/policies',
-    label: 'Policies',
-    icon: 'contracts',
-    workspace: 'Govern',
-    key: 'p',
-    noRange: current,
-    load: () => import('./policies/page.tsx'),
-  },
-  {
-    path: '/tools',
-    label: 'Tools',
-    icon: 'tools',
-    workspace: 'Govern',
-    key: 'l',
-    noRange: current,
-    load: () => import('./tools/page.tsx'),
-  },
-  {
-    path: '/changes',
-    label: 'Changes',
-    icon: 'compositions',
-    workspace: 'Govern',
-    key: 'c',
-    noRange: 'Changes are listed newest first, so the time range does not apply.',
-    load: () => import('./changes/page.tsx'),
-  },
-  {
-    path: '/test',
-    label: 'Test',
-    icon: 'playground',
-    workspace: 'Govern',
-    key: 't',
-    noRange: current,
-    load: () => import('./playground/page.tsx'),
-  },
-  {
-    path: '/runs',
-    label: 'Runs',
-    icon: 'runs',
-    workspace: 'Prove',
-    key: 'r',
-    noRange: 'Runs are listed by their last activity, so the time range does not apply.',
-    load: () => import('./runs/page.tsx'),
-  },
-  {
-    path: '/audit',
-    label: 'Audit',
-    icon: 'audit',
-    workspace: 'Prove',
-    key: 'a',
-    noRange: ownPeriod,
-    load: () => import('./audit/page.tsx'),
-  },
-  {
-    path: '/evidence',
-    label: 'Evidence',
-    icon: 'keys',
-    workspace: 'Prove',
-    key: 'v',
-    noRange: 'Evidence is verified as a whole, so the time range does not apply.',
-    load: () => import('./evidence/page.tsx'),
-  },
-];
+type Row = Omit<PageEntry, 'workspace'>;
 
-const people = (): Promise<typeof import('./settings/people.tsx')> => import('./settings/people.tsx');
+const rows: { readonly [W in Workspace]: readonly Row[] } = {
+  Operate: [
+    { path: '/', label: 'Overview', icon: 'home', key: 'o', load: () => import('./home/page.tsx') },
+    {
+      ...{ path: '/inbox', label: 'Inbox', icon: 'approvals', key: 'i' },
+      noRange: 'The inbox lists everything that is pending, so the time range does not apply.',
+      load: () => import('./approvals/page.tsx'),
+    },
+    { path: '/explore', label: 'Explore', icon: 'events', key: 'e', load: () => import('./events/page.tsx') },
+    {
+      ...{ path: '/fleet', label: 'Fleet', icon: 'agents', key: 'f', noRange: current },
+      load: () => import('./agents/page.tsx'),
+    },
+  ],
+  Govern: [
+    {
+      ...{ path: '/policies', label: 'Policies', icon: 'contracts', key: 'p', noRange: current },
+      load: () => import('./policies/page.tsx'),
+    },
+    {
+      ...{ path: '/tools', label: 'Tools', icon: 'tools', key: 'l', noRange: current },
+      load: () => import('./tools/page.tsx'),
+    },
+    {
+      ...{ path: '/changes', label: 'Changes', icon: 'compositions', key: 'c' },
+      noRange: 'Changes are listed newest first, so the time range does not apply.',
+      load: () => import('./changes/page.tsx'),
+    },
+    {
+      ...{ path: '/test', label: 'Test', icon: 'playground', key: 't', noRange: current },
+      load: () => import('./playground/page.tsx'),
+    },
+  ],
+  Prove: [
+    {
+      ...{ path: '/runs', label: 'Runs', icon: 'runs', key: 'r' },
+      noRange: 'Runs are listed by their last activity, so the time range does not apply.',
+      load: () => import('./runs/page.tsx'),
+    },
+    {
+      ...{ path: '/audit', label: 'Audit', icon: 'audit', key: 'a', noRange: ownPeriod },
+      load: () => import('./audit/page.tsx'),
+    },
+    {
+      ...{ path: '/evidence', label: 'Evidence', icon: 'keys', key: 'v' },
+      noRange: 'Evidence is verified as a whole, so the time range does not apply.',
+      load: () => import('./evidence/page.tsx'),
+    },
+  ],
+};
+
+export const pages: readonly PageEntry[] = workspaces.flatMap((workspace) =>
+  rows[workspace].map((row) => ({ ...row, workspace })),
+);
+
+const admin = (path: string, label: string, icon: IconName, load: Load): AdminEntry => ({
+  path: `/admin/${path}`,
+  label,
+  icon,
+  load,
+});
 
 export const adminPages: readonly AdminEntry[] = [
-  { path: '/admin/keys', label: 'Keys', icon: 'keys', load: () => import('./keys/page.tsx') },
-  { path: '/admin/channels', label: 'Channels', icon: 'channels', load: () => import('./channels/page.tsx') },
-  { path: '/admin/people', label: 'People', icon: 'person', load: people },
-  {
-    path: '/admin/service-accounts',
-    label: 'Service accounts',
-    icon: 'terminal',
-    load: () => import('./settings/service-accounts-page.tsx'),
-  },
-  {
-    path: '/admin/environments',
-    label: 'Environments',
-    icon: 'columns',
-    load: () => import('./settings/environments-page.tsx'),
-  },
-  {
-    path: '/admin/assistant',
-    label: 'Assistant',
-    icon: 'settings',
-    load: () => import('./settings/assistant-page.tsx'),
-  },
-  {
-    path: '/admin/retention',
-    label: 'Retention',
-    icon: 'trash',
-    load: () => import('./settings/retention-page.tsx'),
-  },
-  { path: '/admin/system', label: 'System', icon: 'system', load: () => import('./system/page.tsx') },
+  admin('keys', 'Keys', 'keys', () => import('./keys/page.tsx')),
+  admin('channels', 'Channels', 'channels', () => import('./channels/page.tsx')),
+  admin('people', 'People', 'person', () => import('./settings/users.tsx')),
+  admin('service-accounts', 'Service accounts', 'terminal', () => import('./settings/service-accounts.tsx')),
+  admin('environments', 'Environments', 'columns', () => import('./settings/environments.tsx')),
+  admin('assistant', 'Assistant', 'settings', () => import('./settings/ai.tsx')),
+  admin('retention', 'Retention', 'trash', () => import('./settings/retention-page.tsx')),
+  admin('system', 'System', 'system', () => import('./system/page.tsx')),
 ];
 
 /** The pages of the signed-in person. */

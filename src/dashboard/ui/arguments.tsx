@@ -69,15 +69,7 @@ export function CallArguments({
   );
 }
 
-function One({
-  name,
-  value,
-  all,
-}: {
-  readonly name: string;
-  readonly value: unknown;
-  readonly all: Arguments;
-}): JSX.Element {
+function One({ name, value, all }: Readonly<{ name: string; value: unknown; all: Arguments }>): JSX.Element {
   const command = commandOf(name, value);
   if (command !== null) {
     return (
@@ -139,12 +131,7 @@ const Row = ({
   icon,
   kind = '',
   children,
-}: {
-  readonly name: string;
-  readonly icon?: IconName;
-  readonly kind?: string;
-  readonly children: ReactNode;
-}): JSX.Element => (
+}: Readonly<{ name: string; icon?: IconName; kind?: string; children: ReactNode }>): JSX.Element => (
   <div className={`argument ${kind}`}>
     <dt>
       {icon && <Icon name={icon} />}

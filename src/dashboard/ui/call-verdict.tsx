@@ -4,13 +4,8 @@ import type { JsonObject } from '../../contract/record.ts';
 import { type QueriedOutcome, thenWordsOf, verdictWordOf } from '../../event/rules/query/match.ts';
 import { Verdict } from './parts.tsx';
 
-interface ReportedCall {
-  readonly verdict: string;
-  readonly mode: string;
-}
-
 /** The word of the first verdict; "expired" stands beside an approval that nobody answered. */
-export const CallVerdict = ({ verdict, mode }: ReportedCall): JSX.Element => (
+export const CallVerdict = ({ verdict, mode }: Readonly<{ verdict: string; mode: string }>): JSX.Element => (
   <>
     <Verdict word={verdictWordOf(verdict, mode)} />
     {verdict === 'call_approval_timeout' && <span className="tag">expired</span>}

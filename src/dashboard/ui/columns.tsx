@@ -1,6 +1,6 @@
 // Columns that most tables share: names, verdicts, environments, counts, times.
 import { count } from '../lib/text.ts';
-import { Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
+import { Data, Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
 import type { Column } from './table.tsx';
 
 type Of<V> = <R>(of: (row: R) => V) => Omit<Column<R>, 'key' | 'label' | 'width'>;
@@ -32,6 +32,23 @@ export const wordColumn = factory<string | null>((of) => ({
   cell: (row) => of(row) || none,
 }));
 
+/** Names that a row may lack. @param word in place of a name @param mono false for display names */
+export const nameOrColumn = (word: string, mono = true): ColumnFactory<string | null> =>
+  factory<string | null>((of) => ({
+    sort: (row) => of(row) ?? '',
+    cell: (row) => {
+      const text = of(row);
+      return text ? <Name text={text} mono={mono} /> : <span className="muted">{word}</span>;
+    },
+  }));
+
+/** Prose that may be long. @param max characters in the cell */
+export const textColumn = (max: number): ColumnFactory<string | null> =>
+  factory<string | null>((of) => ({
+    sort: (row) => of(row) ?? '',
+    cell: (row) => <Data text={of(row) || '–'} max={max} mono={false} />,
+  }));
+
 export const tagColumn = factory<string>((of) => ({
   sort: of,
   cell: (row) => <span className="tag">{of(row)}</span>,
@@ -52,7 +69,19 @@ export const envColumn = factory<string | null>((of) => ({
   inCard: 'plain',
 }));
 
-const numbers = (written: (value: number) => string) =>
+/** @param word in place of an empty list */
+export const envsColumn = (word: string): ColumnFactory<readonly string[]> =>
+  factory<readonly string[]>((of) => ({
+    sort: (row) => of(row).join(', '),
+    cell: (row) =>
+      of(row).length === 0 ? (
+        <span className="muted">{word}</span>
+      ) : (
+        of(row).map((env) => <Env key={env} name={env} />)
+      ),
+  }));
+
+export const numberColumn = (written: (value: number) => string): ColumnFactory<number | null> =>
   factory<number | null>((of) => ({
     number: true,
     sort: (row) => of(row) ?? -1,
@@ -62,8 +91,8 @@ const numbers = (written: (value: number) => string) =>
     },
   }));
 
-export const countColumn = numbers(count);
-export const versionColumn = numbers((version) => `v${version}`);
+export const countColumn = numberColumn(count);
+export const versionColumn = numberColumn((version) => `v${version}`);
 
 /** Absolute times with milliseconds, from ISO 8601 texts. */
 export const instantColumn = factory<string>(
@@ -76,4 +105,11 @@ export const timeColumn = factory<string | null>((of) => ({
   sort: (row) => Date.parse(of(row) ?? '') || 0,
   text: (row) => of(row) ?? '',
   cell: (row) => <Time at={of(row)} />,
+}));
+
+/** Times that a row may lack: nothing is due, or nothing began. */
+export const dueColumn = factory<string | null>((of) => ({
+  sort: (row) => Date.parse(of(row) ?? '') || 0,
+  text: (row) => of(row) ?? '',
+  cell: (row) => (of(row) === null ? none : <Time at={of(row)} />),
 }));

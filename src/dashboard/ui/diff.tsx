@@ -53,11 +53,7 @@ export function DiffLines({
   lines,
   label,
   max = Number.POSITIVE_INFINITY,
-}: {
-  readonly lines: readonly Shown[];
-  readonly label: string;
-  readonly max?: number;
-}): JSX.Element {
+}: Readonly<{ lines: readonly Shown[]; label: string; max?: number }>): JSX.Element {
   const [whole, setWhole] = useState(false);
   const isCut = lines.length > max || lines.some(({ text, words }) => !words && text.length > maxLine);
   return (

@@ -14,10 +14,7 @@ export interface ShownFinding {
 const Items = ({
   findings,
   label,
-}: {
-  readonly findings: readonly ShownFinding[];
-  readonly label: string;
-}): JSX.Element => (
+}: Readonly<{ findings: readonly ShownFinding[]; label: string }>): JSX.Element => (
   <ul className="problems" aria-live="polite" aria-label={label}>
     {findings.map(({ line, column, severity, message }) => (
       <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
@@ -31,10 +28,7 @@ const Items = ({
 export function Findings({
   findings,
   max,
-}: {
-  readonly findings: readonly ShownFinding[];
-  readonly max: number;
-}): JSX.Element {
+}: Readonly<{ findings: readonly ShownFinding[]; max: number }>): JSX.Element {
   const problems = findings.filter(({ severity }) => severity !== 'notice');
   const notices = findings.filter(({ severity }) => severity === 'notice');
   return (

@@ -74,6 +74,20 @@ export function Form(props: FormProps): JSX.Element {
   );
 }
 
+/**
+ * The values of a form, and a function that binds a field to one of them.
+ * @returns the values, the binding (`sent`: the field's name in the hub's refusals), and a function that sets all values
+ */
+export function useFields<V extends { readonly [name: string]: string }>(initial: V | (() => V)) {
+  const [values, setValues] = useState<V>(initial);
+  const bind = (name: keyof V & string, sent: string = name) => ({
+    name: sent,
+    value: values[name] as string,
+    onValue: (value: string): void => setValues((before) => ({ ...before, [name]: value })),
+  });
+  return [values, bind, setValues] as const;
+}
+
 interface LabelProps {
   readonly label: string;
   /** Only screen readers get the label. */
@@ -120,7 +134,8 @@ export function Field(props: FieldProps): JSX.Element {
 export interface SelectProps extends LabelProps {
   readonly name?: string;
   readonly value: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
+  /** A text is value and label in one. */
+  readonly options: readonly (string | readonly [value: string, label: string])[];
   readonly onValue: (value: string) => void;
   readonly className?: string;
 }
@@ -142,16 +157,25 @@ export const Select = ({
       onValueChange={onValue}
       render={
         <select>
-          {options.map(([key, text]) => (
-            <option key={key} value={key}>
-              {middleCut(visible(text), 120)}
-            </option>
-          ))}
+          {options
+            .map((one) => (typeof one === 'string' ? ([one, one] as const) : one))
+            .map(([key, text]) => (
+              <option key={key} value={key}>
+                {middleCut(visible(text), 120)}
+              </option>
+            ))}
         </select>
       }
     />
     <Base.Error className="field-error" />
   </Base.Root>
+);
+
+/** A switch with its label at the right. */
+export const Check = ({ children, ...box }: Omit<ComponentProps<'input'>, 'type'>): JSX.Element => (
+  <label className="checks">
+    <input type="checkbox" {...box} /> {children}
+  </label>
 );
 
 const zones = [

@@ -4,17 +4,19 @@ import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { ThingLink } from '../lib/address.ts';
-import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
+import { readOn, useFirstRow } from '../lib/query.ts';
 import { useFilters } from '../lib/search.ts';
 import { Field } from './form.tsx';
 import { usePhone } from './narrow.ts';
+import { Skeleton } from './parts.tsx';
 import { Peek } from './peek.tsx';
-import { QueryResult } from './query-result.tsx';
+import { QueryResult, type QueryState } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen' | 'linkOf'> {
-  readonly query: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
+  /** Further pages load at the end of the list, and until one has a row. */
+  readonly query: QueryState<unknown>;
   /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
   /** Appears in place of an empty table. */
@@ -55,10 +57,16 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
   const { query, isOld, empty, title, peek, linkOf, ...table } = props;
   const { rows, keyOf } = table;
   const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  useFirstRow(query, rows.length > 0);
   return (
     <>
-      <QueryResult query={query} rows={10} isOld={isOld ?? false}>
-        {() => (rows.length === 0 ? empty : <Table {...table} linkOf={linkOf} chosen={id} onOpen={open} />)}
+      <QueryResult
+        query={query}
+        rows={10}
+        isOld={isOld ?? false}
+        none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : empty)}
+      >
+        {() => <Table onEnd={() => readOn(query)} {...table} linkOf={linkOf} chosen={id} onOpen={open} />}
       </QueryResult>
       {row !== undefined && (
         <Peek key={keyOf(row)} title={title(row)} page={linkOf(row)} onClose={close}>
@@ -93,38 +101,37 @@ export function SearchInput({ items }: { readonly items: string }): JSX.Element 
   );
 }
 
-/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
-export function Views({
-  label,
-  views,
-  children,
-}: {
+interface TabbedProps {
   readonly label: string;
-  readonly views: readonly (readonly [key: string, name: string])[];
+  readonly views: readonly (readonly [key: string, name: string, ...rest: unknown[]])[];
+  readonly current: string;
+  readonly onView: (key: string) => void;
   /** Content of the current view. */
   readonly children: ReactNode;
-}): JSX.Element {
+}
+
+/** Tabs, and the content of the current one. */
+export const Tabbed = ({ label, views, current, onView, children }: TabbedProps): JSX.Element => (
+  <Tabs.Root className="views" value={current} onValueChange={(key: string) => onView(key)}>
+    <Tabs.List className="tabs" aria-label={label}>
+      {views.map(([key, name]) => (
+        <Tabs.Tab key={key} value={key}>
+          {name}
+        </Tabs.Tab>
+      ))}
+    </Tabs.List>
+    <Tabs.Panel value={current} className="view" tabIndex={-1}>
+      {children}
+    </Tabs.Panel>
+  </Tabs.Root>
+);
+
+/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
+export function Views(props: Omit<TabbedProps, 'current' | 'onView'>): JSX.Element {
+  const { views } = props;
   const first = views[0]?.[0] ?? '';
   const [{ view = first }, change] = useFilters();
-  const current = views.some(([key]) => key === view) ? view : first;
-  return (
-    <Tabs.Root
-      className="views"
-      value={current}
-      onValueChange={(key: string) =>
-        change({ view: key === first ? undefined : key, peek: undefined, sort: undefined })
-      }
-    >
-      <Tabs.List className="tabs" aria-label={label}>
-        {views.map(([key, name]) => (
-          <Tabs.Tab key={key} value={key}>
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      <Tabs.Panel value={current} className="view" tabIndex={-1}>
-        {children}
-      </Tabs.Panel>
-    </Tabs.Root>
-  );
+  const show = (key: string): void =>
+    change({ view: key === first ? undefined : key, peek: undefined, sort: undefined });
+  return <Tabbed {...props} current={views.some(([key]) => key === view) ? view : first} onView={show} />;
 }

@@ -74,13 +74,7 @@ export function Button({
 }
 
 /** A relative time. The absolute time is in the tooltip. */
-export function Time({
-  at,
-  className,
-}: {
-  readonly at: string | null;
-  readonly className?: string;
-}): JSX.Element {
+export function Time({ at, className }: Readonly<{ at: string | null; className?: string }>): JSX.Element {
   const now = useNow(10_000);
   const { utc } = usePrefs();
   if (at === null) return <span className="muted">never</span>;
@@ -106,33 +100,39 @@ export function PreciseTime({ at }: { readonly at: string }): JSX.Element {
 
 const cutAt = 160;
 
+export interface DataProps {
+  readonly text: string;
+  /** Characters. A longer text is cut in the middle. */
+  readonly max?: number | undefined;
+  readonly mono?: boolean;
+  /** The console's own words around the text, in a sentence. */
+  readonly before?: string;
+  readonly after?: string;
+}
+
 /** An untrusted text: never markup, no change of direction, cut in the middle if it is longer than `max`. */
-export function Data({
-  text,
-  max = cutAt,
-  mono = true,
-}: {
-  text: string;
-  max?: number;
-  mono?: boolean;
-}): JSX.Element {
+export function Data({ text, max = cutAt, mono = true, before = '', after = '' }: DataProps): JSX.Element {
   const [whole, setWhole] = useState(false);
   const visibleText = visible(text);
   const cut = visibleText.length > max && !whole;
   return (
-    <bdi className={mono ? 'data' : 'data data-prose'}>
-      {cut ? middleCut(visibleText, max) : visibleText}
-      {visibleText.length > max && max >= cutAt && (
-        <button
-          type="button"
-          className="link"
-          data-folded={cut || undefined}
-          onClick={() => setWhole(!whole)}
-        >
-          {whole ? 'Show less' : `Show all ${visibleText.length.toLocaleString('en')} characters`}
-        </button>
-      )}
-    </bdi>
+    <>
+      {before}
+      <bdi className={mono ? 'data' : 'data data-prose'}>
+        {cut ? middleCut(visibleText, max) : visibleText}
+        {visibleText.length > max && max >= cutAt && (
+          <button
+            type="button"
+            className="link"
+            data-folded={cut || undefined}
+            onClick={() => setWhole(!whole)}
+          >
+            {whole ? 'Show less' : `Show all ${visibleText.length.toLocaleString('en')} characters`}
+          </button>
+        )}
+      </bdi>
+      {after}
+    </>
   );
 }
 
@@ -219,16 +219,38 @@ export const Skeleton = ({ rows = 5 }: { readonly rows?: number }): JSX.Element 
   </Late>
 );
 
-export const Empty = ({
-  title,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string;
+  /** What will appear here, and how to make it. */
+  readonly text?: ReactNode;
   readonly children?: ReactNode;
-}): JSX.Element => (
+}
+
+export const Empty = ({ title, text, children }: EmptyProps): JSX.Element => (
   <div className="empty">
     <p className="empty-title">{title}</p>
+    {text && <p>{text}</p>}
     {children}
+  </div>
+);
+
+interface NoticeProps {
+  readonly tone: 'allow' | 'ask' | 'deny';
+  readonly icon?: IconName;
+  readonly role?: 'status' | 'alert' | undefined;
+  readonly label?: string;
+  /** Buttons beside the text. */
+  readonly acts?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A message in the page that stays. */
+export const Notice = ({ tone, icon, role, label, acts, children }: NoticeProps): JSX.Element => (
+  // biome-ignore lint/a11y/useAriaPropsSupportedByRole: a notice with a label has a role
+  <div className={`notice notice-${tone}`} role={role} aria-label={label}>
+    {icon && <Icon name={icon} />}
+    <div>{children}</div>
+    {acts}
   </div>
 );
 
@@ -236,10 +258,7 @@ export const Empty = ({
 export const TabHead = ({
   summary,
   children,
-}: {
-  readonly summary?: ReactNode;
-  readonly children?: ReactNode;
-}): JSX.Element => (
+}: Readonly<{ summary?: ReactNode; children?: ReactNode }>): JSX.Element => (
   <div className="page-head">
     {summary ? <p className="page-says">{summary}</p> : <span />}
     {children && <div className="page-actions">{children}</div>}
@@ -250,11 +269,7 @@ export function PageHead({
   title,
   summary,
   children,
-}: {
-  title: string;
-  summary?: ReactNode;
-  children?: ReactNode;
-}): JSX.Element {
+}: Readonly<{ title: string; summary?: ReactNode; children?: ReactNode }>): JSX.Element {
   useEffect(() => {
     document.title = `${title} · Reeve`;
   }, [title]);

@@ -17,10 +17,7 @@ export function usePinnedKeys(): readonly [readonly string[], (keys: readonly st
 export function PinnedKeys({
   keys,
   onKeys,
-}: {
-  readonly keys: readonly string[];
-  readonly onKeys: (keys: readonly string[]) => void;
-}): JSX.Element {
+}: Readonly<{ keys: readonly string[]; onKeys: (keys: readonly string[]) => void }>): JSX.Element {
   const [text, setText] = useState('');
   const key = text.trim().toLowerCase();
   return (

@@ -15,13 +15,9 @@ const gap = 0.16;
 /** Minimum distance between labels of the time axis, in pixels. */
 const labelSpace = 72;
 
-export interface PlotProps {
-  readonly drawing: Drawing;
-  readonly at: number | null;
-  readonly range: SlotRange | null;
-}
-
-export default function Plot(props: PlotProps): JSX.Element {
+export default function Plot(
+  props: Readonly<{ drawing: Drawing; at: number | null; range: SlotRange | null }>,
+): JSX.Element {
   const { drawing, at, range } = props;
   const { utc } = drawing;
   const box = useRef<HTMLDivElement>(null);

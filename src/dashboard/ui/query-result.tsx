@@ -4,10 +4,11 @@ import type { JSX, ReactNode } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { now } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { maxWaitMs } from '../lib/query.ts';
+import { maxWaitMs, type PagedList } from '../lib/query.ts';
 import { clockTime } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon } from './icons.tsx';
+import { DataParagraph } from './names.tsx';
 import { Button, Data, Late, Skeleton } from './parts.tsx';
 
 /** Whole seconds until then, counted down: a number that stood still would be a lie a second later. */
@@ -45,11 +46,7 @@ export function Failed({
   error,
   onRetry,
   seenAt,
-}: {
-  readonly error: ApiError;
-  readonly onRetry?: () => void;
-  readonly seenAt?: number | undefined;
-}): JSX.Element {
+}: Readonly<{ error: ApiError; onRetry?: () => void; seenAt?: number | undefined }>): JSX.Element {
   const forbidden = error.status === 403;
   return (
     <div className="notice notice-deny" role="alert">
@@ -73,7 +70,7 @@ export function Failed({
 }
 
 /** A query in the cache. */
-export interface QueryState<T> {
+export interface QueryState<T> extends PagedList {
   readonly data: T | undefined;
   readonly error: ApiError | null;
   /** Why the last attempt failed, while the next one is scheduled. */
@@ -121,9 +118,7 @@ export function StaleNotice({ query }: { readonly query: QueryState<unknown> }):
     <div className="notice notice-ask" role="status">
       <Icon name="triangle" />
       <div>
-        <p>
-          <Data text={why.message} mono={false} />
-        </p>
+        <DataParagraph text={why.message} mono={false} />
         <p>
           <AutomaticRetry error={why} /> {at !== undefined && <DataTime at={at} />}
         </p>
@@ -133,23 +128,24 @@ export function StaleNotice({ query }: { readonly query: QueryState<unknown> }):
   );
 }
 
-/** A query in its four states. `isOld`: the data belongs to the previous filters. */
-export function QueryResult<T>({
-  query,
-  rows,
-  placeholder,
-  isOld = false,
-  children,
-}: {
+export interface QueryResultProps<T> {
   readonly query: QueryState<T>;
   /** Number of grey rows in the placeholder. */
   readonly rows?: number;
   /** Replaces the grey rows. It has the height of the data, so that nothing below moves. */
   readonly placeholder?: ReactNode;
+  /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
+  /** Appears in place of data without content: a sentence, or a state of its own; false for data with content. */
+  readonly none?: (data: T) => ReactNode;
   readonly children: (data: T) => ReactNode;
-}): ReactNode {
+}
+
+/** A query in its four states. */
+export function QueryResult<T>(props: QueryResultProps<T>): ReactNode {
+  const { query, rows, placeholder, isOld = false, none, children } = props;
   if (query.data !== undefined) {
+    const instead = none?.(query.data) || null;
     return (
       <>
         {isOld && (
@@ -160,7 +156,7 @@ export function QueryResult<T>({
           </Late>
         )}
         <StaleNotice query={query} />
-        {children(query.data)}
+        {typeof instead === 'string' ? <p className="muted">{instead}</p> : (instead ?? children(query.data))}
       </>
     );
   }

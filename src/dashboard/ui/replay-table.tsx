@@ -2,8 +2,8 @@
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';
-import { nameColumn, timeColumn, verdictColumn } from './columns.tsx';
-import { Data, Name } from './parts.tsx';
+import { nameColumn, textColumn, timeColumn, verdictColumn } from './columns.tsx';
+import { Name } from './parts.tsx';
 import { type Column, Table } from './table.tsx';
 
 export interface ReplayedCall {
@@ -86,13 +86,7 @@ const columns: readonly Column<ReplayedCall>[] = [
   verdictColumn('before', 'Before', (one) => one.before, 1.3),
   verdictColumn('after', 'After', (one) => one.after, 1.3),
   nameColumn('contract', 'Contract', (one) => one.contract ?? '', 1.4),
-  {
-    key: 'message',
-    label: 'Message',
-    width: 2,
-    sort: (one) => one.message ?? '',
-    cell: (one) => <Data text={one.message ?? '–'} mono={false} max={120} />,
-  },
+  textColumn(120)('message', 'Message', (one) => one.message, 2),
   {
     key: 'uncertain',
     label: 'Reason for uncertainty',
@@ -118,11 +112,7 @@ export function ReplayTable({
   return (
     <>
       <Table
-        bar={
-          <span className="muted">
-            {counted(calls.length, 'call')} {outcome}
-          </span>
-        }
+        bar={`${counted(calls.length, 'call')} ${outcome}`}
         name={`calls that ${outcome}`}
         sortAs="calls_sort"
         rows={calls}

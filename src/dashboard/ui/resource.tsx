@@ -6,14 +6,15 @@ import type { Env } from '../../shared/ids.ts';
 import type { ThingLink } from '../lib/address.ts';
 import type { ApiError, Input, Operation } from '../lib/api.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { useAction } from '../lib/query.ts';
+import { readOn, useAction, useFirstRow } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
+import { Choice } from './choice.tsx';
 import { Confirm } from './confirm.tsx';
-import { Field, type FieldProps, Form, Select } from './form.tsx';
+import { Field, type FieldProps, Form, type SelectProps, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
-import { Empty } from './parts.tsx';
+import { Empty, Skeleton } from './parts.tsx';
 import { QueryResult, type QueryState } from './query-result.tsx';
 import { type Column, Table, type TableProps } from './table.tsx';
 
@@ -82,6 +83,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
   } = props.resource;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
   const own = useState(false);
+  useFirstRow(query, rows.length > 0);
   const [isAdding, setAdding] = props.adding ?? own;
   const column: Column<R> = {
     key: 'actions',
@@ -114,11 +116,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     keyOf,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
-  const none = empty && (
-    <Empty title={empty.title}>
-      <p>{empty.text}</p>
-    </Empty>
-  );
+  const none = empty && <Empty title={empty.title} text={empty.text} />;
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (
@@ -138,8 +136,12 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
       {peek && title && linkOf ? (
         <PeekList {...list} query={query} empty={none} linkOf={linkOf} title={title} peek={peek} />
       ) : (
-        <QueryResult query={query} rows={3}>
-          {() => (rows.length === 0 && empty ? none : <Table {...list} {...(linkOf ? { linkOf } : {})} />)}
+        <QueryResult
+          query={query}
+          rows={3}
+          none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : none)}
+        >
+          {() => <Table onEnd={() => readOn(query)} {...list} {...(linkOf ? { linkOf } : {})} />}
         </QueryResult>
       )}
       {isAdding && add?.dialog(() => setAdding(false))}
@@ -148,11 +150,34 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
   );
 }
 
-export interface Removal<R, N extends Operation> extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'> {
+interface RemovalProps<N extends Operation> {
   readonly operation: N;
   readonly refreshes: readonly Operation[];
   /** Title of the dialog and label of its button: a verb and its object. */
   readonly title: string;
+  readonly input: Input<N>;
+  readonly open?: boolean;
+  readonly onClose: () => void;
+  /** Called after the removal. Default: `onClose`. */
+  readonly onDone?: () => void;
+  /** The consequences. */
+  readonly children: ReactNode;
+}
+
+/** The confirmation before a record is removed, with the consequences. */
+export function RemovalDialog<N extends Operation>(props: RemovalProps<N>): JSX.Element {
+  const { operation, refreshes, title, input, open = true, onClose, onDone = onClose, children } = props;
+  const remove = useAction(operation, refreshes);
+  return (
+    <Confirm {...{ title, open, onClose }} by={remove} act={title} onAct={() => remove.mutate(input, onDone)}>
+      <p>{children}</p>
+    </Confirm>
+  );
+}
+
+export interface Removal<R, N extends Operation>
+  extends Pick<RowAct<R>, 'label' | 'envs' | 'isHidden'>,
+    Pick<RemovalProps<N>, 'operation' | 'refreshes' | 'title'> {
   /** Name of a row, for its button. */
   readonly of: (row: R) => string;
   readonly input: (row: R) => Input<N>;
@@ -165,32 +190,12 @@ export const removal = <R, N extends Operation>(one: Removal<R, N>): RowAct<R> =
   ...one,
   name: (row) => `${one.label} ${visible(one.of(row)).slice(0, 80)}`,
   icon: 'trash',
-  dialog: (row, close) => <Remove removal={one} row={row} onClose={close} />,
+  dialog: (row, close) => (
+    <RemovalDialog {...one} input={one.input(row)} onClose={close}>
+      {one.text(row)}
+    </RemovalDialog>
+  ),
 });
-
-function Remove<R, N extends Operation>({
-  removal: { operation, refreshes, title, input, text },
-  row,
-  onClose,
-}: {
-  readonly removal: Removal<R, N>;
-  readonly row: R;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const remove = useAction(operation, refreshes);
-  return (
-    <Confirm
-      title={title}
-      open
-      onClose={onClose}
-      by={remove}
-      act={title}
-      onAct={() => remove.mutate(input(row), { onSuccess: onClose })}
-    >
-      <p>{text(row)}</p>
-    </Confirm>
-  );
-}
 
 type Values = { readonly [name: string]: string };
 
@@ -200,7 +205,7 @@ export interface RecordField<V extends Values>
   readonly name: keyof V & string;
   /** Its name in the hub's refusals. Default: `name`. */
   readonly sent?: string;
-  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly options?: SelectProps['options'];
   /** A mistake that is visible before the form is sent. */
   readonly problem?: string | null;
 }
@@ -222,7 +227,7 @@ export interface RecordFormProps<V extends Values> {
 
 export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Element {
   const { initial, by, act, isOff = false, operation, envs, onSubmit, children } = props;
-  const [values, setValues] = useState(initial);
+  const [values, bind] = useFields(initial);
   const fields = props.fields(values);
   const hasProblem = fields.some(({ problem }) => problem !== undefined && problem !== null);
   return (
@@ -235,10 +240,9 @@ export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Ele
       {...(operation ? { operation } : {})}
     >
       {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
-        const onValue = (value: string): void => setValues((before) => ({ ...before, [name]: value }));
-        const shared = { name: sent, label, value: values[name] ?? '', onValue };
+        const shared = { label, ...bind(name, sent) };
         return options ? (
-          <Select {...shared} key={name} options={options} />
+          <Choice {...shared} key={name} options={options} />
         ) : (
           <Field {...rest} {...shared} key={name} error={problem ?? undefined} />
         );

@@ -26,10 +26,7 @@ export function useCards(box: RefObject<HTMLElement | null>, needed: number): bo
 export function CardOrder<R extends RowData>({
   columns,
   model,
-}: {
-  readonly columns: readonly Column<R>[];
-  readonly model: Model<R>;
-}): JSX.Element {
+}: Readonly<{ columns: readonly Column<R>[]; model: Model<R> }>): JSX.Element {
   const [sorted] = model.state.sorting;
   const sortable = columns.filter(({ key }) => model.getColumn(key)?.getCanSort());
   return (

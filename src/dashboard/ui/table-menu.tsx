@@ -16,11 +16,7 @@ export function TableMenu<R extends RowData>({
   name,
   model,
   visibleColumns,
-}: {
-  readonly name: string;
-  readonly model: Model<R>;
-  readonly visibleColumns: readonly Column<R>[];
-}): JSX.Element {
+}: Readonly<{ name: string; model: Model<R>; visibleColumns: readonly Column<R>[] }>): JSX.Element {
   const csv = (): void => {
     const lines = [
       visibleColumns.map(({ label }) => quoted(label)),

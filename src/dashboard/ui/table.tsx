@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type JSX, type MouseEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import type { ThingLink } from '../lib/address.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
@@ -13,7 +13,14 @@ import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
 import { TableMenu } from './table-menu.tsx';
-import { type Column, type Model, type ModelProps, textOf, useModel } from './table-model.ts';
+import {
+  type Column,
+  type Model,
+  type ModelProps,
+  type ModelRowOf,
+  textOf,
+  useModel,
+} from './table-model.ts';
 import './table.css';
 
 export type { Column } from './table-model.ts';
@@ -36,7 +43,7 @@ export interface TableProps<R> extends ModelProps<R> {
   readonly onTerm?: AddTerm;
   /** Singular noun for a row. Default: `row`. */
   readonly row?: string;
-  /** Content of the bar above the table. Default: the number of rows. */
+  /** Content of the bar above the table; a text is muted. Default: the number of rows. */
   readonly bar?: ReactNode;
 }
 
@@ -60,21 +67,15 @@ function leastWidth({ label, width = 1 }: { readonly label: string; readonly wid
   return Math.round(Math.max(width * narrowest, longest * letter + besides));
 }
 
-export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, row: noun = 'row', bar, linkOf } = props;
-  const cellRole = props.grid === undefined ? 'cell' : 'gridcell';
-  const { compact } = usePrefs();
-  const model = useModel(props);
-  const visibleColumns = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
-  const { rows } = model.getRowModel();
-  const isSorted = model.state.sorting.length > 0;
-  const box = useRef<HTMLDivElement>(null);
-  const minWidth = visibleColumns.reduce(
-    (sum, column) => sum + leastWidth(column),
-    onSelect ? checkWidth : 0,
-  );
-  const cards = useCards(box, minWidth);
-  const rowHeight = cards ? cardHeight : compact || props.dense ? 32 : 40;
+/** The rows in sight, and the request for more of them. */
+function useWindow<R extends RowData>(
+  box: RefObject<HTMLDivElement | null>,
+  rows: readonly ModelRowOf<R>[],
+  rowHeight: number,
+  cards: boolean,
+  more: { readonly isSorted: boolean; readonly onEnd: (() => void) | undefined },
+) {
+  const { isSorted, onEnd } = more;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -90,19 +91,21 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     // A sort of a part of the rows would mislead, so the other pages load first.
     if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
-  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
-  const step = (row: (typeof rows)[number]): void => {
-    onOpen?.(row.original);
-    virtual.scrollToIndex(rows.indexOf(row));
-  };
-  useStepKeys(rows, at, onOpen && step);
-  useCopyCell(box, rows, visibleColumns);
-  /** The row with the latest tick. Shift ticks all rows from it. */
+  const before = items[0]?.start ?? 0;
+  const after = Math.max(0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0));
+  return { virtual, items, space: { paddingTop: before, paddingBottom: after } };
+}
+
+/** Ticks a row; with Shift, all rows from the one with the latest tick. */
+function useTick<R extends RowData>(
+  rows: readonly ModelRowOf<R>[],
+  { selected, onSelect }: Pick<TableProps<R>, 'selected' | 'onSelect'>,
+) {
   const ticked = useRef<string | null>(null);
-  const tick = (id: string, on: boolean, withShift: boolean): void => {
+  return (id: string, on: boolean, withShift: boolean): void => {
     const to = rows.findIndex((row) => row.id === id);
     const from = withShift ? rows.findIndex((row) => row.id === ticked.current) : -1;
-    const next = new Set(props.selected);
+    const next = new Set(selected);
     for (const row of from < 0 ? [rows[to]] : rows.slice(Math.min(from, to), Math.max(from, to) + 1)) {
       if (row === undefined) continue;
       if (on) next.add(row.id);
@@ -111,8 +114,31 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     ticked.current = id;
     onSelect?.(next);
   };
-  const before = items[0]?.start ?? 0;
-  const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+}
+
+export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
+  const { name, columns, onOpen, chosen, onSelect, row: noun = 'row', bar } = props;
+  const { compact } = usePrefs();
+  const model = useModel(props);
+  const visibleColumns = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
+  const { rows } = model.getRowModel();
+  const box = useRef<HTMLDivElement>(null);
+  const minWidth = visibleColumns.reduce(
+    (sum, column) => sum + leastWidth(column),
+    onSelect ? checkWidth : 0,
+  );
+  const cards = useCards(box, minWidth);
+  const rowHeight = cards ? cardHeight : compact || props.dense ? 32 : 40;
+  const isSorted = model.state.sorting.length > 0;
+  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, { isSorted, onEnd: props.onEnd });
+  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
+  const step = (row: (typeof rows)[number]): void => {
+    onOpen?.(row.original);
+    virtual.scrollToIndex(rows.indexOf(row));
+  };
+  useStepKeys(rows, at, onOpen && step);
+  useCopyCell(box, rows, visibleColumns);
+  const tick = useTick(rows, props);
   const grid = [
     ...(onSelect ? [`${checkWidth}px`] : []),
     ...visibleColumns.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
@@ -120,7 +146,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   return (
     <div className={`data-table ${cards ? 'as-cards' : ''}`}>
       <div className="table-bar">
-        {bar ?? <span className="muted">{counted(rows.length, noun)}</span>}
+        {typeof bar === 'object' ? bar : <span className="muted">{bar ?? counted(rows.length, noun)}</span>}
         <span className="grow" />
         <span className="table-tools">
           {cards && rows.length > 1 && <CardOrder columns={visibleColumns} model={model} />}
@@ -145,55 +171,21 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
               ))}
             </div>
           </div>
-          <div role="rowgroup" style={{ paddingTop: before, paddingBottom: Math.max(0, after) }}>
-            {items.map((item) => {
-              const row = rows[item.index];
-              if (row === undefined) return null;
-              const { id, original } = row;
+          <div role="rowgroup" style={space}>
+            {items.map(({ index }) => {
+              const row = rows[index];
+              const place = cards
+                ? { ref: virtual.measureElement, 'data-index': index }
+                : { style: { gridTemplateColumns: grid, minHeight: rowHeight } };
               return (
-                // biome-ignore lint/a11y/useKeyWithClickEvents: the button of the first cell opens it by keyboard
-                <div
-                  key={id}
-                  role="row"
-                  aria-rowindex={item.index + 2}
-                  className={`grid-row ${id === chosen ? 'grid-chosen' : ''} ${onOpen ? 'grid-opens' : ''}`}
-                  onClick={onOpen && ((event) => isPressOfRow(event) && onOpen(original))}
-                  {...(cards
-                    ? { ref: virtual.measureElement, 'data-index': item.index }
-                    : { style: { gridTemplateColumns: grid, minHeight: rowHeight } })}
-                >
-                  {onSelect && (
-                    <div role={cellRole}>
-                      <input
-                        type="checkbox"
-                        aria-label={`Select ${id.slice(0, 80)}`}
-                        checked={row.getIsSelected()}
-                        onChange={(event) =>
-                          tick(
-                            id,
-                            event.target.checked,
-                            (event.nativeEvent as globalThis.MouseEvent).shiftKey,
-                          )
-                        }
-                      />
-                    </div>
-                  )}
-                  {visibleColumns.map((column, index) => {
-                    const { key, cell } = column;
-                    return (
-                      <div key={key} role={cellRole} {...placeOf(column, index, original, cards)}>
-                        {index === 0 && (onOpen || linkOf) ? (
-                          <Opener row={original} onOpen={onOpen} link={linkOf?.(original)}>
-                            {cell(original)}
-                            {nameOf && <span className="heard">: {nameOf(original)}</span>}
-                          </Opener>
-                        ) : (
-                          cell(original)
-                        )}
-                      </div>
-                    );
-                  })}
-                </div>
+                row && (
+                  <Row
+                    key={row.id}
+                    {...{ row, index, place, cards, tick }}
+                    columns={visibleColumns}
+                    table={props}
+                  />
+                )
               );
             })}
           </div>
@@ -202,6 +194,66 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
           <CellTerms box={box} rows={rows} columns={visibleColumns} onTerm={props.onTerm} />
         )}
       </div>
+    </div>
+  );
+}
+
+interface RowProps<R extends RowData> {
+  readonly row: ModelRowOf<R>;
+  readonly index: number;
+  /** Visible columns. */
+  readonly columns: readonly Column<R>[];
+  readonly cards: boolean;
+  /** Attributes that give the row its place: a measured height, or the widths of the columns. */
+  readonly place: object;
+  readonly tick: (id: string, on: boolean, withShift: boolean) => void;
+  readonly table: TableProps<R>;
+}
+
+function Row<R extends RowData>({
+  row,
+  index: at,
+  columns,
+  cards,
+  place,
+  tick,
+  table: { grid, chosen, onOpen, onSelect, linkOf, nameOf },
+}: RowProps<R>): JSX.Element {
+  const { id, original } = row;
+  const cellRole = grid === undefined ? 'cell' : 'gridcell';
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the button of the first cell opens it by keyboard
+    <div
+      role="row"
+      aria-rowindex={at + 2}
+      className={`grid-row ${id === chosen ? 'grid-chosen' : ''} ${onOpen ? 'grid-opens' : ''}`}
+      onClick={onOpen && ((event) => isPressOfRow(event) && onOpen(original))}
+      {...place}
+    >
+      {onSelect && (
+        <div role={cellRole}>
+          <input
+            type="checkbox"
+            aria-label={`Select ${id.slice(0, 80)}`}
+            checked={row.getIsSelected()}
+            onChange={({ target, nativeEvent }) =>
+              tick(id, target.checked, (nativeEvent as globalThis.MouseEvent).shiftKey)
+            }
+          />
+        </div>
+      )}
+      {columns.map((column, index) => (
+        <div key={column.key} role={cellRole} {...placeOf(column, index, original, cards)}>
+          {index === 0 && (onOpen || linkOf) ? (
+            <Opener row={original} onOpen={onOpen} link={linkOf?.(original)}>
+              {column.cell(original)}
+              {nameOf && <span className="heard">: {nameOf(original)}</span>}
+            </Opener>
+          ) : (
+            column.cell(original)
+          )}
+        </div>
+      ))}
     </div>
   );
 }

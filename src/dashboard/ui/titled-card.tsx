@@ -4,10 +4,7 @@ import type { JSX, ReactNode } from 'react';
 export const TitledCard = ({
   title,
   children,
-}: {
-  readonly title: string;
-  readonly children: ReactNode;
-}): JSX.Element => (
+}: Readonly<{ title: string; children: ReactNode }>): JSX.Element => (
   <section className="card" aria-label={title}>
     <h2>{title}</h2>
     {children}

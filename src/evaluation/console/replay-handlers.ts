@@ -3,10 +3,9 @@ import type { z } from 'zod';
 import { consoleVerdict } from '../../event/rules/decision.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import type { ReplayChange } from '../rules/replay.ts';
-import type { Judgement } from '../rules/replay-judge.ts';
+import { replaySideRecord } from '../record.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderCall, renderFrame, renderSide } from '../wire/replay.ts';
+import { renderFrame, renderHits, renderResult, renderTotals } from '../wire/replay.ts';
 import type { consoleReplay, replayRoutes } from './replay-routes.ts';
 
 type Body = z.output<(typeof replayRoutes)['replayComposition']['body']>;
@@ -40,51 +39,12 @@ export const replay: Handlers<typeof replayRoutes> = {
     ),
 };
 
-const decisions = { allow: 'allow', block: 'deny', ask: 'approve', would_block: 'would_deny' } as const;
-
-const changes = {
-  unchanged: 'unchanged',
-  newly_blocked: 'newly_denied',
-  newly_asked: 'newly_asked',
-  newly_allowed: 'newly_allowed',
-  newly_observed: 'newly_observed',
-} as const satisfies { readonly [C in ReplayChange]: string };
-
-const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
-  decision: decisions[decision],
-  contract_id: ruleId,
-  message,
-  policy_error: policyError,
+const render = (replay: Replay): z.input<typeof consoleReplay> => ({
+  ...renderFrame('console', replay),
+  base: replay.base && replaySideRecord.render('console', replay.base),
+  totals: { ...renderTotals('console', replay), by_contract: renderHits('console', replay) },
+  results: replay.results.map((result) =>
+    renderResult('console', result, { recorded_verdict: consoleVerdict(result.call.recordedAction) }),
+  ),
+  skipped_contracts: replay.skippedRules,
 });
-
-function render(replay: Replay): z.input<typeof consoleReplay> {
-  const { totals } = replay;
-  const { newly_blocked: newly_denied, ...others } = totals.changes;
-  return {
-    ...renderFrame(replay),
-    base: replay.base && renderSide(replay.base),
-    totals: {
-      sessions: totals.sessions,
-      calls: totals.calls,
-      ...others,
-      newly_denied,
-      uncertain: totals.uncertain,
-      errors: totals.errors,
-      by_contract: replay.byRule.map(({ ruleId, base, candidate }) => ({
-        contract_id: ruleId,
-        base_hits: base,
-        candidate_hits: candidate,
-      })),
-    },
-    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
-      ...renderCall(call),
-      recorded_verdict: consoleVerdict(call.recordedAction),
-      base: judgement(base),
-      candidate: judgement(candidate),
-      change: changes[change],
-      uncertain: doubts.length > 0,
-      uncertain_because: [...doubts],
-    })),
-    skipped_contracts: replay.skippedRules,
-  };
-}

@@ -4,24 +4,23 @@ import { limits } from '../../admission/limit.ts';
 import { env, instantInput, line, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  ruleHitsRecord,
+} from '../record.ts';
+import {
   count,
   replayDoubt,
   replayErrors,
-  replayedCall,
   replayFrame,
   replayLimits,
   replaySide,
   skippedRules,
 } from '../wire/replay-schemas.ts';
 
-export const replayJudgement = z.object({
-  decision: z.enum(['allow', 'deny', 'approve', 'would_deny']),
-  contract_id: z.string().nullable(),
-  message: z.string().nullable(),
-  policy_error: z.boolean(),
-});
-
-const change = z.enum(['unchanged', 'newly_denied', 'newly_asked', 'newly_allowed', 'newly_observed']);
+export const replayJudgement = judgementRecord.reply('console', 'one');
 
 export const consoleReplay = z.object({
   ...replayFrame,
@@ -30,22 +29,18 @@ export const consoleReplay = z.object({
   totals: z.object({
     sessions: count,
     calls: count,
-    unchanged: count,
-    newly_denied: count,
-    newly_asked: count,
-    newly_allowed: count,
-    newly_observed: count,
+    ...changeCountRecord.reply('console', 'one').shape,
     uncertain: count,
     errors: count,
-    by_contract: z.array(z.object({ contract_id: z.string(), base_hits: count, candidate_hits: count })),
+    by_contract: z.array(ruleHitsRecord.reply('console', 'one')),
   }),
   results: z.array(
     z.object({
-      ...replayedCall,
+      ...replayedCallRecord.reply('console', 'one').shape,
       recorded_verdict: z.string(),
       base: replayJudgement,
       candidate: replayJudgement,
-      change,
+      ...changeRecord.reply('console', 'one').shape,
       uncertain: z.boolean(),
       uncertain_because: z.array(replayDoubt),
     }),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { count, lintFinding } from '../../bundle/wire.ts';
 import { anyObject, line, text, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
+import { evaluationRecord } from '../record.ts';
 
 export const evaluateRoutes = routes({
   evaluateBundle: {
@@ -44,31 +45,7 @@ export const evaluateRoutes = routes({
         .nullish(),
     }),
     status: 200,
-    reply: z.object({
-      /**
-       * `allow`, `deny`, `approve` (nothing refuses, and a person would be asked) or `warn` (a post contract fired).
-       */
-      verdict: z.string(),
-      mode: z.string(),
-      contracts_evaluated: z.array(
-        z.object({
-          id: z.string(),
-          type: z.string(),
-          /** True when the call passed the contract; false when it fired. */
-          matched: z.boolean(),
-          /** The opposite of `matched`. */
-          fired: z.boolean(),
-          effect: z.string().nullable(),
-          message: z.string().nullable(),
-          observed: z.boolean(),
-          tags: z.array(z.string()),
-          /** Each condition with the value it saw, secrets replaced; null for sandboxes and session contracts. */
-          trace: anyObject.nullable(),
-        }),
-      ),
-      deciding_contract: z.string().nullable(),
-      policy_version: z.string(),
-      evaluation_time_ms: z.number(),
+    reply: evaluationRecord.reply('console', 'one').extend({
       /**
        * What the linter finds in the document: contracts that can never match, what released clients read otherwise.
        */

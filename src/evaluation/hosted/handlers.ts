@@ -2,11 +2,10 @@
 import type { z } from 'zod';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros } from '../../http/contract/hosted-time.ts';
 import { HubError } from '../../shared/error.ts';
-import type { Judgement } from '../rules/replay-judge.ts';
+import { replaySideRecord } from '../record.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderCall, renderFrame, renderSide } from '../wire/replay.ts';
+import { renderFrame, renderHits, renderResult, renderTotals } from '../wire/replay.ts';
 import type { hostedReplay, hostedReplayRoutes } from './routes.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
@@ -43,41 +42,16 @@ export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
   },
 };
 
-const judgement = ({ decision, ruleId, message, policyError }: Judgement) => ({
-  decision,
-  rule_id: ruleId,
-  message,
-  policy_error: policyError,
-});
-
 function render(replay: Replay): z.input<typeof hostedReplay> {
-  const { totals } = replay;
   // The request asks for a base.
   if (!replay.base) throw new HubError('internal', 'A replay without a base.');
   return {
-    ...renderFrame(replay, micros),
-    base: renderSide(replay.base),
-    totals: {
-      sessions: totals.sessions,
-      calls: totals.calls,
-      ...totals.changes,
-      uncertain: totals.uncertain,
-      errors: totals.errors,
-      by_rule: replay.byRule.map(({ ruleId, base, candidate }) => ({
-        rule_id: ruleId,
-        base_hits: base,
-        candidate_hits: candidate,
-      })),
-    },
-    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
-      ...renderCall(call, micros),
-      recorded_action: call.recordedAction,
-      base: judgement(base),
-      candidate: judgement(candidate),
-      change,
-      uncertain: doubts.length > 0,
-      uncertain_because: [...doubts],
-    })),
+    ...renderFrame('hosted', replay),
+    base: replaySideRecord.render('hosted', replay.base),
+    totals: { ...renderTotals('hosted', replay), by_rule: renderHits('hosted', replay) },
+    results: replay.results.map((result) =>
+      renderResult('hosted', result, { recorded_action: result.call.recordedAction }),
+    ),
     skipped_rules: replay.skippedRules,
   };
 }

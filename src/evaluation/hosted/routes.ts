@@ -6,33 +6,28 @@ import { env, instantInput, intQuery, yamlContent } from '../../http/contract/fi
 import { identifier } from '../../http/contract/hosted-fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  ruleHitsRecord,
+} from '../record.ts';
+import {
+  count,
   replayDoubt,
   replayErrors,
-  replayedCall,
   replayFrame,
   replayLimits,
   replaySide,
   skippedRules,
 } from '../wire/replay-schemas.ts';
 
-const count = z.number().int();
 const maxVersion = 999_999_999;
 const [maxSessions, usualSessions] = [200, 20];
 
-export const hostedReplayJudgement = z.object({
-  decision: z.enum(['allow', 'block', 'ask', 'would_block']),
-  rule_id: z.string().nullable(),
-  message: z.string().nullable(),
-  policy_error: z.boolean(),
-});
-
-export const hostedReplayChange = z.enum([
-  'unchanged',
-  'newly_blocked',
-  'newly_asked',
-  'newly_allowed',
-  'newly_observed',
-]);
+export const hostedReplayJudgement = judgementRecord.reply('hosted', 'one');
+const change = changeRecord.reply('hosted', 'one').shape;
+export const hostedReplayChange = change.change;
 
 export const hostedReplay = z.object({
   ...replayFrame,
@@ -40,22 +35,18 @@ export const hostedReplay = z.object({
   totals: z.object({
     sessions: count,
     calls: count,
-    unchanged: count,
-    newly_blocked: count,
-    newly_asked: count,
-    newly_allowed: count,
-    newly_observed: count,
+    ...changeCountRecord.reply('hosted', 'one').shape,
     uncertain: count,
     errors: count,
-    by_rule: z.array(z.object({ rule_id: z.string(), base_hits: count, candidate_hits: count })),
+    by_rule: z.array(ruleHitsRecord.reply('hosted', 'one')),
   }),
   results: z.array(
     z.object({
-      ...replayedCall,
+      ...replayedCallRecord.reply('hosted', 'one').shape,
       recorded_action: z.string(),
       base: hostedReplayJudgement,
       candidate: hostedReplayJudgement,
-      change: hostedReplayChange,
+      ...change,
       uncertain: z.boolean(),
       uncertain_because: z.array(replayDoubt),
     }),

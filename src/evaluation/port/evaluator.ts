@@ -5,6 +5,7 @@ import type { Finding } from '../../bundle/rules/finding.ts';
 import type { CompositionItem } from '../../composition/record.ts';
 import type { ContractType, JsonObject, Mode } from '../../contract/record.ts';
 import type { DeclaredContract } from '../../usage/rules.ts';
+import type { EvaluationTime } from '../record.ts';
 import type { CustomWords } from '../rules/custom-words.ts';
 import type { Explanation } from '../rules/explanation.ts';
 import type { ReplayCall } from '../rules/replay-call.ts';
@@ -34,9 +35,7 @@ export interface ExplainRequest {
 }
 
 /** In the words of the rule language, which are the console's too. Every entry has a `trace`, null where none is. */
-export interface Evaluation extends DryRun {
-  /** Milliseconds of the run itself, to two places: no waiting, no start of a worker. */
-  readonly evaluation_time_ms: number;
+export interface Evaluation extends DryRun, EvaluationTime {
   /** Findings of the linter, and each custom operator that the run used. */
   readonly warnings: readonly Finding[];
 }

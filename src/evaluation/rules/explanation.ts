@@ -3,8 +3,9 @@
 import type { CompiledBundle, EvaluatedCondition, YamlDocument } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
 import type { EventCondition } from '../../event/record.ts';
+import type { ReplayDecision } from '../record.ts';
 import type { ReplayCall } from './replay-call.ts';
-import { isUncertain, leavesOf, type OwnWords, type ReplayDecision } from './replay-judge.ts';
+import { isUncertain, leavesOf, type OwnWords } from './replay-judge.ts';
 
 export type Rule = CompiledBundle['document']['rules'][number];
 

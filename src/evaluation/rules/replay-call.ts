@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../contract/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../event/rules/decision.ts';
+import type { ReplayedCall } from '../record.ts';
 
 /** Parts of a stored call that differ from the agent's input. */
 export type Missing = 'tool' | 'arguments' | 'principal';
@@ -28,14 +29,7 @@ interface Reported {
   readonly executions: number;
 }
 
-export interface SeenCall {
-  /** The first event that decided the call; null call id: its sender gave it none. */
-  readonly eventId: string;
-  readonly callId: string | null;
-  readonly agentId: string;
-  readonly sessionId: string | null;
-  readonly tool: string;
-  readonly timestamp: number;
+export interface SeenCall extends ReplayedCall {
   readonly callIndex: number;
   /** The agent says that it is the first call of its run. */
   readonly isFirst: boolean;
@@ -70,15 +64,16 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** The call of an event, as input for the engine. */
 export function replayCallOf(event: StoredEvent): ReplayCall {
-  const { payload, truncated = [], tool_name: tool, env } = event;
-  const { tool_args: args, principal, environment } = payload ?? {};
+  const { payload, truncated = [], env } = event;
+  const { principal, environment } = payload ?? {};
+  const args = payload?.tool_args;
   const missing: Missing[] = [];
   if (truncated.includes('tool_name')) missing.push('tool');
   if (!isMapping(args)) missing.push('arguments');
   // Null says that the call was made for nobody; without the field it is not known for whom.
   if (principal === undefined) missing.push('principal');
   return {
-    tool,
+    tool: event.tool_name,
     args: isMapping(args) ? args : {},
     environment: typeof environment === 'string' && environment !== '' ? environment : env,
     principal: isMapping(principal) ? principal : null,

@@ -8,11 +8,8 @@ import {
   type ToolCall,
 } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
+import type { Judgement } from '../record.ts';
 import type { KnownCounters, Missing, ReplayCall } from './replay-call.ts';
-
-/** In the hosted API's words. */
-export const replayDecisions = ['allow', 'block', 'ask', 'would_block'] as const;
-export type ReplayDecision = (typeof replayDecisions)[number];
 
 /**
  * Why a result is not certain. `tool`, `arguments`, `principal`: what a rule looks at was redacted, cut or never sent.
@@ -30,15 +27,6 @@ export const doubts = [
   'approval',
 ] as const;
 export type Doubt = (typeof doubts)[number];
-
-export interface Judgement {
-  readonly decision: ReplayDecision;
-  /** The rule or limit that decided, or that would have. */
-  readonly ruleId: string | null;
-  readonly message: string | null;
-  /** A rule could not be evaluated, and fired for that reason. */
-  readonly policyError: boolean;
-}
 
 export interface Judged extends Judgement {
   /** A rule refuses, enforced or under a document that only observes. */
@@ -132,13 +120,13 @@ function judgementOf({ verdict, mode, name, reason, records, shadows, policyErro
   if (verdict === 'approve')
     return { decision: 'ask', ruleId: name, message: withoutSecrets(reason), policyError };
   if (verdict === 'deny') {
-    const decision = mode === 'observe' ? 'would_block' : 'block';
+    const decision = mode === 'observe' ? 'wouldBlock' : 'block';
     return { decision, ruleId: name, message: withoutSecrets(reason), policyError };
   }
   const observed = [...records, ...shadows].find((record) => record.observed);
   return observed
     ? {
-        decision: 'would_block',
+        decision: 'wouldBlock',
         ruleId: observed.name,
         message: withoutSecrets(observed.message),
         policyError,

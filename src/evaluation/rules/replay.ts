@@ -1,22 +1,13 @@
 // The result of a replay: the decisions of two documents on each stored call, their differences and sums. Pure.
+import type { Judgement, ReplayChange, ReplayChangeCounts, ReplayedSession, RuleHits } from '../record.ts';
 import type { SeenCall } from './replay-call.ts';
-import type { Doubt, Judged, Judgement, LimitJudged } from './replay-judge.ts';
-
-/** Named by what the second document decides; `unchanged`: both decide the same, whichever rule says it. */
-export const replayChanges = [
-  'unchanged',
-  'newly_blocked',
-  'newly_asked',
-  'newly_allowed',
-  'newly_observed',
-] as const;
-export type ReplayChange = (typeof replayChanges)[number];
+import type { Doubt, Judged, LimitJudged } from './replay-judge.ts';
 
 const changeTo: { readonly [D in Judgement['decision']]: ReplayChange } = {
-  block: 'newly_blocked',
-  ask: 'newly_asked',
-  allow: 'newly_allowed',
-  would_block: 'newly_observed',
+  block: 'newlyBlocked',
+  ask: 'newlyAsked',
+  allow: 'newlyAllowed',
+  wouldBlock: 'newlyObserved',
 };
 
 export interface ReplayResult {
@@ -28,24 +19,10 @@ export interface ReplayResult {
   readonly doubts: readonly Doubt[];
 }
 
-/** Of how many calls a rule decided. */
-export interface RuleHits {
-  readonly ruleId: string;
-  readonly base: number;
-  readonly candidate: number;
-}
-
-export interface ReplayedSession {
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly calls: number;
-  readonly changed: number;
-}
-
 export interface ReplayTotals {
   readonly sessions: number;
   readonly calls: number;
-  readonly changes: { readonly [C in ReplayChange]: number };
+  readonly changes: ReplayChangeCounts;
   readonly uncertain: number;
   /** Calls on which a rule of either document could not be evaluated. */
   readonly errors: number;
@@ -113,7 +90,7 @@ export function reportOf(
   judgedAt: (place: number) => JudgedCall,
   { maxResults, changedOnly }: ReportOptions,
 ): ReplayReport {
-  const changes = { unchanged: 0, newly_blocked: 0, newly_asked: 0, newly_allowed: 0, newly_observed: 0 };
+  const changes = { unchanged: 0, newlyBlocked: 0, newlyAsked: 0, newlyAllowed: 0, newlyObserved: 0 };
   const hits = new Map<string, { base: number; candidate: number }>();
   const sessions = new Map<string, { agentId: string; sessionId: string; calls: number; changed: number }>();
   const results: ReplayResult[] = [];

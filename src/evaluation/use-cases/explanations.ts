@@ -3,15 +3,17 @@
 import { Admission } from '../../admission/admission.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Deployment } from '../../deployment/record.ts';
+import type { VerdictWord } from '../../event/record/words.ts';
 import {
   conditionsIn,
   countedAs,
+  decisionNameOf,
   type EventCondition,
   policyVersionOf,
   readConditions,
   type StoredEvent,
 } from '../../event/record.ts';
-import { eventGrammar, type VerdictWord } from '../../event/rules/query/fields.ts';
+import { eventGrammar } from '../../event/rules/query/fields.ts';
 import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import type { EventSearches } from '../../event/use-cases/search.ts';
 import type { Runs } from '../../run/use-cases/runs.ts';
@@ -22,6 +24,7 @@ import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import { checkRange, type TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { ReplayDecision } from '../record.ts';
 import { wordsOf } from '../rules/custom-words.ts';
 import {
   type ExplainedCondition,
@@ -30,7 +33,6 @@ import {
   withLines,
 } from '../rules/explanation.ts';
 import { replayCallOf } from '../rules/replay-call.ts';
-import type { ReplayDecision } from '../rules/replay-judge.ts';
 import type { RecentToolSettings } from './tool-settings.ts';
 
 export interface ExplainedBundle {
@@ -90,7 +92,7 @@ const verdictOf = {
   allow: 'allowed',
   block: 'denied',
   ask: 'asked',
-  would_block: 'would_deny',
+  wouldBlock: 'would_deny',
 } as const satisfies { readonly [D in ReplayDecision]: VerdictWord };
 
 const firstVerdict = {
@@ -111,9 +113,9 @@ interface Decision {
 function decisionOf({ payload, outcomes }: StoredEvent): Decision {
   const own = textIn(payload?.decision_name);
   if (own !== null) return { contractId: own, conditions: conditionsIn(payload?.conditions) };
-  const outcome = outcomes.find(({ decision_name }) => textIn(decision_name) !== null);
+  const outcome = outcomes.find((one) => textIn(decisionNameOf(one)) !== null);
   return {
-    contractId: outcome?.decision_name ?? null,
+    contractId: outcome ? decisionNameOf(outcome) : null,
     conditions: readConditions(outcome?.conditions) ?? [],
   };
 }

@@ -16,6 +16,7 @@ import type { Principal } from '../../shared/principal.ts';
 import type { TimeRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ReplayDocuments, Replayer, ReplayOutline } from '../port/replayer.ts';
+import type { ReplaySide, ReplaySize, ReplayWindow } from '../record.ts';
 import { wordsOf } from '../rules/custom-words.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../rules/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../rules/replay-call.ts';
@@ -54,27 +55,13 @@ export interface ReplayRequest {
   readonly changedOnly: boolean;
 }
 
-/** One of the two documents; a version where it is a saved one. */
-export interface ReplaySide {
-  readonly version: number | null;
-  readonly revisionHash: string;
-}
-
-export interface Replay extends ReplayReport {
+export interface Replay extends ReplayReport, ReplaySize {
   readonly name: string;
   /** Null: nothing, which allows every call. */
   readonly base: ReplaySide | null;
   readonly candidate: ReplaySide;
-  readonly window: { readonly since: number; readonly until: number; readonly env: Env | null };
-  readonly callsSeen: number;
-  /**
-   * All that there are. Where not all were seen they are counted by their events: a call counts once for each event
-   * that decided it, which is once but for rules that observe.
-   */
-  readonly callsInWindow: number;
+  readonly window: ReplayWindow;
   readonly skippedRules: ReplayOutline['skipped'];
-  /** The time was over before all calls that were asked for had been seen. */
-  readonly truncated: boolean;
 }
 
 export interface Replays {

@@ -1,6 +1,6 @@
 // Schemas of replays that both APIs share.
 import { z } from 'zod';
-import { env, instant } from '../../http/contract/fields.ts';
+import { replayedSessionRecord, replaySideRecord, replaySizeRecord, replayWindowRecord } from '../record.ts';
 import { doubts } from '../rules/replay-judge.ts';
 
 export const count = z.number().int();
@@ -22,45 +22,19 @@ export const replayErrors = [
 /** Why a result is not certain; see docs/hosted-api.md. */
 export const replayDoubt = z.enum(doubts);
 
-/** A document of the replay; its version is null where it is not a saved one. */
-export const replaySide = z.object({ version: count.nullable(), revision_hash: z.string() });
-
-export const replayWindow = z.object({ since: instant, until: instant, env: env.nullable() });
-
-export const replayedSession = z.object({
-  agent_id: z.string(),
-  session_id: z.string(),
-  calls: count,
-  changed: count,
-});
-
 /** Post rules look at what a tool gave, which is not stored. */
 export const skippedRules = z.object({ base: count, candidate: count });
 
-/** What a result says of its call. */
-export const replayedCall = {
-  /** The event that decided it first. */
-  event_id: z.string(),
-  /** Null when its sender gave none. */
-  call_id: z.string().nullable(),
-  agent_id: z.string(),
-  session_id: z.string().nullable(),
-  tool_name: z.string(),
-  timestamp: instant,
-};
+export const replaySide = replaySideRecord.reply('console', 'one');
+export const replayWindow = replayWindowRecord.reply('console', 'one');
+export const replayedSession = replayedSessionRecord.reply('console', 'one');
 
 /** What stands beside the results, in the words of either API. */
 export const replayFrame = {
   name: z.string(),
   candidate: replaySide,
   window: replayWindow,
-  /** How many calls were looked at, of how many. */
-  calls_seen: count,
-  calls_in_window: count,
-  /** The time was over before all calls that were asked for had been seen. */
-  truncated: z.boolean(),
-  /** Results that found no room in the answer, or in `limit`. */
-  results_left_out: count,
+  ...replaySizeRecord.reply('console', 'one').shape,
   /** The first 200, those with the newest calls first. */
   sessions: z.array(replayedSession),
 };

@@ -1,39 +1,50 @@
 // What both APIs say alike of a replay.
-import { iso } from '../../http/contract/render.ts';
-import type { SeenCall } from '../rules/replay-call.ts';
+import type { ReplyApi } from '../../shared/record.ts';
+import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  replayedSessionRecord,
+  replaySideRecord,
+  replaySizeRecord,
+  replayWindowRecord,
+  ruleHitsRecord,
+} from '../record.ts';
+import type { ReplayResult } from '../rules/replay.ts';
 import type { Replay } from '../use-cases/replays.ts';
 
-/** What stands beside the results. @param time how the API writes one */
-export const renderFrame = (replay: Replay, time = iso) => ({
+/** What stands beside the results. */
+export const renderFrame = <A extends ReplyApi>(api: A, replay: Replay) => ({
   name: replay.name,
-  candidate: renderSide(replay.candidate),
-  window: {
-    since: time(replay.window.since),
-    until: time(replay.window.until),
-    env: replay.window.env,
-  },
-  calls_seen: replay.callsSeen,
-  calls_in_window: replay.callsInWindow,
-  truncated: replay.truncated,
-  results_left_out: replay.leftOut,
-  sessions: replay.sessions.map(({ agentId, sessionId, calls, changed }) => ({
-    agent_id: agentId,
-    session_id: sessionId,
-    calls,
-    changed,
-  })),
+  candidate: replaySideRecord.render(api, replay.candidate),
+  window: replayWindowRecord.render(api, replay.window),
+  ...replaySizeRecord.render(api, replay),
+  sessions: replay.sessions.map((session) => replayedSessionRecord.render(api, session)),
 });
 
-export const renderSide = ({ version, revisionHash }: Replay['candidate']) => ({
-  version,
-  revision_hash: revisionHash,
+export const renderTotals = <A extends ReplyApi>(api: A, { totals }: Replay) => ({
+  sessions: totals.sessions,
+  calls: totals.calls,
+  ...changeCountRecord.render(api, totals.changes),
+  uncertain: totals.uncertain,
+  errors: totals.errors,
 });
 
-export const renderCall = (call: SeenCall, time = iso) => ({
-  event_id: call.eventId,
-  call_id: call.callId,
-  agent_id: call.agentId,
-  session_id: call.sessionId,
-  tool_name: call.tool,
-  timestamp: time(call.timestamp),
+export const renderHits = <A extends ReplyApi>(api: A, { byRule }: Replay) =>
+  byRule.map((hits) => ruleHitsRecord.render(api, hits));
+
+/** @param recorded the decision of then, in the words of the API */
+export const renderResult = <A extends ReplyApi, R extends object>(
+  api: A,
+  { call, base, candidate, change, doubts }: ReplayResult,
+  recorded: R,
+) => ({
+  ...replayedCallRecord.render(api, call),
+  ...recorded,
+  base: judgementRecord.render(api, base),
+  candidate: judgementRecord.render(api, candidate),
+  ...changeRecord.render(api, { change }),
+  uncertain: doubts.length > 0,
+  uncertain_because: [...doubts],
 });

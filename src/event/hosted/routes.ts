@@ -12,7 +12,7 @@ import {
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
-import { decisionActions, decisionClasses } from '../rules/decision.ts';
+import { decisionActions, decisionClass } from '../record/words.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, rejected } from '../wire/schemas.ts';
 
@@ -68,7 +68,6 @@ export const decisionEventInput = z.object({
 export const decisionEventBatch = z.object({ events: z.array(decisionEventInput).max(10_000) });
 
 /** What an action is counted and filtered as. */
-export const decisionClass = z.enum(decisionClasses);
 
 const nullable = listed(z.unknown()).nullable();
 

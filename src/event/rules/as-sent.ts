@@ -132,28 +132,3 @@ export function isAsSent(value: unknown, event: EventInput): boolean {
     parseInstant(sent.timestamp) === event.timestamp
   );
 }
-
-/**
- * The event as it is kept: a key may write events of any agent, and those of another than the request's own name it.
- * @param sender agent of the request; undefined: all its events are its own
- */
-export const withSender = (event: EventInput, sender: string | undefined): EventInput =>
-  sender === undefined || event.agent_id === sender ? event : { ...event, sent_by: sender };
-
-/**
- * The event of a value for which `isAsSent` was true.
- * @param sender agent of the request; null: the event's own
- */
-export function eventAsSent(value: unknown, sender: string | null): EventInput {
-  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload } = value as EventInput;
-  return {
-    call_id,
-    agent_id,
-    tool_name,
-    verdict,
-    mode,
-    timestamp: parseInstant(String(timestamp)) ?? 0,
-    payload,
-    ...(sender !== null && sender !== agent_id ? { sent_by: sender } : {}),
-  };
-}

@@ -14,7 +14,7 @@ import type { KeyPrincipal } from '../../shared/principal.ts';
 import { traced } from '../../shared/tracing.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventBatch, IngestResult } from '../port.ts';
-import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
+import { type AgentManifest, agentIdOf, type CountedAs, type EventInput, type Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
 import { type CountAnnouncements, createCountAnnouncements } from './count-announcements.ts';
@@ -106,7 +106,7 @@ class BatchIntake implements EventIntake {
     const refused = takeOutOfScope(principal, batch);
     meters.events.add([api, 'rejected'], refused.outOfScope.length);
     if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
-    const agentIds = [...new Set(batch.events.map(({ agent_id }) => agent_id))].filter(canBeRegistered);
+    const agentIds = [...new Set(batch.events.map(agentIdOf))].filter(canBeRegistered);
     const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
     const reports = versionsRun(batch.events, now);
     const ingested = await this.#storeAll(principal, batch, now, unregistered);
@@ -288,7 +288,7 @@ function partsOf(events: readonly EventInput[], sizes: readonly number[] | null)
 function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): readonly string[] {
   if (agentIds.size === 0) return [];
   const taken = new Set<string>();
-  for (const { agent_id: agentId } of events) if (agentIds.delete(agentId)) taken.add(agentId);
+  for (const event of events) if (agentIds.delete(agentIdOf(event))) taken.add(agentIdOf(event));
   return [...taken];
 }
 
@@ -310,8 +310,11 @@ interface VersionRun {
 function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
   const newest = new Map<string, VersionRun>();
   let last: VersionRun | null = null;
-  for (const { agent_id: agentId, payload, timestamp } of events) {
-    const { policy_version: version, bundle_name: bundle } = payload ?? {};
+  for (const event of events) {
+    const { payload, timestamp } = event;
+    const agentId = agentIdOf(event);
+    const version = payload?.policy_version;
+    const bundle = payload?.bundle_name;
     // A batch is nearly always of one agent that ran one version.
     if (!isOf(last, agentId, version, bundle)) last = runOf(newest, agentId, version, bundle) ?? last;
     if (isOf(last, agentId, version, bundle)) last.at = Math.max(last.at, Math.min(timestamp, now));

@@ -13,10 +13,10 @@ import type { EventApi } from '../../shared/meters.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
 import type { EventInput, Ingested } from '../record.ts';
 import { isAsSent, type ParsedBatch, parseBatch } from '../rules/as-sent.ts';
-import { isFlat, repairEitherForm, repairFlatEvent } from '../rules/decision.ts';
 import { maxParsedEvent, shortenEvent } from '../rules/large.ts';
 import { depthOf, type RepairContext, type Repaired, type Shortened } from '../rules/repair.ts';
 import type { IngestBatch } from '../use-cases/intake.ts';
+import { isFlat, repairEitherForm, repairFlatEvent } from './forms.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;

@@ -1,8 +1,9 @@
 // Lines of an export as events of the Open Cybersecurity Schema Framework 1.8.0, with the profiles ai_operation and
 // security_control. A call of a shell is a Process Activity (1007), everything else an API Activity (6003).
 import type { Approval } from '../../approval/record.ts';
+import type { DecisionClass } from '../../event/record/words.ts';
 import type { EventOutcome, StoredEvent } from '../../event/record.ts';
-import { callIdOf, classOf, type DecisionClass, sessionOf } from '../../event/rules/decision.ts';
+import { callIdOf, classOf, sessionOf } from '../../event/rules/decision.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { ExportRecord } from '../record.ts';
 import { dataOf, idOf, timeOf } from './native.ts';

@@ -1,10 +1,11 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
-import { contractTypes, modes } from '../../contract/record.ts';
+import { modes } from '../../contract/record.ts';
 import { bundleNamePattern, contractIdPattern } from '../../shared/ids.ts';
 import { isoInstant, line, text } from '../../shared/schemas.ts';
 
 export { approvalStatus } from '../../approval/record.ts';
+export { contractType } from '../../contract/record.ts';
 /** The body reader bounds depth and size of objects. */
 export { anyObject, env, instantInput, line, text, uuid } from '../../shared/schemas.ts';
 
@@ -13,7 +14,6 @@ export const instant = isoInstant;
 export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
 export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
 export const mode = z.enum(modes);
-export const contractType = z.enum(contractTypes);
 /** By what an agent follows its bundle. */
 export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 export const tags = z.array(line(64)).max(50);

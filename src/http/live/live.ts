@@ -17,7 +17,7 @@ import {
   tenantOfEvents,
 } from '../../shared/frame.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
-import type { Clock } from '../../shared/ports/clock.ts';
+import type { Clock, Timer } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
@@ -28,7 +28,7 @@ import { createMissed, resumedMs } from './missed-events.ts';
 import { createReannouncer } from './reannouncer.ts';
 import { createRecheck } from './recheck.ts';
 import type { Session } from './session.ts';
-import { createSocketMessages } from './socket-messages.ts';
+import { createSocketMessages, type SocketMessages } from './socket-messages.ts';
 import { type EndReason, type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
 import { StreamEndLog } from './stream-end-log.ts';
 import { Wheel } from './wheel.ts';
@@ -105,75 +105,211 @@ export interface LiveOptions {
   readonly turned?: () => void;
 }
 
-export function createLive(options: LiveOptions): Live {
-  const { broadcast, api, handlers, clock, log, isStillValid, turned } = options;
-  const { received } = options.budgets ?? createBudgets();
-  const feeds = new Feeds((audience) => api.resync(audience));
-  const joins = new StreamJoin({ broadcast, api });
-  const reannounce = createReannouncer(clock, log);
-  const messages = createSocketMessages({ handlers, received, turns, clock, log });
-  const wheel = new Wheel<Stream>(slots);
-  const blocked = new Set<Stream>();
-  const shortStreams = new ShortStreams();
-  const missed = createMissed(options);
-  const endedBy: { [R in EndReason]?: number } = {};
-  const endings = new Endings();
-  const endLog = new StreamEndLog(clock, log);
-  let open = 0;
-  let draining: { left: number; readonly done: (() => void)[] } | null = null;
+export const createLive = (options: LiveOptions): Live => new LiveStreams(options);
 
-  const home: StreamHome = {
-    attached(stream) {
-      // Its caller was identified before: a revocation since then must not let it through.
-      const reason = endings.missedBy(stream.caller, stream.revocationSequence);
-      if (reason || draining) {
-        stream.end(reason ?? 'draining');
-        return;
+class LiveStreams implements Live, StreamHome {
+  readonly #options: LiveOptions;
+  readonly #feeds: Feeds;
+  readonly #joins: StreamJoin;
+  readonly #reannounce: ReturnType<typeof createReannouncer>;
+  readonly #messages: SocketMessages;
+  readonly #missed: ReturnType<typeof createMissed>;
+  readonly #recheck: ReturnType<typeof createRecheck>;
+  readonly #timer: Timer;
+  readonly #wheel = new Wheel<Stream>(slots);
+  readonly #blocked = new Set<Stream>();
+  readonly #shortStreams = new ShortStreams();
+  readonly #endedBy: { [R in EndReason]?: number } = {};
+  readonly #endings = new Endings();
+  readonly #endLog: StreamEndLog;
+  #open = 0;
+  #draining: { left: number; readonly done: (() => void)[] } | null = null;
+
+  constructor(options: LiveOptions) {
+    const { broadcast, api, handlers, clock, log, isStillValid } = options;
+    const { received } = options.budgets ?? createBudgets();
+    const feeds = new Feeds((audience) => api.resync(audience));
+    this.#options = options;
+    this.#feeds = feeds;
+    this.#joins = new StreamJoin({ broadcast, api });
+    this.#reannounce = createReannouncer(clock, log);
+    this.#messages = createSocketMessages({ handlers, received, turns, clock, log });
+    this.#missed = createMissed(options);
+    this.#endLog = new StreamEndLog(clock, log);
+    const ended = (control: Control): void => this.#endAll(control);
+    const callers = (): Iterable<LiveCaller> => callersOf(feeds);
+    this.#recheck = createRecheck({ callers, isStillValid, ended, clock, log });
+    this.#timer = clock.every(slotMs, () => this.#tick());
+  }
+
+  revocationSequence(): number {
+    return this.#endings.sequence;
+  }
+
+  admit(caller: LimitedCaller): void {
+    this.#messages.admit(caller);
+  }
+
+  checkReopening(caller: LimitedCaller): void {
+    const name = nameOf(caller);
+    if (name !== null) this.#shortStreams.check(name, this.#options.clock.monotonic());
+  }
+
+  async open(opening: Opening): Promise<Session> {
+    const { admitted } = opening;
+    const { clock, events } = this.#options;
+    const feed = this.#feeds.hold(admitted.audience);
+    this.#open++;
+    const stream = new Stream(this, feed, opening, clock.monotonic());
+    try {
+      if (this.#draining)
+        throw new HubError('shutting_down', 'This node is shutting down. Connect again.', { retryAfter: 1 });
+      if (!feed.isFollowing) await feed.follow(this.#sourceOf(feed.audience));
+      if (admitted.decisions && events) {
+        const { audience, toFrame } = admitted.decisions;
+        await feed.followAside(events, audience, toFrame);
       }
-      if (stream.codec === 'sse') greet(stream, clock);
-      if (stream.joining) void start(stream);
-      else stream.writeWaiting();
-    },
-    blocked(stream) {
-      stream.blockedSince = clock.monotonic();
-      blocked.add(stream);
-    },
-    unblocked(stream) {
-      stream.blockedSince = -1;
-      blocked.delete(stream);
-    },
-    ended(stream, reason) {
-      stream.feed.remove(stream);
-      wheel.remove(stream);
-      blocked.delete(stream);
-      messages.closed(stream);
-      const { caller, feed, admitted } = stream;
-      const env = environmentIn(feed.audience)?.split('/').at(1) ?? null;
-      endLog.add({ tenantId: caller.tenantId, env, agentId: admitted.agentId, reason });
-      open--;
-      const name = nameOf(stream.caller);
-      if (name !== null) shortStreams.ended(name, stream.openedAt, clock.monotonic());
-      endedBy[reason] = (endedBy[reason] ?? 0) + 1;
-      feeds.release(stream.feed);
-      stream.prepared?.();
-      try {
-        stream.admitted.closed();
-      } catch (error) {
-        log.error({ err: error }, 'cannot announce the end of a stream');
+      // The first frames are sent with the head of the answer, in one system call. Replayed frames can be many, so
+      // they are written as the client reads them. A WebSocket has no such answer.
+      if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) {
+        await this.#prepare(stream);
+        stream.prepared = null;
       }
-      if (draining && open === 0) for (const done of draining.done.splice(0)) done();
-    },
-    received: messages.received,
-    pinged: messages.pinged,
-    pushed: options.pushed ?? (() => {}),
-  };
+      return stream;
+    } catch (error) {
+      // The next one follows anew. A feed that others have streams of stays where revocations find them.
+      if (feed.streams.length === 0) this.#feeds.forget(feed);
+      stream.end('failed');
+      throw error;
+    }
+  }
+
+  attached(stream: Stream): void {
+    // Its caller was identified before: a revocation since then must not let it through.
+    const reason = this.#endings.missedBy(stream.caller, stream.revocationSequence);
+    if (reason || this.#draining) {
+      stream.end(reason ?? 'draining');
+      return;
+    }
+    if (stream.codec === 'sse') greet(stream, this.#options.clock);
+    if (stream.joining) void this.#start(stream);
+    else stream.writeWaiting();
+  }
+
+  blocked(stream: Stream): void {
+    stream.blockedSince = this.#options.clock.monotonic();
+    this.#blocked.add(stream);
+  }
+
+  unblocked(stream: Stream): void {
+    stream.blockedSince = -1;
+    this.#blocked.delete(stream);
+  }
+
+  ended(stream: Stream, reason: EndReason): void {
+    stream.feed.remove(stream);
+    this.#wheel.remove(stream);
+    this.#blocked.delete(stream);
+    this.#messages.closed(stream);
+    const { caller, feed, admitted } = stream;
+    const { clock, log } = this.#options;
+    const env = environmentIn(feed.audience)?.split('/').at(1) ?? null;
+    this.#endLog.add({ tenantId: caller.tenantId, env, agentId: admitted.agentId, reason });
+    this.#open--;
+    const name = nameOf(caller);
+    if (name !== null) this.#shortStreams.ended(name, stream.openedAt, clock.monotonic());
+    this.#endedBy[reason] = (this.#endedBy[reason] ?? 0) + 1;
+    this.#feeds.release(feed);
+    stream.prepared?.();
+    try {
+      admitted.closed();
+    } catch (error) {
+      log.error({ err: error }, 'cannot announce the end of a stream');
+    }
+    if (this.#draining && this.#open === 0) for (const done of this.#draining.done.splice(0)) done();
+  }
+
+  received(stream: Stream, message: Uint8Array, binary: boolean): void {
+    this.#messages.received(stream, message, binary);
+  }
+
+  pinged(stream: Stream, unread: boolean): void {
+    this.#messages.pinged(stream, unread);
+  }
+
+  pushed(acceptedAt: number): void {
+    this.#options.pushed?.(acceptedAt);
+  }
+
+  control(message: Control): void {
+    if (message.kind === 'roster_wanted') {
+      for (const audience of [agentsOf, hostedAgentsOf]) {
+        const feed = this.#feeds.get(audience(message.tenantId, message.env));
+        if (feed) void this.#reannounce.all(feed);
+      }
+    } else if (message.kind === 'missed') {
+      this.#recheck.now();
+      // A request for a roster may be among what was missed.
+      void this.#reannounce.each(
+        this.#feeds.all().filter(({ audience }) => environmentIn(audience) !== null),
+      );
+    } else if (message.kind !== 'shards_moved') this.#endAll(message);
+  }
+
+  audiences(): readonly Audience[] {
+    return this.#feeds.all().map(({ audience }) => audience);
+  }
+
+  connectedAgents(): number {
+    return this.#feeds.all().reduce((sum, { agentCount }) => sum + agentCount, 0);
+  }
+
+  counts(): LiveCounts {
+    const { agentStreams, dashboardStreams } = this.#feeds.counts();
+    return {
+      streams: agentStreams + dashboardStreams,
+      agentStreams,
+      dashboardStreams,
+      byKind: this.#feeds.byKind(),
+      blocked: this.#blocked.size,
+      unsentBytes: [...this.#blocked].reduce((sum, stream) => sum + stream.unsentBytes, 0),
+      audiences: this.#feeds.size,
+      scheduled: this.#wheel.size,
+      ended: { ...this.#endedBy },
+    };
+  }
+
+  drain(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#draining ??= { left: Math.max(1, Math.floor(ms / slotMs)), done: [] };
+      if (this.#open === 0) resolve();
+      else this.#draining.done.push(resolve);
+    });
+  }
+
+  close(): void {
+    this.#draining ??= { left: 1, done: [] };
+    for (const stream of this.#wheel.some(this.#wheel.size)) stream.end('draining');
+    this.#timer.cancel();
+    this.#endLog.flush();
+    this.#recheck.close();
+  }
+
+  inspect(): ReturnType<Live['inspect']> {
+    return this.#feeds.all().map((feed) => ({
+      audience: feed.audience,
+      streams: feed.streams.length,
+      indexed: feed.indexed(),
+    }));
+  }
 
   /** Joins it within its time; a failure ends it. Calls `prepared` then. Never rejects. */
-  async function start(stream: Stream): Promise<void> {
+  async #start(stream: Stream): Promise<void> {
+    const { clock, log } = this.#options;
     stream.endsAt = clock.monotonic() + joinMs;
-    wheel.add(stream, clock.random());
+    this.#wheel.add(stream, clock.random());
     try {
-      await (stream.admitted.history ? beginFrom(stream) : begin(stream));
+      await (stream.admitted.history ? this.#beginFrom(stream) : this.#begin(stream));
       const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
       stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
     } catch (error) {
@@ -184,148 +320,59 @@ export function createLive(options: LiveOptions): Live {
   }
 
   /** Resolves when it is joined or ended. */
-  function prepare(stream: Stream): Promise<void> {
+  #prepare(stream: Stream): Promise<void> {
     return new Promise((resolve) => {
       stream.prepared = resolve;
-      void start(stream);
+      void this.#start(stream);
     });
   }
 
-  function begin(stream: Stream): Promise<void> {
-    missed.begin(stream);
+  #begin(stream: Stream): Promise<void> {
+    this.#missed.begin(stream);
     stream.feed.add(stream);
-    const joined = joins.join(stream);
-    return stream.missed ? joined.then(() => void missed.send(stream)) : joined;
+    const joined = this.#joins.join(stream);
+    return stream.missed ? joined.then(() => void this.#missed.send(stream)) : joined;
   }
 
   /** For streams whose frames are stored. */
-  async function beginFrom(stream: Stream): Promise<void> {
+  async #beginFrom(stream: Stream): Promise<void> {
+    const { api, clock } = this.#options;
     await joinByHistory(stream, api, () => {
       stream.endsAt = clock.monotonic() + joinMs;
     });
     stream.resumedUntil = clock.monotonic() + resumedMs;
   }
 
-  function sourceOf(audience: Audience): EventSource {
+  #sourceOf(audience: Audience): EventSource {
+    const { broadcast, events } = this.#options;
     if (tenantOfEvents(audience) === null) return broadcast;
-    if (!options.events) throw new HubError('unavailable', 'This stream cannot follow decision events.');
-    return options.events;
+    if (!events) throw new HubError('unavailable', 'This stream cannot follow decision events.');
+    return events;
   }
 
-  function tick(): void {
-    const now = clock.monotonic();
-    for (const stream of blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
-    wheel.turn((stream) => {
+  #tick(): void {
+    const now = this.#options.clock.monotonic();
+    for (const stream of this.#blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
+    this.#wheel.turn((stream) => {
       if (!stream.joining && now >= stream.resumedUntil) stream.resumed = null;
       if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
       else stream.keepalive(isHosted(stream.feed.audience) ? hostedKeepalive : keepaliveComment);
     });
-    turned?.();
-    if (!draining) return;
-    const share = Math.ceil(wheel.size / Math.max(1, draining.left));
-    draining.left--;
-    for (const stream of wheel.some(share)) stream.end('draining');
+    this.#options.turned?.();
+    if (!this.#draining) return;
+    const share = Math.ceil(this.#wheel.size / Math.max(1, this.#draining.left));
+    this.#draining.left--;
+    for (const stream of this.#wheel.some(share)) stream.end('draining');
   }
 
-  function endAll(control: Control): void {
-    endings.add(control);
-    feeds.end(({ caller }) => endReason(control, caller));
+  #endAll(control: Control): void {
+    this.#endings.add(control);
+    this.#feeds.end(({ caller }) => endReason(control, caller));
   }
+}
 
-  function* callers(): Iterable<LiveCaller> {
-    for (const { caller } of feeds.streams()) yield caller;
-  }
-
-  const recheck = createRecheck({ callers, isStillValid, ended: endAll, clock, log });
-  const timer = clock.every(slotMs, tick);
-  return {
-    revocationSequence: () => endings.sequence,
-    admit: messages.admit,
-    checkReopening(caller) {
-      const name = nameOf(caller);
-      if (name !== null) shortStreams.check(name, clock.monotonic());
-    },
-    async open(opening) {
-      const { admitted } = opening;
-      const feed = feeds.hold(admitted.audience);
-      open++;
-      const stream = new Stream(home, feed, opening, clock.monotonic());
-      try {
-        if (draining)
-          throw new HubError('shutting_down', 'This node is shutting down. Connect again.', {
-            retryAfter: 1,
-          });
-        if (!feed.isFollowing) await feed.follow(sourceOf(feed.audience));
-        if (admitted.decisions && options.events) {
-          const { audience, toFrame } = admitted.decisions;
-          await feed.followAside(options.events, audience, toFrame);
-        }
-        // The first frames are sent with the head of the answer, in one system call. Replayed frames can be many, so
-        // they are written as the client reads them. A WebSocket has no such answer.
-        if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) {
-          await prepare(stream);
-          stream.prepared = null;
-        }
-        return stream;
-      } catch (error) {
-        // The next one follows anew. A feed that others have streams of stays where revocations find them.
-        if (feed.streams.length === 0) feeds.forget(feed);
-        stream.end('failed');
-        throw error;
-      }
-    },
-    control(message) {
-      if (message.kind === 'roster_wanted') {
-        for (const audience of [agentsOf, hostedAgentsOf]) {
-          const feed = feeds.get(audience(message.tenantId, message.env));
-          if (feed) void reannounce.all(feed);
-        }
-      } else if (message.kind === 'missed') {
-        recheck.now();
-        // A request for a roster may be among what was missed.
-        void reannounce.each(feeds.all().filter(({ audience }) => environmentIn(audience) !== null));
-      } else if (message.kind !== 'shards_moved') endAll(message);
-    },
-    audiences: () => feeds.all().map(({ audience }) => audience),
-    connectedAgents() {
-      return feeds.all().reduce((sum, { agentCount }) => sum + agentCount, 0);
-    },
-    counts() {
-      const { agentStreams, dashboardStreams } = feeds.counts();
-      const streams = agentStreams + dashboardStreams;
-      return {
-        streams,
-        agentStreams,
-        dashboardStreams,
-        byKind: feeds.byKind(),
-        blocked: blocked.size,
-        unsentBytes: [...blocked].reduce((sum, stream) => sum + stream.unsentBytes, 0),
-        audiences: feeds.size,
-        scheduled: wheel.size,
-        ended: { ...endedBy },
-      };
-    },
-    drain(ms) {
-      return new Promise((resolve) => {
-        draining ??= { left: Math.max(1, Math.floor(ms / slotMs)), done: [] };
-        if (open === 0) resolve();
-        else draining.done.push(resolve);
-      });
-    },
-    close() {
-      draining ??= { left: 1, done: [] };
-      for (const stream of wheel.some(wheel.size)) stream.end('draining');
-      timer.cancel();
-      endLog.flush();
-      recheck.close();
-    },
-    inspect: () =>
-      feeds.all().map((feed) => ({
-        audience: feed.audience,
-        streams: feed.streams.length,
-        indexed: feed.indexed(),
-      })),
-  };
+function* callersOf(feeds: Feeds): Iterable<LiveCaller> {
+  for (const { caller } of feeds.streams()) yield caller;
 }
 
 /** Dashboards wait before they reconnect. */

@@ -47,18 +47,59 @@ export interface SocketMessagesOptions {
   readonly log: Log;
 }
 
-export function createSocketMessages({
-  handlers,
-  received,
-  turns,
-  clock,
-  log,
-}: SocketMessagesOptions): SocketMessages {
-  const rates = new SocketRates();
+export const createSocketMessages = (options: SocketMessagesOptions): SocketMessages =>
+  new MessageQueues(options);
 
-  function incomingOf(stream: Stream): IncomingMessages {
+class MessageQueues implements SocketMessages {
+  readonly #options: SocketMessagesOptions;
+  readonly #rates = new SocketRates();
+
+  constructor(options: SocketMessagesOptions) {
+    this.#options = options;
+  }
+
+  admit(caller: LimitedCaller): void {
+    if (this.#rates.mayOpen(nameOf(caller), this.#options.clock.monotonic())) return;
+    throw refusalOf('socketMistakes');
+  }
+
+  received(stream: Stream, bytes: Uint8Array, binary: boolean): void {
+    const { received, clock } = this.#options;
+    const incoming = this.#incomingOf(stream);
+    const size = bytes.length;
+    const network = networkOf(stream.caller);
+    const fits =
+      incoming.sender.message(size, clock.monotonic()) &&
+      incoming.waiting.length < maxWaiting &&
+      incoming.waitingBytes + size <= maxWaitingBytes &&
+      received.exceeded(network, size) === null;
+    if (!fits) {
+      stream.end('flood');
+      return;
+    }
+    received.take(network, size);
+    incoming.waitingBytes += size;
+    incoming.waiting.push({ bytes, binary });
+    void this.#work(stream, incoming);
+  }
+
+  pinged(stream: Stream, unread: boolean): void {
+    const { sender } = this.#incomingOf(stream);
+    const now = this.#options.clock.monotonic();
+    if (!sender.message(0, now) || (unread && !sender.mistake(now))) stream.end('flood');
+  }
+
+  closed(stream: Stream): void {
+    const { incoming } = stream;
+    if (!incoming) return;
+    this.#options.received.give(networkOf(stream.caller), incoming.waitingBytes);
+    incoming.waitingBytes = 0;
+    incoming.waiting.length = 0;
+  }
+
+  #incomingOf(stream: Stream): IncomingMessages {
     stream.incoming ??= {
-      sender: rates.open(nameOf(stream.caller), clock.monotonic()),
+      sender: this.#rates.open(nameOf(stream.caller), this.#options.clock.monotonic()),
       waiting: [],
       waitingBytes: 0,
       inFlight: 0,
@@ -68,8 +109,9 @@ export function createSocketMessages({
   }
 
   /** Hands over what waits, one message in a turn of the event loop, until enough are under way. */
-  async function work(stream: Stream, incoming: IncomingMessages): Promise<void> {
+  async #work(stream: Stream, incoming: IncomingMessages): Promise<void> {
     if (incoming.working) return;
+    const { received, turns } = this.#options;
     incoming.working = true;
     while (incoming.inFlight < maxInFlight) {
       const message = incoming.waiting.shift();
@@ -78,18 +120,19 @@ export function createSocketMessages({
       incoming.waitingBytes -= size;
       await turns.next(Math.max(minTurnBytes, size));
       incoming.inFlight++;
-      void handle(stream, incoming.sender, message).finally(() => {
+      void this.#handle(stream, incoming.sender, message).finally(() => {
         received.give(networkOf(stream.caller), size);
         incoming.inFlight--;
-        void work(stream, incoming);
+        void this.#work(stream, incoming);
       });
     }
     incoming.working = false;
   }
 
   /** Never throws. */
-  async function handle(stream: Stream, sender: Sender, message: Message): Promise<void> {
+  async #handle(stream: Stream, sender: Sender, message: Message): Promise<void> {
     if (stream.ended) return;
+    const { handlers, turns, clock, log } = this.#options;
     let ref: Ref = null;
     try {
       if (stream.caller.kind !== 'key' || stream.sender === null)
@@ -112,46 +155,6 @@ export function createSocketMessages({
       if (mistakes.has(status) && !sender.mistake(clock.monotonic())) stream.end('mistakes');
     }
   }
-
-  return {
-    admit(caller) {
-      if (rates.mayOpen(nameOf(caller), clock.monotonic())) return;
-      throw refusalOf('socketMistakes');
-    },
-
-    received(stream, bytes, binary) {
-      const incoming = incomingOf(stream);
-      const size = bytes.length;
-      const network = networkOf(stream.caller);
-      const fits =
-        incoming.sender.message(size, clock.monotonic()) &&
-        incoming.waiting.length < maxWaiting &&
-        incoming.waitingBytes + size <= maxWaitingBytes &&
-        received.exceeded(network, size) === null;
-      if (!fits) {
-        stream.end('flood');
-        return;
-      }
-      received.take(network, size);
-      incoming.waitingBytes += size;
-      incoming.waiting.push({ bytes, binary });
-      void work(stream, incoming);
-    },
-
-    pinged(stream, unread) {
-      const { sender } = incomingOf(stream);
-      const now = clock.monotonic();
-      if (!sender.message(0, now) || (unread && !sender.mistake(now))) stream.end('flood');
-    },
-
-    closed(stream) {
-      const { incoming } = stream;
-      if (!incoming) return;
-      received.give(networkOf(stream.caller), incoming.waitingBytes);
-      incoming.waitingBytes = 0;
-      incoming.waiting.length = 0;
-    },
-  };
 }
 
 /** Statuses of messages that are wrong whenever they are sent. */

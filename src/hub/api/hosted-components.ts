@@ -4,7 +4,8 @@ import { hostedApproval } from '../../approval/hosted/routes.ts';
 import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
-import { decisionClass, decisionEvent } from '../../event/hosted/routes.ts';
+import { decisionEvent } from '../../event/hosted/routes.ts';
+import { decisionClass } from '../../event/record/words.ts';
 import {
   hostedChannel,
   hostedChannelBody,
@@ -14,7 +15,8 @@ import {
   savedHostedChannel,
 } from '../../notification/hosted/routes.ts';
 import { attemptFailure } from '../../notification/wire/schemas.ts';
-import { healthStatus, hostedAgent, runRow, runStatus } from '../../run/hosted/routes.ts';
+import { healthStatus, hostedAgent, runRow } from '../../run/hosted/routes.ts';
+import { runStatus } from '../../run/record.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,

@@ -51,7 +51,7 @@ const documentSchema = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', enum: [...errorCodes, ...Object.keys(reasonCodes)].sort() },
+    code: { type: 'string', enum: [...errorCodes, ...reasonCodes.keys()].sort() },
     errors: { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Problem' } },
     request_id: { type: 'string' },
   },

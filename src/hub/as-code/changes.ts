@@ -1,6 +1,7 @@
 // What makes a hub equal to a folder: the steps in their order, deployments last. Equal things have no step, so the
 // next run finishes one that was cut off.
 import { maxRules } from '../../agent/rules/assignment.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { hashOf, type RuleContent } from './content.ts';
 import { deploySteps, type Preview } from './deployments.ts';
 import { type Desired, desiredOf, toolsAfter } from './desired.ts';
@@ -20,6 +21,7 @@ import {
   updateRule,
   uploadBundle,
 } from './steps.ts';
+import { compositionForm } from './wire.ts';
 
 export interface Changes {
   readonly steps: readonly ApplyStep[];
@@ -47,12 +49,12 @@ function librarySteps(
   saveAll();
   const touched = new Set<string>();
   for (const [name, content] of compositions) {
-    const hash = hashOf(content);
+    const hash = hashOf(compositionForm(content));
     const before = hub.compositions.get(name);
     if (before?.hash === hash) continue;
     for (const item of content.contracts) {
-      save(item.contract_id, item.revision);
-      touched.add(item.contract_id);
+      save(item.contractId, item.revision);
+      touched.add(item.contractId);
     }
     const note = folder.compositions?.has(name) ? '' : 'follows its contracts by auto_deploy';
     steps.push(saveComposition(name, content, hash, before === undefined, note));
@@ -77,7 +79,9 @@ function uploadSteps({ bundles, deployments }: Folder, hub: HubState): ApplyStep
 /** Rules are matched by all fields; a rule that is left over replaces the one with its priority. */
 function ruleSteps({ rules }: Folder, hub: HubState): ApplyStep[] {
   if (rules === null) return [];
-  const desiredRules = new Map<string, RuleContent>(rules.map(({ content }) => [hashOf(content), content]));
+  const desiredRules = new Map<string, RuleContent>(
+    rules.map(({ content }) => [hashOf(snakeKeys(content)), content]),
+  );
   const others = new Map(
     hub.rules.filter(({ hash }) => !desiredRules.has(hash)).map((rule) => [rule.content.priority, rule]),
   );
@@ -99,7 +103,7 @@ function ruleSteps({ rules }: Folder, hub: HubState): ApplyStep[] {
 
 function toolSteps({ tools }: Folder, hub: HubState): ApplyStep[] {
   if (tools === null) return [];
-  const hash = hashOf(toolsAfter(tools.content, hub));
+  const hash = hashOf(snakeKeys(toolsAfter(tools.content, hub)));
   return hash === hub.tools.hash ? [] : [saveTools(tools.content, hash)];
 }
 

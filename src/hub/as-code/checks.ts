@@ -41,7 +41,7 @@ export function rightsProblemsOf({ folder, hub, steps }: Subject): FileProblem[]
   if (!isAdmin && !environments.some(({ role }) => role === 'operator'))
     return ["The token's service account needs the role operator. Ask an admin for the role."];
   const problems: FileProblem[] = [];
-  const changeable = new Set(environments.filter((one) => one.can_change).map(({ env }) => env));
+  const changeable = new Set(environments.filter((one) => one.canChange).map(({ env }) => env));
   for (const { key } of steps) {
     if (key === keyOf.tools && !isAdmin)
       problems.push(
@@ -78,7 +78,7 @@ function deletionProblems({ hub, desired, steps }: Subject): FileProblem[] {
   ]);
   for (const [name, { contracts }] of remaining) {
     if (deleted.has(keyOf.composition(name))) continue;
-    for (const { contract_id: id } of contracts)
+    for (const { contractId: id } of contracts)
       if (deleted.has(keyOf.contract(id)))
         problems.push(`The contract ${id} is only on the hub, but the composition ${name} contains it.`);
   }
@@ -100,10 +100,10 @@ function documentProblems(subject: Subject): FileProblem[] {
   const { folder, hub, desired, steps } = subject;
   const tools = toolsAfter(folder.tools?.content ?? {}, hub);
   const language = {
-    operators: tools.custom_operators,
-    selectors: tools.custom_selectors,
-    tools: Object.keys(tools.tool_arguments),
-    commandProfiles: tools.command_profiles as never,
+    operators: tools.customOperators,
+    selectors: tools.customSelectors,
+    tools: Object.keys(tools.toolArguments),
+    commandProfiles: tools.commandProfiles as never,
   };
   const deployed = new Map(
     steps.filter(({ action }) => action === 'deploy').map(({ key, after }) => [key, after]),
@@ -121,8 +121,8 @@ function documentProblems(subject: Subject): FileProblem[] {
   for (const [name, composition] of desired.compositions) {
     if (!hub.environments.some(({ env }) => deployed.has(keyOf.deployment(slotOf(env, name))))) continue;
     for (const item of composition.contracts) {
-      const content = desired.contentOf(item.contract_id, item.revision);
-      const place = definitionPlace(folder, item.contract_id, item.revision);
+      const content = desired.contentOf(item.contractId, item.revision);
+      const place = definitionPlace(folder, item.contractId, item.revision);
       if (!item.enabled || !content || !place) continue;
       for (const { message, path } of errorsOf(documentOf(name, composition, item, content), language))
         problems.add(problemAt(place, `${path === '' ? '' : `${path}: `}${message}`));
@@ -134,8 +134,8 @@ function documentProblems(subject: Subject): FileProblem[] {
 /** A document of one contract of a composition. */
 const documentOf = (
   name: string,
-  { document_kind: kind, defaults_mode: defaultsMode, tools_config: toolsConfig }: CompositionContent,
-  { contract_id: contractId, mode_override: modeOverride, position, enabled }: ItemContent,
+  { documentKind: kind, defaultsMode, toolsConfig }: CompositionContent,
+  { contractId, modeOverride, position, enabled }: ItemContent,
   { type, definition }: ContractContent,
 ): string =>
   assembleBundle({

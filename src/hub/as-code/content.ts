@@ -14,9 +14,9 @@ export interface ContractContent {
 }
 
 export interface ItemContent {
-  readonly contract_id: string;
+  readonly contractId: string;
   readonly position: number;
-  readonly mode_override: 'enforce' | 'observe' | null;
+  readonly modeOverride: 'enforce' | 'observe' | null;
   readonly enabled: boolean;
   /** Hash of the content that is pinned. */
   readonly revision: string;
@@ -24,42 +24,39 @@ export interface ItemContent {
 
 export interface CompositionContent {
   readonly description: string | null;
-  readonly defaults_mode: 'enforce' | 'observe';
-  readonly update_strategy: 'manual' | 'auto_deploy' | 'observe_first';
-  readonly document_kind: 'bundle' | 'ruleset' | null;
+  readonly defaultsMode: 'enforce' | 'observe';
+  readonly updateStrategy: 'manual' | 'auto_deploy' | 'observe_first';
+  readonly documentKind: 'bundle' | 'ruleset' | null;
   /** By position, then contract id. */
   readonly contracts: readonly ItemContent[];
-  readonly tools_config: JsonObject | null;
+  readonly toolsConfig: JsonObject | null;
   readonly observability: JsonObject | null;
 }
 
 export interface RuleContent {
   readonly priority: number;
   readonly pattern: string;
-  readonly tag_match: { readonly [tag: string]: string } | null;
-  readonly bundle_name: string;
+  readonly tagMatch: { readonly [tag: string]: string } | null;
+  readonly bundleName: string;
   readonly env: Env;
 }
 
 export interface ToolsContent {
-  readonly tool_arguments: JsonObject;
-  readonly custom_selectors: readonly string[];
-  readonly custom_operators: readonly string[];
-  readonly command_profiles: JsonObject;
+  readonly toolArguments: JsonObject;
+  readonly customSelectors: readonly string[];
+  readonly customOperators: readonly string[];
+  readonly commandProfiles: JsonObject;
 }
-
-/** The folder's format, in plans. */
-export const format = 'reeve-plan-1';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 
-/** The same for equal contents, whatever the order of keys. */
-export const hashOf = (content: object): string => sha256(canonicalJson(content));
+/** The same for equal forms, whatever the order of keys. */
+export const hashOf = (form: object): string => sha256(canonicalJson(form));
 
 export const byPlace = (
-  a: Pick<ItemContent, 'position' | 'contract_id'>,
-  b: Pick<ItemContent, 'position' | 'contract_id'>,
-): number => a.position - b.position || byText(a.contract_id, b.contract_id);
+  a: Pick<ItemContent, 'position' | 'contractId'>,
+  b: Pick<ItemContent, 'position' | 'contractId'>,
+): number => a.position - b.position || byText(a.contractId, b.contractId);
 
 export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

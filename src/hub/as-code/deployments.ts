@@ -68,8 +68,8 @@ function changes({ hub, desired, saved }: Situation, name: string): boolean {
   if (keys.has(keyOf.composition(name))) return true;
   const content = desired.compositions.get(name) ?? hub.compositions.get(name)?.content;
   return (
-    content?.update_strategy === 'observe_first' &&
-    content.contracts.some(({ contract_id: id }) => keys.has(keyOf.contract(id)))
+    content?.updateStrategy === 'observe_first' &&
+    content.contracts.some(({ contractId: id }) => keys.has(keyOf.contract(id)))
   );
 }
 
@@ -103,8 +103,8 @@ async function automaticSteps(situation: Situation): Promise<Pick<DeploySteps, '
   const steps: ApplyStep[] = [];
   const notes: string[] = [];
   for (const [name, content] of desired.compositions) {
-    if (content.update_strategy !== 'auto_deploy') continue;
-    for (const { env, can_change: canChange } of hub.environments) {
+    if (content.updateStrategy !== 'auto_deploy') continue;
+    for (const { env, canChange } of hub.environments) {
       const slot = slotOf(env, name);
       const running = hub.deployments.get(slot);
       const isEnded = prunes && folder.deployments !== null;

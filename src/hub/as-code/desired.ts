@@ -37,11 +37,11 @@ export function desiredOf(folder: Folder, hub: HubState, prunes: boolean, proble
   const compositions = new Map<string, CompositionContent>();
   for (const [name, { content }] of folder.compositions ?? []) {
     const items = content.contracts.map(({ place, revision, ...item }) => {
-      const contract = contracts.get(item.contract_id);
-      if (!contract) problems.push(problemAt(place, `the contract ${item.contract_id} is not in the folder`));
+      const contract = contracts.get(item.contractId);
+      if (!contract) problems.push(problemAt(place, `the contract ${item.contractId} is not in the folder`));
       const hash = revision ?? contract?.hash ?? '';
-      if (contract && !contentOf(item.contract_id, hash)) {
-        const sentence = `contracts/${item.contract_id}@${hash}.yaml does not exist, and the hub does not use it`;
+      if (contract && !contentOf(item.contractId, hash)) {
+        const sentence = `contracts/${item.contractId}@${hash}.yaml does not exist, and the hub does not use it`;
         problems.push(problemAt(place, sentence));
       }
       return { ...item, revision: hash };
@@ -53,7 +53,7 @@ export function desiredOf(folder: Folder, hub: HubState, prunes: boolean, proble
     if (compositions.has(name) || isGone || !isFollowing(name, content, folder, hub)) continue;
     const items = content.contracts.map((item) => ({
       ...item,
-      revision: contracts.get(item.contract_id)?.hash ?? item.revision,
+      revision: contracts.get(item.contractId)?.hash ?? item.revision,
     }));
     compositions.set(name, { ...content, contracts: items });
   }
@@ -62,9 +62,9 @@ export function desiredOf(folder: Folder, hub: HubState, prunes: boolean, proble
 
 /** True for a composition of the hub alone that a new version of a contract in the folder would deploy. */
 const isFollowing = (name: string, content: CompositionContent, folder: Folder, hub: HubState): boolean =>
-  content.update_strategy === 'auto_deploy' &&
-  content.contracts.some(({ contract_id: id }) => folder.contracts?.has(id)) &&
-  hub.environments.some(({ env, can_change }) => can_change && hub.deployments.has(`${env}/${name}`));
+  content.updateStrategy === 'auto_deploy' &&
+  content.contracts.some(({ contractId: id }) => folder.contracts?.has(id)) &&
+  hub.environments.some(({ env, canChange }) => canChange && hub.deployments.has(`${env}/${name}`));
 
 export const toolsAfter = (content: Partial<ToolsContent>, hub: HubState): ToolsContent => ({
   ...hub.tools.content,

@@ -6,23 +6,19 @@ import { stringifyYaml } from 'reeve-agent/rules';
 import type { z } from 'zod';
 import { HubError } from '../../shared/error.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { HubConnection } from './connection.ts';
 import { byText, mapFew, sha256, slotOf } from './content.ts';
+import { entriesOf, type FileProblem, folders, maxFileBytes, parseText, readText, singles } from './files.ts';
+import { type HubState, previewOf } from './hub-state.ts';
 import {
   compositionFile,
+  compositionForm,
   contractFile,
   deploymentsFile,
-  entriesOf,
-  type FileProblem,
-  folders,
-  maxFileBytes,
-  parseText,
-  readText,
   rulesFile,
-  singles,
   toolsFile,
-} from './files.ts';
-import { type HubState, previewOf } from './hub-state.ts';
+} from './wire.ts';
 
 const marker = '# Written by reeve export.\n';
 
@@ -57,17 +53,23 @@ export async function filesOf(
 ): Promise<readonly OutFile[]> {
   const files: OutFile[] = [];
   for (const [id, { content }] of hub.contracts)
-    files.push(yamlFile(`contracts/${id}.yaml`, { contract_id: id, ...content }, contractFile));
+    files.push(yamlFile(`contracts/${id}.yaml`, snakeKeys({ contractId: id, ...content }), contractFile));
   for (const [hash, { contractId, content }] of hub.pinned) {
     if (hub.contracts.get(contractId)?.hash === hash) continue;
     const path = `contracts/${contractId}@${hash}.yaml`;
-    files.push(yamlFile(path, { contract_id: contractId, ...content }, contractFile));
+    files.push(yamlFile(path, snakeKeys({ contractId, ...content }), contractFile));
   }
   for (const [name, { content }] of hub.compositions) {
     const contracts = content.contracts.map(({ revision, ...item }) =>
-      hub.contracts.get(item.contract_id)?.hash === revision ? item : { ...item, revision },
+      hub.contracts.get(item.contractId)?.hash === revision ? item : { ...item, revision },
     );
-    files.push(yamlFile(`compositions/${name}.yaml`, { name, ...content, contracts }, compositionFile));
+    files.push(
+      yamlFile(
+        `compositions/${name}.yaml`,
+        compositionForm({ name, ...content, contracts }),
+        compositionFile,
+      ),
+    );
   }
   report('documents');
   const previews = new Map(
@@ -97,9 +99,9 @@ export async function filesOf(
       );
     files.push({ path: `bundles/${hash}.yaml`, text, schema: null });
   });
-  const rules = hub.rules.map(({ content }) => content).sort((a, b) => a.priority - b.priority);
+  const rules = hub.rules.map(({ content }) => snakeKeys(content)).sort((a, b) => a.priority - b.priority);
   files.push(yamlFile(singles.rules, { rules }, rulesFile));
-  files.push(yamlFile(singles.tools, hub.tools.content, toolsFile));
+  files.push(yamlFile(singles.tools, snakeKeys(hub.tools.content), toolsFile));
   files.push(yamlFile(singles.deployments, { deployments }, deploymentsFile));
   return files.sort((a, b) => byText(a.path, b.path));
 }

@@ -1,15 +1,10 @@
-// The files of a folder: their names and forms, and reading one within bounds, with the line of each problem.
+// The files of a folder: their names, and reading one within bounds, with the line of each problem.
 import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseYaml, RuleError, type YamlDocument } from 'reeve-agent/rules';
-import { z } from 'zod';
-import { ruleRoutes } from '../../agent/console/rule-routes.ts';
-import { compositionRoutes, item } from '../../composition/console/routes.ts';
-import { contractRoutes } from '../../contract/console/routes.ts';
-import { bundleName, contractId, env } from '../../http/contract/fields.ts';
+import type { z } from 'zod';
 import { maxProblems, sentences } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
-import { settingRoutes } from '../../tenant/console/routes.ts';
 
 export const folders = ['contracts', 'compositions', 'bundles'] as const;
 export type FolderName = (typeof folders)[number];
@@ -23,33 +18,6 @@ export const singles = {
 export const maxFiles = 10_000;
 /** Of a file; of YAML the hub takes no more either. */
 export const maxFileBytes = 1_048_576;
-export const maxDeployments = 3_000;
-
-const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256: 64 hex characters');
-const { contract_id: _id, ...contractShape } = contractRoutes.createContract.body.shape;
-const {
-  name: _name,
-  contracts: _items,
-  ...compositionShape
-} = compositionRoutes.createComposition.body.shape;
-
-export const contractFile = z.strictObject({ contract_id: contractId.optional(), ...contractShape });
-export const compositionFile = z.strictObject({
-  name: bundleName.optional(),
-  ...compositionShape,
-  contracts: z
-    .array(z.strictObject({ ...item.shape, revision: hash.optional() }))
-    .max(100)
-    .default([]),
-});
-const { ...ruleShape } = ruleRoutes.createRule.body.shape;
-export const rulesFile = z.strictObject({ rules: z.array(z.strictObject(ruleShape)).max(200) });
-export const toolsFile = z.strictObject(settingRoutes.putToolSettings.body.shape);
-export const deploymentsFile = z.strictObject({
-  deployments: z
-    .array(z.strictObject({ env, bundle: bundleName, revision: hash.optional() }))
-    .max(maxDeployments),
-});
 
 /** A place in a file, for messages. */
 export interface FilePlace {

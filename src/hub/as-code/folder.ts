@@ -4,6 +4,7 @@ import { RuleError, readBundleHeader } from 'reeve-agent/rules';
 import { bundleName, contractId } from '../../http/contract/fields.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, reservedBundleNames } from '../../shared/ids.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import {
   byPlace,
   type CompositionContent,
@@ -16,9 +17,6 @@ import {
   type ToolsContent,
 } from './content.ts';
 import {
-  compositionFile,
-  contractFile,
-  deploymentsFile,
   entriesOf,
   type FilePlace,
   type FileProblem,
@@ -29,10 +27,16 @@ import {
   readText,
   readYaml,
   refuseProblems,
-  rulesFile,
   singles,
-  toolsFile,
 } from './files.ts';
+import {
+  compositionFile,
+  compositionForm,
+  contractFile,
+  deploymentsFile,
+  rulesFile,
+  toolsFile,
+} from './wire.ts';
 
 /** An item whose revision is absent follows the contract's file. */
 export type ItemOfFile = Omit<ItemContent, 'revision'> & {
@@ -102,7 +106,7 @@ export function readFolder(path: string): Folder {
     }
     const read = readYaml(path, file, contractFile, problems);
     if (!read) continue;
-    const { contract_id: ownId = id, ...content } = read.value;
+    const { contractId: ownId = id, ...content } = read.value;
     if (ownId !== id) problems.push(problemAt(read.placeOf(['contract_id']), `must be ${id}, as the file`));
     const place = read.placeOf([]);
     const contentHash = hashOf(content);
@@ -119,7 +123,17 @@ export function readFolder(path: string): Folder {
   const deployments = names.deployments ? readDeployments(path, problems) : null;
   refuseProblems(problems);
   const parts = { contracts, older, compositions, bundles, rules, tools, deployments };
-  return { ...parts, hash: hashOf(plain(parts)) };
+  const forms = {
+    ...parts,
+    compositions:
+      compositions &&
+      new Map(
+        Array.from(compositions, ([name, { content }]) => [name, { content: compositionForm(content) }]),
+      ),
+    rules: rules?.map(({ content }) => ({ content: snakeKeys(content) })) ?? null,
+    tools: tools && { content: snakeKeys(tools.content) },
+  };
+  return { ...parts, hash: hashOf(plain(forms)) };
 }
 
 /** Maps as objects, without places. */
@@ -186,7 +200,7 @@ function readCompositions(path: string, names: readonly string[], problems: File
       }),
     );
     const ids = new Set<string>();
-    for (const { contract_id: id, place } of items) {
+    for (const { contractId: id, place } of items) {
       if (ids.has(id)) problems.push(problemAt(place, `the list contains ${id} twice`));
       ids.add(id);
     }
@@ -222,14 +236,14 @@ function readBundles(path: string, names: readonly string[], problems: FileProbl
 function readRules(path: string, problems: FileProblem[]) {
   const read = readYaml(path, singles.rules, rulesFile, problems);
   const priorities = new Set<number>();
-  return (read?.value.rules ?? []).map(({ tag_match = null, ...rule }, i) => {
+  return (read?.value.rules ?? []).map(({ tagMatch = null, ...rule }, i) => {
     const place = read?.placeOf(['rules', i]) ?? { file: singles.rules, line: 1 };
     if (priorities.has(rule.priority))
       problems.push(problemAt(place, `another rule has the priority ${rule.priority}`));
     priorities.add(rule.priority);
     if (!/^[\x20-\x2e\x30-\x5b\x5d-\x7e]+$/.test(rule.pattern))
       problems.push(problemAt(place, 'pattern must be printable ASCII without slashes'));
-    return { content: { ...rule, tag_match } satisfies RuleContent, place };
+    return { content: { ...rule, tagMatch } satisfies RuleContent, place };
   });
 }
 
@@ -237,10 +251,10 @@ function readTools(path: string, problems: FileProblem[]) {
   const read = readYaml(path, singles.tools, toolsFile, problems);
   if (!read) return null;
   const empty: ToolsContent = {
-    tool_arguments: {},
-    custom_selectors: [],
-    custom_operators: [],
-    command_profiles: {},
+    toolArguments: {},
+    customSelectors: [],
+    customOperators: [],
+    commandProfiles: {},
   };
   // Null clears a field; an absent field keeps its value on the hub.
   const content = Object.fromEntries(

@@ -1,5 +1,6 @@
 // What a hub has now, in the words of the folder, with the tags that conditions of writes need.
 import type { Env } from '../../shared/ids.ts';
+import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import type { HubConnection } from './connection.ts';
 import {
   byPlace,
@@ -12,6 +13,7 @@ import {
   slotOf,
   type ToolsContent,
 } from './content.ts';
+import { compositionForm } from './wire.ts';
 
 export interface HubContract {
   readonly content: ContractContent;
@@ -52,7 +54,7 @@ export interface HubRule {
 export interface HubEnvironment {
   readonly env: Env;
   readonly role: string;
-  readonly can_change: boolean;
+  readonly canChange: boolean;
 }
 
 export interface HubState {
@@ -92,14 +94,15 @@ const contentOf = ({ name, description, type, definition, tags }: ContractConten
 
 /** @param report called with what is read now */
 export async function readHub(hub: HubConnection, report: (what: string) => void): Promise<HubState> {
-  const { tenant_id: tenantId, environments } = await hub.read((it) => it.listEnvironments());
+  const { tenantId, environments } = camelKeys(await hub.read((it) => it.listEnvironments()));
   report('contracts');
   const ids = await pages((query) => hub.read((it) => it.listContracts({ query })));
   const contracts = new Map<string, HubContract>();
-  await mapFew(ids, async ({ contract_id }) => {
-    const contract = await hub.read((it) => it.getContract({ params: { contract_id } }));
+  await mapFew(ids, async (listed) => {
+    const { contractId: id } = camelKeys(listed);
+    const contract = await hub.read((it) => it.getContract({ params: snakeKeys({ contractId: id }) }));
     const content = contentOf(contract);
-    contracts.set(contract_id, {
+    contracts.set(id, {
       content,
       hash: hashOf(content),
       tag: contract.id,
@@ -113,21 +116,21 @@ export async function readHub(hub: HubConnection, report: (what: string) => void
   const { bundles, deployments } = await readBundles(hub);
   const rules = await pages((query) => hub.read((it) => it.listRules({ query })));
   const tools = await hub.read((it) => it.toolSettings());
-  const { tool_arguments, custom_selectors, custom_operators, command_profiles } = tools;
-  const toolsContent = { tool_arguments, custom_selectors, custom_operators, command_profiles };
+  const { toolArguments, customSelectors, customOperators, commandProfiles } = camelKeys(tools);
+  const toolsContent = { toolArguments, customSelectors, customOperators, commandProfiles };
   return {
     tenantId,
-    environments,
+    environments: environments.map((one) => camelKeys(one)),
     contracts,
     pinned,
     compositions,
     bundles,
     deployments,
-    rules: rules.map(({ id, hash: tag, created_at: _at, ...rule }) => {
-      const content = rule as RuleContent;
-      return { id, content, hash: hashOf(content), tag };
+    rules: rules.map((rule) => {
+      const { id, hash: tag, createdAt: _at, ...content } = camelKeys(rule);
+      return { id, content: content as RuleContent, hash: hashOf(snakeKeys(content)), tag };
     }),
-    tools: { content: toolsContent, hash: hashOf(toolsContent), tag: tools.updated_at ?? '0' },
+    tools: { content: toolsContent, hash: hashOf(snakeKeys(toolsContent)), tag: tools.updated_at ?? '0' },
   };
 }
 
@@ -139,15 +142,15 @@ async function readCompositions(
   const names = await pages((query) => hub.read((it) => it.listCompositions({ query })));
   const older = new Map<string, Promise<string>>();
   /** Reads the content of a version that is not the newest once. */
-  const olderHash = (contract_id: string, version: number): Promise<string> => {
-    const key = `${contract_id}@${version}`;
+  const olderHash = (contractId: string, version: number): Promise<string> => {
+    const key = `${contractId}@${version}`;
     const reading =
       older.get(key) ??
       hub
-        .read((it) => it.getContractVersion({ params: { contract_id, version } }))
+        .read((it) => it.getContractVersion({ params: snakeKeys({ contractId, version }) }))
         .then((version) => {
           const content = contentOf(version);
-          pinned.set(hashOf(content), { contractId: contract_id, content });
+          pinned.set(hashOf(content), { contractId, content });
           return hashOf(content);
         });
     older.set(key, reading);
@@ -157,27 +160,26 @@ async function readCompositions(
   await mapFew(names, async ({ name }) => {
     const composition = await hub.read((it) => it.getComposition({ params: { name } }));
     const items = await Promise.all(
-      composition.contracts.map(async (item) => ({
-        contract_id: item.contract_id,
-        position: item.position,
-        mode_override: item.mode_override,
-        enabled: item.enabled,
-        revision: item.has_newer_version
-          ? await olderHash(item.contract_id, item.contract_version)
-          : (contracts.get(item.contract_id)?.hash ??
-            (await olderHash(item.contract_id, item.contract_version))),
-      })),
+      composition.contracts.map(async (item) => {
+        const { contractId, contractVersion, position, modeOverride, enabled, hasNewerVersion } =
+          camelKeys(item);
+        const current = hasNewerVersion ? undefined : contracts.get(contractId)?.hash;
+        const revision = current ?? (await olderHash(contractId, contractVersion));
+        return { contractId, position, modeOverride, enabled, revision };
+      }),
     );
+    const { description, defaultsMode, updateStrategy, documentKind, toolsConfig, observability } =
+      camelKeys(composition);
     const content: CompositionContent = {
-      description: composition.description,
-      defaults_mode: composition.defaults_mode,
-      update_strategy: composition.update_strategy,
-      document_kind: composition.document_kind,
+      description,
+      defaultsMode,
+      updateStrategy,
+      documentKind,
       contracts: items.sort(byPlace),
-      tools_config: composition.tools_config,
-      observability: composition.observability,
+      toolsConfig,
+      observability,
     };
-    compositions.set(name, { content, hash: hashOf(content), tag: composition.updated_at });
+    compositions.set(name, { content, hash: hashOf(compositionForm(content)), tag: composition.updated_at });
   });
   return compositions;
 }
@@ -186,13 +188,15 @@ async function readBundles(hub: HubConnection) {
   const names = await pages((query) => hub.read((it) => it.listBundles({ query })));
   const bundles = new Map<string, HubBundle>();
   const deployments = new Map<string, HubDeployment>();
-  await mapFew(names, async ({ name, latest_version: latest }) => {
+  await mapFew(names, async (listed) => {
+    const { name, latestVersion: latest } = camelKeys(listed);
     const all = await pages((query) => hub.read((it) => it.listBundleVersions({ params: { name }, query })));
     const versions = new Map<string, number>();
-    for (const { version, revision_hash: hash, deployed_envs } of all) {
+    for (const one of all) {
+      const { version, revisionHash: hash, deployedEnvs } = camelKeys(one);
       // Newest first.
       if (!versions.has(hash)) versions.set(hash, version);
-      for (const env of deployed_envs)
+      for (const env of deployedEnvs)
         deployments.set(slotOf(env, name), { env, bundle: name, version, hash });
     }
     bundles.set(name, { latest, versions });
@@ -205,6 +209,8 @@ export async function previewOf(
   hub: HubConnection,
   name: string,
 ): Promise<{ readonly yaml: string; readonly hash: string } | null> {
-  const { yaml_content: yaml } = await hub.read((it) => it.previewComposition({ params: { name } }));
+  const { yamlContent: yaml } = camelKeys(
+    await hub.read((it) => it.previewComposition({ params: { name } })),
+  );
   return yaml === '' ? null : { yaml, hash: sha256(yaml) };
 }

@@ -1,33 +1,13 @@
 // A plan: what a diff read of the hub, and the steps that it found. Applying it makes these steps and no others, and
 // none when the hub or the folder is another than it was.
 import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { z } from 'zod';
 import { HubError } from '../../shared/error.ts';
 import { UsageError } from '../commands/output.ts';
-import { format, hashOf } from './content.ts';
+import { hashOf } from './content.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
 import { type Action, type ApplyStep, keyOf, unknownHash } from './steps.ts';
-
-const step = z.object({
-  action: z.string(),
-  thing: z.string(),
-  after: z.string().nullable(),
-  only_with_prune: z.boolean(),
-});
-
-const planFile = z.object({
-  format: z.literal(format),
-  hub: z.string(),
-  tenant_id: z.string(),
-  /** Hash of the folder's contents. */
-  folder: z.string(),
-  /** Thing → hash. */
-  saw: z.record(z.string(), z.string()),
-  changes: z.array(step),
-});
-
-export type Plan = z.infer<typeof planFile>;
+import { type Plan, planFile, planForm, planFormat } from './wire.ts';
 
 const maxPlanBytes = 16 * 1_048_576;
 
@@ -62,17 +42,17 @@ export const actionWords: { readonly [A in Action]: string } = {
   undeploy: 'undeploy',
 };
 
-const entryOf = ({ action, key, after, isPruning }: ApplyStep): z.infer<typeof step> => ({
+const entryOf = ({ action, key, after, isPruning }: ApplyStep): Plan['changes'][number] => ({
   action,
   thing: key,
   after,
-  only_with_prune: isPruning,
+  onlyWithPrune: isPruning,
 });
 
 export const planOf = (url: string, folder: Folder, hub: HubState, steps: readonly ApplyStep[]): Plan => ({
-  format,
+  format: planFormat,
   hub: url,
-  tenant_id: hub.tenantId,
+  tenantId: hub.tenantId,
   folder: folder.hash,
   saw: Object.fromEntries([...sawOf(folder, hub)].sort(([a], [b]) => (a < b ? -1 : 1))),
   changes: steps.map(entryOf),
@@ -80,7 +60,7 @@ export const planOf = (url: string, folder: Folder, hub: HubState, steps: readon
 
 export function writePlan(path: string, plan: Plan): void {
   const draft = `${path}.${process.pid}.partial`;
-  writeFileSync(draft, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(draft, `${JSON.stringify(planForm(plan), null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, path);
 }
 
@@ -116,7 +96,7 @@ export function requirePlanned(
   const other = (noun: string): HubError =>
     new HubError('conflict', `The plan was made for another ${noun}. Make a new plan with reeve diff.`);
   if (plan.hub !== url) throw other('hub');
-  if (plan.tenant_id !== hub.tenantId) throw other('tenant');
+  if (plan.tenantId !== hub.tenantId) throw other('tenant');
   if (plan.folder !== folder.hash) throw other('state of the folder');
   const after = new Map<string, Set<string | null>>();
   for (const change of plan.changes) {

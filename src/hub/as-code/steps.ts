@@ -2,6 +2,7 @@
 // replaces, so that a hub that changed since it was read refuses it.
 import type { PutToolSettingsRequest } from 'reeve-agent/console';
 import { HubError } from '../../shared/error.ts';
+import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import type { HubConnection } from './connection.ts';
 import {
   type CompositionContent,
@@ -12,6 +13,7 @@ import {
 } from './content.ts';
 import type { BundleOfFile } from './folder.ts';
 import { type HubDeployment, type HubRule, type HubState, previewOf } from './hub-state.ts';
+import { compositionForm } from './wire.ts';
 
 export type Action = 'create' | 'update' | 'upload' | 'delete' | 'deploy' | 'undeploy';
 
@@ -82,7 +84,7 @@ async function created<T>(key: string, answer: Promise<T>): Promise<T> {
 type Plain = Pick<ApplyStep, 'note' | 'isPruning'>;
 const plain: Plain = { note: '', isPruning: false };
 const pruning: Plain = { note: 'only on the hub', isPruning: true };
-const hold = { auto_deploy: 'hold' } as const;
+const hold = snakeKeys({ autoDeploy: 'hold' } as const);
 
 export function saveContract(id: string, content: ContractContent, hash: string, isNew: boolean): ApplyStep {
   const key = keyOf.contract(id);
@@ -96,11 +98,13 @@ export function saveContract(id: string, content: ContractContent, hash: string,
       const saved = isNew
         ? await created(
             key,
-            hub.write((it) => it.createContract({ query: hold, body: { contract_id: id, type, ...fields } })),
+            hub.write((it) =>
+              it.createContract({ query: hold, body: snakeKeys({ contractId: id, type, ...fields }) }),
+            ),
           )
         : await hub.write((it) =>
             it.updateContract(
-              { params: { contract_id: id }, query: hold, body: fields },
+              { params: snakeKeys({ contractId: id }), query: hold, body: fields },
               condition(tags, key),
             ),
           );
@@ -128,7 +132,7 @@ export function saveComposition(
     after: hash,
     async run({ hub, tags, versions }) {
       const contracts = content.contracts.map(({ revision: _revision, ...item }) => item);
-      const body = { ...content, contracts };
+      const body = compositionForm({ ...content, contracts });
       const saved = isNew
         ? await created(
             key,
@@ -138,8 +142,10 @@ export function saveComposition(
             it.updateComposition({ params: { name }, query: hold, body }, condition(tags, key)),
           );
       tags.set(key, saved.updated_at);
-      const other = saved.contracts.find((item) => item.contract_version !== versions.get(item.contract_id));
-      if (other) throw changed(keyOf.contract(other.contract_id));
+      for (const item of saved.contracts) {
+        const { contractId, contractVersion } = camelKeys(item);
+        if (contractVersion !== versions.get(contractId)) throw changed(keyOf.contract(contractId));
+      }
     },
   };
 }
@@ -150,34 +156,34 @@ export const uploadBundle = (hash: string, { name, text }: BundleOfFile): ApplyS
   key: keyOf.revision(name, hash),
   after: hash,
   async run({ hub, bundles }) {
-    const { version } = await hub.write((it) => it.uploadBundle({ body: { yaml_content: text } }));
+    const { version } = await hub.write((it) => it.uploadBundle({ body: snakeKeys({ yamlContent: text }) }));
     bundles.set(name, (bundles.get(name) ?? new Map<string, number>()).set(hash, version));
   },
 });
 
 export const createRule = (content: RuleContent, hash: string): ApplyStep => ({
   ...plain,
-  note: `${content.pattern} gets ${content.bundle_name} in ${content.env}`,
+  note: `${content.pattern} gets ${content.bundleName} in ${content.env}`,
   action: 'create',
   key: keyOf.rule(content.priority),
   after: hash,
   async run({ hub }) {
     await created(
       keyOf.rule(content.priority),
-      hub.write((it) => it.createRule({ body: content })),
+      hub.write((it) => it.createRule({ body: snakeKeys(content) })),
     );
   },
 });
 
 export const updateRule = (before: HubRule, content: RuleContent, hash: string): ApplyStep => ({
   ...plain,
-  note: `${content.pattern} gets ${content.bundle_name} in ${content.env}`,
+  note: `${content.pattern} gets ${content.bundleName} in ${content.env}`,
   action: 'update',
   key: keyOf.rule(content.priority),
   after: hash,
   async run({ hub }) {
-    const params = { rule_id: before.id };
-    await hub.write((it) => it.updateRule({ params, body: content }, { ifMatch: before.tag }));
+    const params = snakeKeys({ ruleId: before.id });
+    await hub.write((it) => it.updateRule({ params, body: snakeKeys(content) }, { ifMatch: before.tag }));
   },
 });
 
@@ -187,7 +193,7 @@ export const deleteRule = ({ id, content, tag }: HubRule): ApplyStep => ({
   key: keyOf.rule(content.priority),
   after: null,
   async run({ hub }) {
-    await hub.write((it) => it.deleteRule({ params: { rule_id: id } }, { ifMatch: tag }));
+    await hub.write((it) => it.deleteRule({ params: snakeKeys({ ruleId: id }) }, { ifMatch: tag }));
   },
 });
 
@@ -198,7 +204,7 @@ export const saveTools = (content: Partial<ToolsContent>, hash: string): ApplySt
   after: hash,
   async run({ hub, tags }) {
     // The file's checks are those of the route.
-    const body = content as PutToolSettingsRequest;
+    const body = snakeKeys(content) as PutToolSettingsRequest;
     await hub.write((it) => it.putToolSettings({ body }, condition(tags, keyOf.tools)));
   },
 });
@@ -209,7 +215,7 @@ export const deleteContract = (id: string): ApplyStep => ({
   key: keyOf.contract(id),
   after: null,
   async run({ hub, tags }) {
-    const params = { contract_id: id };
+    const params = snakeKeys({ contractId: id });
     await hub.write((it) => it.deleteContract({ params }, condition(tags, keyOf.contract(id))));
   },
 });
@@ -242,7 +248,7 @@ export const undeploy = ({ env, bundle }: HubDeployment): ApplyStep => ({
   key: keyOf.deployment(slotOf(env, bundle)),
   after: null,
   async run({ hub, deployed }) {
-    const query = { env, bundle_name: bundle };
+    const query = snakeKeys({ env, bundleName: bundle });
     const ifMatch = deployed.get(slotOf(env, bundle)) ?? '0';
     await hub.write((it) => it.undeployBundle({ query }, { ifMatch }));
   },
@@ -288,15 +294,15 @@ export const deployComposition = (target: Target, after: string, isAutomatic: bo
     const { env, bundle: name } = target;
     const slot = slotOf(env, name);
     const preview = await previewOf(hub, name);
-    const { updated_at: tag } = await hub.read((it) => it.getComposition({ params: { name } }));
+    const { updatedAt: tag } = camelKeys(await hub.read((it) => it.getComposition({ params: { name } })));
     if (tag !== tags.get(keyOf.composition(name))) throw changed(keyOf.composition(name));
     if (preview !== null && deployed.get(slot) === preview.hash) return;
     const existing = preview === null ? undefined : bundles.get(name)?.get(preview.hash);
     if (preview !== null && existing !== undefined)
       return deployVersion(context, target, existing, preview.hash);
     const ifMatch = deployed.get(slot) ?? '0';
-    const { bundle_version: version } = await hub.write((it) =>
-      it.deployComposition({ params: { name }, body: { env } }, { ifMatch }),
+    const { bundleVersion: version } = camelKeys(
+      await hub.write((it) => it.deployComposition({ params: { name }, body: { env } }, { ifMatch })),
     );
     const storedVersion = await hub.read((it) => it.getBundleVersion({ params: { name, version } }));
     if (preview !== null && storedVersion.revision_hash !== preview.hash)

@@ -123,9 +123,7 @@ const parse = (args: readonly string[], options: Usage['options']) =>
   };
 
 const render = (steps: readonly ApplyStep[]) =>
-  steps.map(({ action, key, isPruning }) =>
-    snakeKeys<unknown>({ action, thing: key, onlyWithPrune: isPruning }),
-  );
+  steps.map(({ action, key, isPruning }) => snakeKeys({ action, thing: key, onlyWithPrune: isPruning }));
 
 export const exportFolder = (args: readonly string[]): Promise<void> =>
   command(args, { word: 'export', help: exportHelp, options: [] }, async ({ connection, folder }) => {

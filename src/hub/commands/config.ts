@@ -14,12 +14,7 @@ const help = `reeve config show | check | template [--config FILE] [--json]
   --help          print this text
 `;
 
-const sources: { readonly [S in SettingInForce['source']]: string } = {
-  environment: 'environment',
-  file: 'file',
-  secret_file: 'secret file',
-  default: 'default',
-};
+const sourceWords = (source: SettingInForce['source']): string => source.replaceAll('_', ' ');
 
 function show(): CommandResult {
   const inForce = showSettings();
@@ -27,7 +22,7 @@ function show(): CommandResult {
   return {
     result: { settings: inForce },
     words: inForce.map(
-      ({ name, value, source }) => `${name.padEnd(width)}  ${value || '-'}  (${sources[source]})`,
+      ({ name, value, source }) => `${name.padEnd(width)}  ${value || '-'}  (${sourceWords(source)})`,
     ),
   };
 }

@@ -15,6 +15,7 @@ import { secretFile } from '../../../adapters/node/master.ts';
 import { createSecrets } from '../../../adapters/node/secrets.ts';
 import { checkDatabase, type Facts, lockStore, renumberDeployments } from '../../../adapters/sqlite/index.ts';
 import { HubError } from '../../shared/error.ts';
+import { snake } from '../../shared/snake-keys.ts';
 import { type FolderSettings, readFolderSettings } from '../config.ts';
 import { folderFailure } from '../folder-failure.ts';
 import { opensSeal } from '../master.ts';
@@ -43,12 +44,12 @@ Settings: DATA_DIR [./data]. With MONGODB_URL the data is in MongoDB: restore it
 `;
 
 /** True if the hub will find the master secret of this database. */
-type SecretState = 'included' | 'in_folder' | 'in_environment' | 'missing';
+type SecretState = 'included' | 'inFolder' | 'inEnvironment' | 'missing';
 
 const secretWords: { readonly [S in SecretState]: string } = {
   included: 'The master secret was in the back-up and is now in secret.key.',
-  in_folder: 'The master secret was not in the back-up. The secret.key in the folder matches.',
-  in_environment: 'The master secret was not in the back-up. The configured SECRET_KEY matches.',
+  inFolder: 'The master secret was not in the back-up. The secret.key in the folder matches.',
+  inEnvironment: 'The master secret was not in the back-up. The configured SECRET_KEY matches.',
   missing:
     'The master secret was not in the back-up, and the hub does not start without it. Set its previous SECRET_KEY, or put its ' +
     'secret.key into DATA_DIR.',
@@ -86,7 +87,7 @@ export async function restore(args: readonly string[]): Promise<void> {
     const { secret, deployments } = await write(file, archive, settings, how, progress);
     const dataDir = resolve(settings.dataDir);
     return {
-      result: { ...result, dataDir, masterSecret: secret, renumberedDeployments: deployments },
+      result: { ...result, dataDir, masterSecret: snake(secret), renumberedDeployments: deployments },
       words: [
         `Restored ${what} into ${dataDir}.`,
         secretWords[secret],
@@ -213,6 +214,6 @@ function secretState(
   if (manifest.masterSecret !== null) return 'included';
   const opens = (secret: string | null): boolean =>
     secret !== null && secret.length >= 32 && (sealed === null || opensSeal(createSecrets(secret), sealed));
-  if (opens(secretKey)) return 'in_environment';
-  return opens(readKept(join(dataDir, secretFile))) ? 'in_folder' : 'missing';
+  if (opens(secretKey)) return 'inEnvironment';
+  return opens(readKept(join(dataDir, secretFile))) ? 'inFolder' : 'missing';
 }

@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { connect as tlsConnect } from 'node:tls';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
+import { camelKeys } from '../../shared/snake-keys.ts';
 import type { Config } from '../config.ts';
 import {
   byteEveryMs,
@@ -126,7 +127,7 @@ function certificate(url: URL): Promise<CheckResult> {
         rejectUnauthorized: false,
       },
       () => {
-        const { valid_to: validTo = '' } = socket.getPeerCertificate();
+        const validTo = socket.getPeerCertificate().valid_to ?? '';
         const reason = socket.authorized ? null : String(socket.authorizationError);
         socket.destroy();
         const days = Math.floor((Date.parse(validTo) - systemClock.now()) / dayMs);
@@ -143,7 +144,7 @@ function certificate(url: URL): Promise<CheckResult> {
   });
 }
 
-function forwardedFinding({ address, peer, forwarded_for: forwarded }: ProbeReport): CheckResult {
+function forwardedFinding({ address, peer, forwardedFor: forwarded }: ProbeReport): CheckResult {
   const check = 'forwarded_for';
   if (forwarded === null) return ok(check, `No proxy names the client: the hub sees ${address}.`);
   if (address !== peer) return ok(check, `The hub sees the client ${address} behind the proxy ${peer}.`);
@@ -180,7 +181,7 @@ async function throughProxies(url: string, secrets: Proof): Promise<readonly Che
       'Let the address lead to this hub, with the same SECRET_KEY and a right clock; a proxy must pass all paths and headers.';
     return [failure('base_url', `${url} answers ${first.status} instead of the hub.`, advice)];
   }
-  const report = JSON.parse(first.text) as ProbeReport;
+  const report = camelKeys(JSON.parse(first.text)) as ProbeReport;
   const stream = await ask(
     url,
     { ...headers(), Accept: 'text/event-stream' },

@@ -1,6 +1,7 @@
 // Lines of an export as `reeve export-events` reads them from the hub, page by page.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, errorCodes, HubError } from '../../shared/error.ts';
+import { camelKeys } from '../../shared/snake-keys.ts';
 
 export interface LineRequest {
   /** Without a slash at the end. */
@@ -37,8 +38,8 @@ const isPassing = (error: unknown): boolean =>
 interface ErrorBody {
   readonly code?: string;
   readonly detail?: unknown;
-  readonly oldest_cursor?: string;
-  readonly lines_removed?: number | null;
+  readonly oldestCursor?: string;
+  readonly linesRemoved?: number | null;
 }
 
 /** @throws HubError */
@@ -74,12 +75,12 @@ async function readPage(
 function errorPage(status: number, text: string): LinePage {
   let body: ErrorBody = {};
   try {
-    body = JSON.parse(text) as ErrorBody;
+    body = camelKeys(JSON.parse(text)) as ErrorBody;
   } catch {
     // Not the hub's answer, but that of something before it.
   }
-  if (body.code === 'cursor_expired' && body.oldest_cursor !== undefined)
-    return { isExpired: true, oldest: body.oldest_cursor, removed: body.lines_removed ?? null };
+  if (body.code === 'cursor_expired' && body.oldestCursor !== undefined)
+    return { isExpired: true, oldest: body.oldestCursor, removed: body.linesRemoved ?? null };
   const code =
     errorCodes.find((one) => one === body.code) ??
     ((status >= 500 ? 'unavailable' : 'bad_request') as ErrorCode);

@@ -6,6 +6,7 @@ import type { Live } from '../../http/live/live.ts';
 import { durationBuckets, type Metrics, type Series } from '../../http/metrics.ts';
 import { typeOf } from '../../notification/wire/channel-config.ts';
 import type { Meters } from '../../shared/meters.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { addInstallation, type InstallationSources } from './installation.ts';
 import { addNode, type NodeSources } from './node.ts';
 import {
@@ -50,7 +51,7 @@ export function createRegistry(sources: RegistrySources): Registry {
   });
   const { version, mode } = sources;
   addGauge(registry, 'reeve_build_info', 'Always 1; the labels describe the program', () => [
-    { labels: { version, node_version: process.version, mode }, value: 1 },
+    { labels: snakeKeys({ version, nodeVersion: process.version, mode }), value: 1 },
   ]);
   addRequests(registry, sources);
   addStreams(registry, sources);
@@ -158,7 +159,7 @@ function addApprovals(registry: Registry, meters: Meters): void {
   );
   addCounter(registry, 'reeve_deliveries_total', 'Attempts of notifications by outcome', () =>
     deliveries.series().map(({ values: [kind, outcome], count }) => ({
-      labels: { channel_type: typeOf[kind], outcome },
+      labels: snakeKeys({ channelType: typeOf[kind], outcome }),
       value: count,
     })),
   );

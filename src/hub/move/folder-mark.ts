@@ -17,7 +17,7 @@ export interface FolderMark {
 
 export function markOf(dataDir: string): FolderMark | null {
   const text = readKept(join(dataDir, markFile));
-  return text === null ? null : (camelKeys(JSON.parse(text)) as unknown as FolderMark);
+  return text === null ? null : (camelKeys(JSON.parse(text)) as FolderMark);
 }
 
 export const markMoved = (dataDir: string, mark: FolderMark): void =>

@@ -2,8 +2,8 @@
 
 import { render as renderApproval } from '../../approval/hosted/handlers.ts';
 import { renderEvent } from '../../event/hosted/handlers.ts';
+import type { DecisionClass } from '../../event/record/words.ts';
 import type { StoredEvent } from '../../event/record.ts';
-import type { DecisionClass } from '../../event/rules/decision.ts';
 import { Reply, Streamed } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';

@@ -1,5 +1,7 @@
 // Runs, agents and workflow state in the hosted API's words.
-import { classOf, type DecisionClass } from '../../event/rules/decision.ts';
+import { type Approval, approvalRecord } from '../../approval/record.ts';
+import type { DecisionClass } from '../../event/record/words.ts';
+import { classOf } from '../../event/rules/decision.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { fitting, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
@@ -10,9 +12,17 @@ import { requireAgent } from '../../shared/acting-agent.ts';
 import { notFound } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Truncated } from '../../shared/truncated.ts';
+import {
+  callOutcomeRecord,
+  lastEventRecord,
+  type RunFacts,
+  type RunPlace,
+  readSnapshot,
+  runCountRecord,
+  runRecord,
+  workflowRecord,
+} from '../record.ts';
 import { callOutcomes } from '../rules/call-outcomes.ts';
-import type { RunFacts, RunPlace } from '../rules/run.ts';
-import { readSnapshot } from '../rules/workflow.ts';
 import type { AgentView, RunView } from '../use-cases/runs.ts';
 import type { hostedRunRoutes } from './routes.ts';
 
@@ -110,69 +120,59 @@ const brief = <T>(value: T): T | Truncated => shortened({ value }).value;
 export function renderRun({ run, status, ruleset }: RunView) {
   const { facts, oldestPending } = run;
   const workflow = facts?.snapshot ? readSnapshot(facts.snapshot.value) : null;
-  const count = (name: DecisionClass): number => facts?.counts[name] ?? 0;
-  const counts = Object.values(facts?.counts ?? {});
-  return {
-    agent_id: run.agentId,
-    session_id: run.sessionId,
-    run_id: facts?.runId ?? null,
-    parent_session_id: facts?.parentSessionId ?? null,
-    environment: run.env,
+  const reply = runRecord.render('hosted', {
+    ...run,
+    runId: facts?.runId ?? null,
+    parentSessionId: facts?.parentSessionId ?? null,
     status,
-    workflow:
-      workflow &&
-      brief({
-        name: workflow.name,
-        version: workflow.version,
-        active_stage: workflow.activeStage,
-        completed_stages: [...workflow.completedStages],
-        blocked_reason: workflow.blockedReason,
-        pending_approval: workflow.pendingApproval,
+    workflow: workflow && workflowRecord.render('hosted', workflow),
+    rulesetName: ruleset?.name ?? null,
+    rulesetVersion: ruleset?.version ?? null,
+    policyVersion: facts?.version?.policyVersion ?? null,
+    lastAt: run.lastActivityAt,
+    lastEvent:
+      facts &&
+      lastEventRecord.render('hosted', {
+        ...facts.last,
+        id: run.lastEventId,
+        decision: classOf(facts.last.action),
+        timestamp: facts.last.at,
       }),
-    ruleset_name: ruleset?.name ?? null,
-    ruleset_version: ruleset?.version ?? null,
-    policy_version: facts?.version?.policyVersion ?? null,
-    started_at: micros(run.startedAt),
-    last_activity_at: micros(run.lastActivityAt),
-    last_event: facts && {
-      id: run.lastEventId,
-      action: facts.last.action,
-      decision: classOf(facts.last.action),
-      tool_name: facts.last.toolName,
-      decision_name: facts.last.decisionName,
-      timestamp: micros(facts.last.at),
-    },
-    pending_approval: oldestPending && {
-      id: oldestPending.id,
-      tool_name: oldestPending.toolName,
-      rule_name: oldestPending.contractName ?? oldestPending.toolName,
-      message: brief(oldestPending.message),
-      created_at: micros(oldestPending.createdAt),
-      expires_at: micros(oldestPending.deadline),
-    },
-    pending_approval_count: run.pendingApprovals,
-    counts: {
-      events: counts.reduce((sum, n) => sum + n, 0),
-      calls: facts?.calls ?? 0,
-      allowed: count('allow'),
-      blocked: count('block'),
-      asked: count('ask'),
-      would_block: count('would_block'),
-      timed_out: count('timeout'),
-      failed: count('fail'),
-      warned: count('warn'),
-    },
-    call_outcomes: renderOutcomes(facts),
-    sample: run.sample,
-  };
+    pendingApproval: oldestPending && renderPending(oldestPending),
+    pendingApprovalCount: run.pendingApprovals,
+    counts: renderCounts(facts),
+    callOutcomes: renderOutcomes(facts),
+  });
+  return { ...reply, workflow: reply.workflow && brief(reply.workflow) };
+}
+
+function renderPending(approval: Approval) {
+  const { id, tool_name, rule_name, message, created_at, expires_at } = approvalRecord.render(
+    'hosted',
+    approval,
+  );
+  return { id, tool_name, rule_name, message: brief(message), created_at, expires_at };
+}
+
+function renderCounts(facts: RunFacts | null) {
+  const count = (name: DecisionClass): number => facts?.counts[name] ?? 0;
+  return runCountRecord.render('hosted', {
+    events: Object.values(facts?.counts ?? {}).reduce((sum, n) => sum + n, 0),
+    calls: facts?.calls ?? 0,
+    allowed: count('allow'),
+    blocked: count('block'),
+    asked: count('ask'),
+    wouldBlock: count('would_block'),
+    timedOut: count('timeout'),
+    failed: count('fail'),
+    warned: count('warn'),
+  });
 }
 
 /** Null where the outcomes are unknown. */
 function renderOutcomes(facts: RunFacts | null) {
   const steps = facts ? facts.steps : {};
-  if (steps === undefined) return null;
-  const { allowed, denied, asked: asking, wouldDeny, expired } = callOutcomes(steps);
-  return { allowed, denied, asked: asking, would_deny: wouldDeny, expired };
+  return steps === undefined ? null : callOutcomeRecord.render('hosted', callOutcomes(steps));
 }
 
 function renderAgent({ registration, env, state, cannotLoad, ruleset, lastEventAt, health }: AgentView) {

@@ -2,82 +2,18 @@
 import { z } from 'zod';
 import { healthStatuses } from '../../agent/rules/health.ts';
 import { agentApi, driftStatus } from '../../agent/wire/schemas.ts';
-import { decisionClass } from '../../event/hosted/routes.ts';
 import { instant, line, text } from '../../http/contract/fields.ts';
 import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { listed } from '../../shared/truncated.ts';
-import { runStatuses } from '../rules/run.ts';
+import { runRecord, runStatus } from '../record.ts';
 
 const name = z.string();
 const count = z.number().int();
-export const runStatus = z.enum(runStatuses);
 export const healthStatus = z.enum(healthStatuses);
 const rulesetFields = { ruleset_name: name.nullable(), ruleset_version: count.nullable() };
 
-export const runRow = z.object({
-  agent_id: name,
-  session_id: name,
-  /** Of the newest event: a session may hold several. */
-  run_id: name.nullable(),
-  parent_session_id: name.nullable(),
-  environment: name,
-  status: runStatus,
-  workflow: listed(
-    z.object({
-      name,
-      version: name.nullable(),
-      active_stage: name,
-      completed_stages: z.array(name),
-      blocked_reason: name.nullable(),
-      pending_approval: z.record(z.string(), z.unknown()),
-    }),
-  ).nullable(),
-  ...rulesetFields,
-  /** Also where no ruleset of the workspace has this hash. */
-  policy_version: name.nullable(),
-  started_at: instant,
-  last_activity_at: instant,
-  last_event: z
-    .object({
-      id: name.nullable(),
-      action: name,
-      decision: decisionClass,
-      tool_name: name,
-      decision_name: name.nullable(),
-      timestamp: instant,
-    })
-    .nullable(),
-  /** The one that has waited longest. */
-  pending_approval: z
-    .object({
-      id: name,
-      tool_name: name,
-      rule_name: name,
-      message: listed(name),
-      created_at: instant,
-      expires_at: instant,
-    })
-    .nullable(),
-  pending_approval_count: count,
-  counts: z.object({
-    events: count,
-    /** Calls that began: allowed, blocked or asked for. */
-    calls: count,
-    allowed: count,
-    blocked: count,
-    asked: count,
-    would_block: count,
-    timed_out: count,
-    failed: count,
-    warned: count,
-  }),
-  /** Calls by their last decision. Null if the outcomes of a part of the run are unknown. */
-  call_outcomes: z
-    .object({ allowed: count, denied: count, asked: count, would_deny: count, expired: count })
-    .nullable(),
-  sample: z.boolean(),
-});
+/** In a list, no field is larger than it may hold. */
+export const runRow = runRecord.reply('hosted', 'list');
 
 const health = z.object({
   status: healthStatus,

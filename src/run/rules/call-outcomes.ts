@@ -1,31 +1,7 @@
 // The calls of a run by their last decision. Events are counted one by one and in any order, so each event adds to one
 // figure, and the outcomes follow from the figures. Pure.
 import type { EventInput } from '../../event/record.ts';
-
-/** The first decision on a call, or a later event that can change it. */
-type CallStep =
-  | 'allowed'
-  | 'denied'
-  | 'asked'
-  | 'wouldDeny'
-  | 'granted'
-  | 'refused'
-  | 'expired'
-  | 'deniedLater'
-  | 'wouldDenyLater';
-
-/** Events by step. Absent members are 0. */
-export type CallSteps = { readonly [S in CallStep]?: number };
-
-/** Calls by their last decision. `asked`: nobody has decided yet. */
-export interface CallOutcomes {
-  readonly allowed: number;
-  readonly denied: number;
-  readonly asked: number;
-  readonly wouldDeny: number;
-  /** Whatever the effect of the timeout. */
-  readonly expired: number;
-}
+import type { CallOutcomes, CallStep, CallSteps } from '../record.ts';
 
 const stepOfAction: ReadonlyMap<string, CallStep> = new Map([
   ['call_allowed', 'allowed'],

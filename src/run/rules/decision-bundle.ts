@@ -1,6 +1,7 @@
 // Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
 // of the one before. Pure.
 import { canonicalJson } from '../../shared/json/canonical.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { envelopeLead } from '../../signing/rules/envelope.ts';
 
 export const bundleSchema = 'service.decision-bundle/v1' as const;
@@ -105,7 +106,7 @@ export class BundleWriter {
    * @param rest all fields that were not in front, but for the events, the head of their chain and the schema
    */
   finish(rest: Fields): SignableBundle {
-    const all = { ...this.#front, ...rest, schema: bundleSchema, chain_head: this.#head };
+    const all = { ...this.#front, ...rest, ...snakeKeys({ schema: bundleSchema, chainHead: this.#head }) };
     const front = `{${part(all, (name) => name < eventsField)},"${eventsField}":[`;
     const behind = part(all, (name) => name > eventsField);
     const text = behind === '' ? ']}' : `],${behind}}`;

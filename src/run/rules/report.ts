@@ -2,30 +2,40 @@
 // audit chain can record both. Pure.
 
 import type { AuditNote } from '../../audit/record.ts';
-import { type EventInput, type EventOutcome, keyAsOutcome, outcomeKey } from '../../event/record.ts';
+import type { DecisionAction } from '../../event/record/words.ts';
+import {
+  agentIdOf,
+  type EventInput,
+  type EventOutcome,
+  keyAsOutcome,
+  decisionNameOf as nameOf,
+  outcomeKey,
+} from '../../event/record.ts';
 import {
   actionOf,
   callIdOf,
   contentId,
-  type DecisionAction,
   decisionNameOf,
   runIdOf,
   sessionOf,
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
 import { renderInstant } from '../../shared/instant.ts';
-import { factsBySession, type RunFacts } from './run.ts';
+import { decisionDetails, type RunFacts } from '../record.ts';
+import { factsBySession } from './run.ts';
 
 /** Name of each decision in the chain, and its words in a sentence. */
-const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['action'], says: string] } = {
-  call_blocked: ['run.blocked', 'was blocked'],
-  call_would_block: ['run.would_block', 'would have been blocked'],
-  call_asked: ['run.asked', 'waits for a person'],
-  call_approval_granted: ['run.approval_granted', 'was approved'],
-  call_approval_blocked: ['run.approval_blocked', 'was not approved'],
-  call_approval_timeout: ['run.approval_timeout', 'was not decided on in time'],
-  workflow_completed: ['run.completed', 'completed the workflow'],
-};
+type Decision = readonly [name: AuditNote['action'], says: string];
+const observed: Decision = ['run.would_block', 'would have been blocked'];
+const decisions: ReadonlyMap<string, Decision> = new Map<DecisionAction, Decision>([
+  ['call_blocked', ['run.blocked', 'was blocked']],
+  ['call_would_block', observed],
+  ['call_asked', ['run.asked', 'waits for a person']],
+  ['call_approval_granted', ['run.approval_granted', 'was approved']],
+  ['call_approval_blocked', ['run.approval_blocked', 'was not approved']],
+  ['call_approval_timeout', ['run.approval_timeout', 'was not decided on in time']],
+  ['workflow_completed', ['run.completed', 'completed the workflow']],
+]);
 
 /** The API key that brought events. */
 export interface Reporter {
@@ -42,8 +52,7 @@ interface Batch {
   readonly reporter?: Reporter;
 }
 
-const decisionOfAction = new Map(Object.entries(decisions));
-const decisionOf = ({ verdict }: { readonly verdict: string }) => decisionOfAction.get(actionOf(verdict));
+const decisionOf = ({ verdict }: { readonly verdict: string }) => decisions.get(actionOf(verdict));
 
 /** True if the audit chain records the decision. */
 export const isRunDecision = (event: EventInput): boolean =>
@@ -65,9 +74,7 @@ export const runNoteIds = (
   ...(decisionOf(event) ? [noteId(tenantId, event.call_id, keyAsOutcome(event), sha256)] : []),
   ...outcomes
     .filter(decisionOf)
-    .map(({ verdict, decision_name }) =>
-      noteId(tenantId, event.call_id, outcomeKey(verdict, decision_name), sha256),
-    ),
+    .map((outcome) => noteId(tenantId, event.call_id, outcomeKey(outcome.verdict, nameOf(outcome)), sha256)),
 ];
 
 /**
@@ -85,8 +92,9 @@ export function runNote(
   if (!decision || session === null) return null;
   // A contract that only observes refuses nothing.
   const isObserved = actionOf(event.verdict) === 'call_blocked' && event.mode === 'observe';
-  const [name, says] = isObserved ? (decisions.call_would_block ?? decision) : decision;
-  const { agent_id: agentId, tool_name: tool } = event;
+  const [name, says] = isObserved ? observed : decision;
+  const agentId = agentIdOf(event);
+  const tool = event.tool_name;
   return {
     id: noteId(tenantId, event.call_id, keyAsOutcome(event), sha256),
     tenantId,
@@ -99,15 +107,14 @@ export function runNote(
     summary:
       `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
       `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
-    // By their stored names: a note of each event is not worth a renaming.
-    details: {
+    details: decisionDetails(
       env,
-      rule: decisionNameOf(event)?.slice(0, 128) ?? null,
-      tool_name: tool.slice(0, 128),
-      call_id: callIdOf(event),
-      reported_at: renderInstant(event.timestamp),
-      key_id: reporter?.keyId ?? null,
-    },
+      decisionNameOf(event)?.slice(0, 128) ?? null,
+      tool.slice(0, 128),
+      callIdOf(event),
+      renderInstant(event.timestamp),
+      reporter?.keyId ?? null,
+    ),
     agentId,
     sessionId: session,
   };

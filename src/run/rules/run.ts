@@ -1,12 +1,12 @@
 // Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
 // (promise P29). Pure.
 import type { JsonObject } from '../../contract/record.ts';
+import type { DecisionClass } from '../../event/record/words.ts';
 import type { EventInput } from '../../event/record.ts';
 import {
   actionOf,
   callIndexOf,
   classOf,
-  type DecisionClass,
   decisionNameOf,
   parentSessionOf,
   policyVersionOf,
@@ -14,62 +14,17 @@ import {
   sessionOf,
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
-import { addStep, type CallSteps, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
-import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
-
-export interface RunKey {
-  readonly agentId: string;
-  readonly sessionId: string;
-}
-
-/** The place of an event among those of its run: by the agent's clock, then the index of the call, then arrival. */
-export interface Moment {
-  /** Epoch milliseconds of the agent's clock. */
-  readonly at: number;
-  readonly index: number;
-  /** Order of arrival. */
-  readonly seq: number;
-  /** Of the event, where the store cannot tell it from `seq`. */
-  readonly id?: string;
-}
-
-export interface RunEvent extends Moment {
-  readonly action: string;
-  readonly toolName: string;
-  readonly decisionName: string | null;
-  readonly mode: string;
-}
-
-type Counts = { readonly [C in DecisionClass]?: number };
-
-/** Facts from the events of a run, without those that depend on the time or on approvals. */
-export interface RunFacts {
-  readonly env: Env;
-  /** The earliest time of its events. */
-  readonly startedAt: number;
-  /** The latest, none later than 5 minutes after it was received. */
-  readonly lastAt: number;
-  /** The highest place in the order of arrival that is counted. */
-  readonly appliedSeq: number;
-  /** Of the newest event. */
-  readonly runId: string | null;
-  readonly parentSessionId: string | null;
-  readonly last: RunEvent;
-  /** The newest event that is not the workflow's. */
-  readonly lastDecision: RunEvent | null;
-  /** The newest event that is. */
-  readonly lastWorkflow: RunEvent | null;
-  /** The snapshot of the newest event that carries one. */
-  readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
-  /** The newest document that an event says it was judged by. */
-  readonly version: (Moment & { readonly policyVersion: string }) | null;
-  /** Events by class. */
-  readonly counts: Counts;
-  /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */
-  readonly calls: number;
-  /** Absent if the steps of a part of these facts are unknown. */
-  readonly steps?: CallSteps;
-}
+import {
+  type CallSteps,
+  type Moment,
+  type RunEvent,
+  type RunFacts,
+  type RunStanding,
+  type RunStatus,
+  readSnapshot,
+} from '../record.ts';
+import { addStep, callStepOf, isFirstStep, joinSteps } from './call-outcomes.ts';
+import { asksForApproval, isOver } from './workflow.ts';
 
 const maxAheadMs = 5 * 60_000;
 
@@ -263,12 +218,6 @@ export function placedAt(facts: RunFacts, base: number, id?: string): RunFacts {
   };
 }
 
-/** How a run stands by its events alone, whatever the time. `asking`: its workflow waits for a person. */
-export type RunStanding = 'asking' | 'completed' | 'blocked' | 'open';
-
-export const runStatuses = ['active', 'approval_pending', 'blocked', 'completed', 'stale'] as const;
-export type RunStatus = (typeof runStatuses)[number];
-
 const refusals = new Set(['call_blocked', 'call_approval_blocked', 'call_approval_timeout']);
 
 /**
@@ -303,9 +252,4 @@ export function runStatus(
   if (pendingApprovals > 0 || run.standing === 'asking') return 'approval_pending';
   if (run.standing === 'completed' || run.standing === 'blocked') return run.standing;
   return run.lastActivityAt < now - staleAfterMs ? 'stale' : 'active';
-}
-
-/** Where a run stands in the list. */
-export interface RunPlace extends RunKey {
-  readonly lastActivityAt: number;
 }

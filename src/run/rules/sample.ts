@@ -1,6 +1,7 @@
 // The sample run: what a new workspace is shown before it has agents of its own. Calls that the engine judges for real.
 // Pure.
 import type { JsonObject } from '../../contract/record.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 
 export const sample = {
   agentId: 'sample-agent',
@@ -96,13 +97,14 @@ export const sampleCalls: readonly SampleCall[] = [
 ];
 
 /** Its workflow before the last call. @param asks whether it waits for a person */
-export const sampleWorkflow = (asks: boolean): JsonObject => ({
-  name: 'sample-release',
-  version: '1',
-  active_stage: 'review',
-  completed_stages: ['implement'],
-  blocked_reason: null,
-  pending_approval: asks
-    ? { required: true, stage_id: 'review', message: 'May shop go to production?' }
-    : { required: false },
-});
+export const sampleWorkflow = (asks: boolean): JsonObject =>
+  snakeKeys({
+    name: 'sample-release',
+    version: '1',
+    activeStage: 'review',
+    completedStages: ['implement'],
+    blockedReason: null,
+    pendingApproval: asks
+      ? snakeKeys({ required: true, stageId: 'review', message: 'May shop go to production?' })
+      : { required: false },
+  });

@@ -14,8 +14,8 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { activeSigner } from '../../signing/rules/active-signer.ts';
+import type { RunKey } from '../record.ts';
 import { maxBundleBytes, maxBundleEvents } from '../rules/decision-bundle.ts';
-import type { RunKey } from '../rules/run.ts';
 import type { Runs, RunView } from './runs.ts';
 
 /** Places in the order of arrival, both inclusive; null: no bound. */

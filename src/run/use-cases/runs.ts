@@ -15,7 +15,8 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Run, RunFilter, RunPageRequest } from '../port.ts';
-import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../rules/run.ts';
+import type { RunKey, RunStatus } from '../record.ts';
+import { runStatus, type StatusTime } from '../rules/run.ts';
 import { sample } from '../rules/sample.ts';
 
 export interface RunView {

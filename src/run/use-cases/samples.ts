@@ -11,6 +11,7 @@ import { contentId } from '../../event/rules/decision.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { EnvFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import {
   type SampleCall,
@@ -213,14 +214,11 @@ function sampleEvents(
 ): EventInput[] {
   const reports: { readonly call: SampleCall; readonly verdict: string; readonly more: object }[] = [];
   for (const [i, call] of sampleCalls.entries()) {
-    const { verdict, contracts_evaluated: contracts } = judged[i] ?? {
-      verdict: 'allow',
-      contracts_evaluated: [],
-    };
+    const evaluation = judged[i];
     const isLast = i === sampleCalls.length - 1;
-    const fired = contracts.find((one) => one.fired);
+    const fired = evaluation?.contracts_evaluated.find((one) => one.fired);
     const why = fired
-      ? { decision_source: 'yaml_precondition', decision_name: fired.id, reason: fired.message }
+      ? { decisionSource: 'yaml_precondition', decisionName: fired.id, reason: fired.message }
       : {};
     if (isLast) {
       const workflow = sampleWorkflow(false);
@@ -230,36 +228,38 @@ function sampleEvents(
         more: { workflow },
       });
     }
-    const verdictAction = actionOf(verdict, fired !== undefined);
+    const verdictAction = actionOf(evaluation?.verdict ?? 'allow', fired !== undefined);
     const snapshot = verdictAction === 'call_asked' ? { workflow: sampleWorkflow(true) } : {};
     reports.push({
       call,
       verdict: verdictAction,
-      more: { ...why, ...snapshot, session_attempt_count: i + 1 },
+      more: { ...why, ...snapshot, sessionAttemptCount: i + 1 },
     });
     if (call.executed && verdictAction !== 'call_blocked') {
-      reports.push({ call, verdict: 'call_executed', more: { tool_success: true } });
+      reports.push({ call, verdict: 'call_executed', more: { toolSuccess: true } });
     }
   }
-  return reports.map(({ call, verdict, more }, place) => ({
-    call_id: idOf(place),
-    flat: true,
-    given_call_id: call.id,
-    agent_id: sample.agentId,
-    tool_name: call.tool,
-    verdict,
-    mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
-    timestamp: endsAt - (reports.length - 1 - place) * 60_000,
-    payload: {
-      tool_args: call.args,
-      environment: sample.env,
-      session_id: sample.sessionId,
-      run_id: runId,
-      call_index: place,
-      policy_version: policyVersion,
-      ...more,
-    },
-  }));
+  return reports.map(({ call, verdict, more }, place) =>
+    snakeKeys({
+      callId: idOf(place),
+      flat: true as const,
+      givenCallId: call.id,
+      agentId: sample.agentId,
+      toolName: call.tool,
+      verdict,
+      mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
+      timestamp: endsAt - (reports.length - 1 - place) * 60_000,
+      payload: snakeKeys({
+        toolArgs: call.args,
+        environment: sample.env,
+        sessionId: sample.sessionId,
+        runId,
+        callIndex: place,
+        policyVersion,
+        ...more,
+      }),
+    }),
+  );
 }
 
 /** The agent's word for a verdict. */

@@ -1,8 +1,8 @@
 // The calls of a run in the order of time, and the runs that it started.
 
-import { durationOf, type StoredEvent } from '../../event/record.ts';
+import type { VerdictWord } from '../../event/record/words.ts';
+import { durationOf, reportedDuration, type StoredEvent } from '../../event/record.ts';
 import { callIdOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
-import type { VerdictWord } from '../../event/rules/query/fields.ts';
 import { verdictWordOf } from '../../event/rules/query/match.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
@@ -10,7 +10,7 @@ import type { EnvFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Run } from '../port.ts';
-import type { RunKey } from '../rules/run.ts';
+import type { RunKey } from '../record.ts';
 
 export interface TimelineCall {
   readonly eventId: string;
@@ -46,8 +46,8 @@ function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
   const calls = new Map<string, TimelineCall>();
   for (const event of events) {
     const key = callIdOf(event) ?? event.id;
-    const outcome = event.outcomes.find(({ duration_ms }) => duration_ms !== undefined);
-    const durationMs = durationOf(event) ?? outcome?.duration_ms ?? null;
+    const reported = event.outcomes.map(reportedDuration).find((ms) => ms !== undefined);
+    const durationMs = durationOf(event) ?? reported ?? null;
     const call = calls.get(key);
     // A later report about the same call: in the flat form, each is an event of its own.
     if (call) calls.set(key, { ...call, durationMs: call.durationMs ?? durationMs });

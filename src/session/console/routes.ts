@@ -1,19 +1,15 @@
 // Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
-import { text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { sessionKeyPattern } from '../../shared/ids.ts';
-import { maxSessionValue } from '../../tenant/rules/quota.ts';
+import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from '../record.ts';
 
-const key = z.string().min(1).max(256).regex(sessionKeyPattern);
-const params = z.object({ key });
+const params = z.object(sessionKeyInput.shape);
 
-export const sessionBatch = z.object({ keys: z.array(key).max(100) });
+export const sessionBatch = z.object({ keys: z.array(sessionKeyInput.shape.key).max(100) });
 export const sessionBatchReply = z.object({ values: z.record(z.string(), z.string().nullable()) });
 export const sessionReply = z.object({ value: z.string().nullable() });
-/** Bounded in bytes by the use case. */
-export const sessionWrite = z.object({ value: text(6 * maxSessionValue) });
-export const sessionWritten = z.object({ value: z.string() });
+export const sessionWrite = z.object(sessionValueInput.shape);
+export const sessionWritten = sessionValueRecord.reply('console', 'one');
 export const sessionIncrement = z.object({ amount: z.number().default(1) });
 export const sessionCount = z.object({ value: z.number() });
 export const sessionRemoved = z.object({ value: z.null() });

@@ -14,7 +14,8 @@ import type { ApprovalChange, OrderedKind } from '../../export/record.ts';
 import type { ApiKey } from '../../key/record.ts';
 import type { Channel } from '../../notification/record.ts';
 import type { Delivery } from '../../notification/rules/delivery.ts';
-import type { RunFacts, RunStanding } from '../../run/rules/run.ts';
+import type { StoredRun } from '../../run/record.ts';
+import type { SessionValue } from '../../session/record.ts';
 import type { KeySuccession, SigningKey } from '../../signing/record.ts';
 import type { TenantRecord } from '../../tenant/port/records.ts';
 import type { RetentionCounts } from '../../tenant/rules/retention.ts';
@@ -95,20 +96,8 @@ export type MovedExportItem =
   | { readonly outcome: { readonly id: number; readonly eventId: string; readonly index: number } }
   | { readonly approval: { readonly id: string; readonly change: ApprovalChange } };
 
-export interface MovedRun {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly env: Env;
-  readonly startedAt: number;
-  readonly lastAt: number;
-  readonly receivedAt: number;
-  readonly standing: RunStanding;
-  readonly sample: boolean;
-  readonly isTrimmed: boolean;
-  /** With the ids of its events. */
-  readonly facts: RunFacts | null;
-}
+/** The facts contain the ids of its events. */
+export type MovedRun = StoredRun;
 
 export type MovedApproval = Approval & {
   /** Tells approvals of one millisecond apart, in order. */
@@ -161,15 +150,6 @@ export interface MovedDefinition {
 }
 
 /** A session value that has not expired. */
-export interface MovedValue {
-  readonly tenantId: string;
-  /** Empty for a value of before there were environments. */
-  readonly env: string;
-  readonly key: string;
-  readonly value: string;
-  readonly expiresAt: number;
-}
-
 export interface MovedJob {
   readonly queue: string;
   readonly id: string;
@@ -236,7 +216,7 @@ export interface MovedRecords {
     readonly kind: OrderedKind;
     readonly removed: number;
   };
-  readonly values: MovedValue;
+  readonly values: SessionValue;
   readonly jobs: MovedJob;
 }
 

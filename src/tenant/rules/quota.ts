@@ -9,6 +9,3 @@ export interface Quotas {
   /** Days after which such arguments are dropped; 0 keeps them. */
   readonly largeArgsDays: number;
 }
-
-/** Bytes of one session value as UTF-8. */
-export const maxSessionValue = 1_048_576;

@@ -1,6 +1,7 @@
 // Lines of a tenant file, and the first and last of them.
 import { HubError } from '../../shared/error.ts';
 import type { MovedRecords } from '../../shared/ports/moved-records.ts';
+import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import { type TenantFileKind, tenantFileKinds } from '../rules/file-kinds.ts';
 import type { LineDigests } from '../rules/file-records.ts';
 
@@ -11,13 +12,13 @@ export interface FileHead {
   readonly format: string;
   readonly id: string;
   readonly version: string;
-  readonly exported_at: string;
+  readonly exportedAt: string;
   readonly salt: string;
   readonly tenant: {
     readonly id: string;
     readonly name: string;
-    readonly created_at: number;
-    readonly suspended_at: number | null;
+    readonly createdAt: number;
+    readonly suspendedAt: number | null;
   };
 }
 
@@ -40,9 +41,12 @@ export const unreadable = (): HubError =>
     'This part of the file cannot be read. A newer version of the hub may have written it.',
   );
 
+export const headText = ({ tenant, ...head }: FileHead): string =>
+  JSON.stringify(snakeKeys({ ...head, tenant: snakeKeys(tenant) }));
+
 export function readHead(text: string): FileHead {
-  const head = JSON.parse(text) as FileHead;
-  if (head.format === fileFormat) return head;
+  const { tenant, ...head } = camelKeys(JSON.parse(text) as FileHead);
+  if (head.format === fileFormat) return { ...head, tenant: camelKeys(tenant) };
   throw new HubError(
     'unprocessable',
     `The file has the format ${String(head.format)}; this hub reads ${fileFormat}. Use a newer version of the hub.`,

@@ -8,7 +8,7 @@ import type { FileKey } from '../port/file-format.ts';
 import type { TenantReading } from '../port/files.ts';
 import { type TenantFileKind, tenantFileKinds } from '../rules/file-kinds.ts';
 import { addDigests, digestOf, type LineDigests, type Resealing, reseal } from '../rules/file-records.ts';
-import { type FileHead, fileFormat as fileFormatName } from './file-lines.ts';
+import { type FileHead, fileFormat as fileFormatName, headText } from './file-lines.ts';
 
 export interface TenantExports {
   /**
@@ -39,13 +39,13 @@ export const createTenantExports = (ports: Ports): TenantExports => ({
       format: fileFormatName,
       id: secrets.uuid(),
       version: settings.version,
-      exported_at: new Date(clock.now()).toISOString(),
+      exportedAt: new Date(clock.now()).toISOString(),
       salt,
       tenant: {
         id: tenantId,
         name: tenant.name,
-        created_at: tenant.createdAt,
-        suspended_at: tenant.suspendedAt,
+        createdAt: tenant.createdAt,
+        suspendedAt: tenant.suspendedAt,
       },
     };
     return parts(ports, await store.readTenant(tenantId), head, key);
@@ -71,7 +71,7 @@ async function* parts(
     return fileFormat.pack(text, (digest) => key.proof('tenant-file', `${own} ${digest}`));
   };
   try {
-    yield await pack(`${JSON.stringify(head)}\n`);
+    yield await pack(`${headText(head)}\n`);
     const selection = new Selection(reading);
     const to = sealingFor(ports, key);
     let text = '';

@@ -2,7 +2,7 @@
 // callers; nothing can be seen before the import is committed. Keeps promise P75.
 import { noted } from '../../audit/note.ts';
 import { emptyChain, linkText } from '../../audit/record.ts';
-import type { EventInput, EventOutcome } from '../../event/record.ts';
+import { type EventInput, repeatOf } from '../../event/record.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -78,8 +78,8 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
       id: head.id,
       tenantId: tenant.id,
       name: tenant.name,
-      createdAt: tenant.created_at,
-      suspendedAt: tenant.suspended_at,
+      createdAt: tenant.createdAt,
+      suspendedAt: tenant.suspendedAt,
       sealedKey: secrets.seal('tenant-file', new TextEncoder().encode(derived)),
       isOpened: false,
     };
@@ -243,22 +243,6 @@ function inputOf({
   ...event
 }: MovedEvent): EventInput {
   return event;
-}
-
-/** A repeat of the event that adds the outcome. */
-function repeatOf(event: EventInput, outcome: EventOutcome): EventInput {
-  const { verdict, timestamp, sent_by, conditions, ...payload } = outcome;
-  const { sent_by: _sender, ...rest } = event;
-  return {
-    ...rest,
-    verdict,
-    timestamp,
-    payload: {
-      ...payload,
-      ...(conditions === undefined ? {} : { conditions: JSON.parse(conditions) as unknown }),
-    } as EventInput['payload'],
-    ...(sent_by === undefined || sent_by === event.agent_id ? {} : { sent_by }),
-  };
 }
 
 /** Stores events as they were received, then their outcomes; safe to repeat. */

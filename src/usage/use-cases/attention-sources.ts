@@ -4,6 +4,9 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import { connectedMs } from '../../agent/rules/streams.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { Vocabularies } from '../../agent/use-cases/vocabularies.ts';
+import type { Deployment } from '../../deployment/record.ts';
+import { policyVersionOf } from '../../event/record.ts';
+import type { EventFilter } from '../../event/rules/filter.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -79,22 +82,45 @@ export async function denySpikes(
   const before = { env, by, since: until - windowsBefore * windowMs, until, entries };
   const values = many.map(({ value }) => value);
   const series = await store.events.series(tenantId, { ...before, values, bucketMs: windowMs });
-  return many.flatMap(({ value, refused }, i) => {
+  const spikes = many.flatMap(({ value, refused }, i) => {
     const { denied = [], observed = [] } = series[i] ?? {};
     const usual = Math.max(1, median(denied.map((count, at) => count + (observed[at] ?? 0))));
-    if (refused < spikeFactor * usual) return [];
-    return {
-      kind: 'deny_spike' as const,
-      severity: 'high' as const,
-      env,
-      subject: { type: 'contract' as const, id: value, name: value },
-      since: now - windowMs,
-      deadline: null,
-      count: refused,
-      facts: { usual, windowSeconds: windowMs / 1000 },
-      role: 'viewer' as const,
-    };
+    return refused < spikeFactor * usual ? [] : [{ value, refused, usual }];
   });
+  if (spikes.length === 0) return [];
+  const deployments = (await store.deployments.current(tenantId, env)).filter(
+    ({ createdAt }) => createdAt >= before.since,
+  );
+  return Promise.all(
+    spikes.map(async ({ value, refused, usual }) => {
+      const filter = { env, decisionName: value, since: recent.since };
+      const version = await newVersionOf(store, tenantId, deployments, filter);
+      return {
+        kind: 'deny_spike' as const,
+        severity: 'high' as const,
+        env,
+        subject: { type: 'contract' as const, id: value, name: value },
+        since: now - windowMs,
+        deadline: null,
+        count: refused,
+        facts: { usual, windowSeconds: windowMs / 1000, version },
+        role: 'viewer' as const,
+      };
+    }),
+  );
+}
+
+/** The version that decided the newest of these calls, if it is one of the new deployments; null otherwise. */
+async function newVersionOf(
+  store: AttentionPorts['store'],
+  tenantId: string,
+  deployments: readonly Deployment[],
+  filter: EventFilter,
+): Promise<number | null> {
+  if (deployments.length === 0) return null;
+  const [newest] = (await store.events.search(tenantId, filter, 1, null)).events;
+  const hash = newest && policyVersionOf(newest);
+  return deployments.find(({ revisionHash }) => revisionHash === hash)?.version ?? null;
 }
 
 export async function outOfDate(

@@ -1,6 +1,8 @@
 // Reads an identity provider's tokens: the claims with workspace and role, and the words for roles. Pure.
+
 import { anyEnv, type EnvRole, includesRole, roleIn } from '../../shared/env-roles.ts';
 import { isOperatorRole, type OperatorRole } from '../../shared/principal.ts';
+import { emailClaims } from '../record.ts';
 
 /** The installation's identity provider. */
 export interface OidcSettings {
@@ -84,7 +86,8 @@ export const roleOf = (roles: readonly EnvRole[]): OperatorRole | null => roleIn
 
 /** The name for records: the e-mail unless it is said not to be verified, else the name, else the subject. */
 export function displayIn(claims: Claims): string {
-  const { email, email_verified: verified, name, sub } = claims;
-  if (typeof email === 'string' && email !== '' && verified !== false) return email.slice(0, 255);
+  const { name, sub } = claims;
+  const { email, isVerified } = emailClaims(claims);
+  if (email !== null && email !== '' && isVerified !== false) return email.slice(0, 255);
   return typeof name === 'string' && name !== '' ? name.slice(0, 255) : String(sub);
 }

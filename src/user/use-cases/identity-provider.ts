@@ -7,6 +7,7 @@ import type { Claims, JwkSet, Jwts } from '../../shared/ports/jwt.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { Outbound, OutboundAnswer } from '../../shared/ports/outbound.ts';
 import type { OperatorRole } from '../../shared/principal.ts';
+import { camelKeys } from '../../shared/snake-keys.ts';
 import type { Workspace, WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { OperatorTokens } from '../port/operator-tokens.ts';
 import { displayIn, type OidcSettings, roleOf, rolesIn, textAt } from '../rules/oidc.ts';
@@ -127,10 +128,10 @@ class ProviderKeys {
     const { issuer, jwksUrl } = this.#ports.settings;
     if (jwksUrl !== null) return jwksUrl;
     const { value } = await this.#json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    const document = camelKeys((value ?? {}) as { readonly [name: string]: unknown });
     if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
-    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document has no jwks_uri');
-    return document.jwks_uri;
+    if (typeof document.jwksUri !== 'string') throw new Error('its discovery document has no jwks_uri');
+    return document.jwksUri;
   }
 
   async #json(url: string): Promise<{ readonly value: unknown; readonly answer: OutboundAnswer }> {

@@ -9,7 +9,7 @@ import type { Claims } from '../../shared/ports/jwt.ts';
 import type { SignInProvider } from '../../shared/ports/sign-in-provider.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { User } from '../record.ts';
+import { emailClaims, type User } from '../record.ts';
 import { inviteHash, inviteOf } from '../rules/invite.ts';
 import { type OidcSettings, rolesIn, textAt } from '../rules/oidc.ts';
 import type { IdentityProvider } from './identity-provider.ts';
@@ -113,8 +113,10 @@ const redirectUri = ({ settings }: Ports): string =>
   `${settings.baseUrl.replace(/\/$/, '')}/auth/oidc/callback`;
 
 /** A verified e-mail, lower-cased; null: there is none. */
-const emailOf = ({ email, email_verified: isVerified }: Claims): string | null =>
-  typeof email === 'string' && isVerified === true && email.length <= 255 ? email.toLowerCase() : null;
+function emailOf(claims: Claims): string | null {
+  const { email, isVerified } = emailClaims(claims);
+  return email !== null && isVerified === true && email.length <= 255 ? email.toLowerCase() : null;
+}
 
 const noteOf = (
   ports: Ports,

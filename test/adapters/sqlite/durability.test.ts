@@ -34,6 +34,7 @@ import {
   writerOf,
 } from '../../conformance/fixtures.ts';
 import { runsOf } from '../../runs.ts';
+import { testProgram } from '../../test-program.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
 import { startTestThread } from './start.ts';
 
@@ -172,11 +173,17 @@ describe('a store that another has open', () => {
   });
 });
 
+const programs = (): Promise<string[]> =>
+  Promise.all(
+    ['./ingest-child.ts', '../../../adapters/sqlite/threads/thread.ts'].map((source) =>
+      testProgram(fileURLToPath(new URL(source, import.meta.url))),
+    ),
+  );
+
 /** Starts a process that ingests, kills it once it acknowledged so many batches; answers all it acknowledged. */
 async function ingestAndDie(batches: number, first = 0, ...held: number[]): Promise<number[]> {
-  const script = fileURLToPath(new URL('./ingest-child.ts', import.meta.url));
-  const args = [script, path, ...[first, ...held].map(String)];
-  const child = spawn(process.execPath, ['--import', 'tsx', ...args], {
+  const args = [...(await programs()), path, ...[first, ...held].map(String)];
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

@@ -7,7 +7,7 @@ import { runStore } from '../../../adapters/sqlite/runs.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
 import type { AuditNote } from '../../../src/audit/record.ts';
-import type { RunPlace } from '../../../src/run/rules/run.ts';
+import type { RunPlace } from '../../../src/run/record.ts';
 import { t0, uuid } from '../../conformance/fixtures.ts';
 import { itAtNight } from '../../runs.ts';
 

@@ -10,6 +10,7 @@ import { checkOurs, migrate, schemaSteps, versionOf } from '../../../adapters/sq
 import { makeHub } from '../../harness.ts';
 import { callersOf, readRoutes, replyOf } from '../../stores/replies.ts';
 import { type RecordedFile, readRecorded, readRecording } from '../../stores/stores.ts';
+import { testProgram } from '../../test-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-schema-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -170,19 +171,10 @@ describe('the next step', () => {
     );
   });
 
-  it('is taken whole after a kill within it', () => {
+  it('is taken whole after a kill within it', async () => {
     const path = recorded();
-    const child = spawnSync(
-      process.execPath,
-      [
-        '--conditions=reeve-source',
-        '--import',
-        'tsx',
-        new URL('killed-step.ts', import.meta.url).pathname,
-        path,
-      ],
-      { encoding: 'utf8' },
-    );
+    const program = await testProgram(new URL('killed-step.ts', import.meta.url).pathname);
+    const child = spawnSync(process.execPath, [program, path], { encoding: 'utf8' });
     expect([child.signal, child.stderr]).toEqual(['SIGKILL', '']);
     const db = new Database(path);
     expect([versionOf(db), db.get(`SELECT value FROM settings WHERE name = 'filled'`)]).toEqual([

@@ -3,9 +3,9 @@
 import { Worker } from 'node:worker_threads';
 import { startThread } from '../../../adapters/sqlite/threads/threads.ts';
 import type { ThreadStart } from '../../../adapters/sqlite/threads/wire.ts';
-import { compiled } from '../../compiled.ts';
+import { bundledThread } from '../../compiled.ts';
 
-const entry = compiled('adapters/sqlite/threads/thread.ts');
+const entry = bundledThread('thread');
 
 export const startTestThread = (start: ThreadStart): Worker =>
   entry ? new Worker(entry, { workerData: start, name: `store-${start.role}` }) : startThread(start);

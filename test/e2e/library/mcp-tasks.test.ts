@@ -3,20 +3,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { programArgs } from '../../../packages/agent/test/program.ts';
 import { freePort } from '../../free-port.ts';
+import { testProgram } from '../../test-program.ts';
 import { Setting } from './setting.ts';
 
 const patience = 60_000;
 const setting = new Setting();
 const journal = (): string => setting.file('journal');
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-const server = join(import.meta.dirname, '../../../packages/agent/test/mcp/modern-server.ts');
+let built: Promise<string> | undefined;
+const serverProgram = (): Promise<string> => {
+  built ??= testProgram(join(import.meta.dirname, '../../../packages/agent/test/mcp/modern-server.ts'));
+  return built;
+};
 const contracts = `apiVersion: service/v1
 kind: ContractBundle
 metadata: { name: guardrails }
@@ -46,7 +48,7 @@ class ProxyProcess {
     const state = ['--state', setting.file('state'), '--spool', setting.file('spool.jsonl')];
     const args = [...programArgs(), 'mcp', ...options, ...state, '--listen', String(this.port)];
     const env = { PATH: process.env.PATH ?? '', REEVE_KEY: setting.key };
-    const command = [process.execPath, '--import', loader, server, journal()];
+    const command = [process.execPath, await serverProgram(), journal()];
     const child = spawn(process.execPath, [...args, '--', ...command], {
       env,
       stdio: ['ignore', 'ignore', 'pipe'],

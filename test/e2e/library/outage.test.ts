@@ -2,12 +2,11 @@
 // event.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
 import { DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { rowsOfRun } from '../../runs.ts';
+import { testProgram } from '../../test-program.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 
 const setting = new Setting();
@@ -109,7 +108,7 @@ describe('a hub that is away', () => {
     await (await setting.guard(options)).close();
     await setting.hub.kill();
     const program = `
-      import { Guard } from '${pathToFileURL(new URL('../../../packages/agent/src/index.ts', import.meta.url).pathname).href}';
+      import { Guard } from '../packages/agent/src/index.ts';
       const guard = await Guard.connect(${JSON.stringify({
         ...options,
         url: setting.hub.url,
@@ -120,8 +119,7 @@ describe('a hub that is away', () => {
       for (let i = 0; i < 30; i++) await guard.run('say', { text: 'fine' }, () => i);
       process.stdout.write(JSON.stringify(guard.events.events.map((event) => event.call_id)));
       process.kill(process.pid, 'SIGKILL');`;
-    const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-    const agent = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', program], {
+    const agent = spawn(process.execPath, [await testProgram({ name: 'spooling-agent', text: program })], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let out = '';

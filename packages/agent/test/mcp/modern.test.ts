@@ -1,13 +1,12 @@
 // Clients and servers of revision 2026-07-28, as their SDK makes them, with the proxy between them.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { itAtNight } from '../../../../test/runs.ts';
+import { testProgram } from '../../../../test/test-program.ts';
 import { programArgs } from '../program.ts';
 import { noEnv, rules } from './setting.ts';
 
@@ -15,9 +14,9 @@ const numbers =
   '{ id: numbers, type: post, tool: "*", when: { all: [{ args.path: { equals: phones } }, { output.text: { matches: "[0-9]{3}-[0-9]{4}" } }] }, then: { effect: redact, message: hidden } }';
 const asking =
   '{ id: ask-first, type: pre, tool: read, when: { args.path: { equals: diary } }, then: { effect: approve, message: "read {args.path}?", timeout: 30, metadata: { elicit: true } } }';
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 let folder = '';
+let serverProgram = '';
 /** Of the contracts that most tests need. */
 let shared: Client;
 let client: Client;
@@ -35,13 +34,7 @@ async function connect(contracts: string[], ...options: string[]): Promise<Clien
   );
   const file = join(folder, `${others.length}.yaml`);
   await writeFile(file, rules(...contracts));
-  const server = [
-    process.execPath,
-    '--import',
-    loader,
-    join(import.meta.dirname, 'modern-server.ts'),
-    journal(),
-  ];
+  const server = [process.execPath, serverProgram, journal()];
   const args = [...programArgs(), 'mcp', '--contracts', file, ...options, '--', ...server];
   others.push(newClient);
   await newClient.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
@@ -52,6 +45,7 @@ const call = (name: string, args: { [name: string]: unknown } = {}) =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reeve-mcp-modern-'));
+  serverProgram = await testProgram(join(import.meta.dirname, 'modern-server.ts'));
   shared = await connect([noEnv, numbers, asking]);
 });
 afterAll(async () => {

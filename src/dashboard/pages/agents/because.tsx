@@ -5,20 +5,14 @@ import { Data } from '../../ui/parts.tsx';
 
 type Resolved = Reply<'resolveRule'>;
 
-export interface BecauseProps {
-  readonly source: Resolved['source'];
-  readonly pattern: Resolved['rule_pattern'];
-}
-
-export function Because({ source, pattern }: BecauseProps): JSX.Element {
+export function Because({
+  source,
+  pattern,
+}: Readonly<{ source: Resolved['source']; pattern: Resolved['rule_pattern'] }>): JSX.Element {
   return (
     <>
       {source === 'explicit' && '(assigned to this agent directly)'}
-      {source === 'rule' && (
-        <>
-          (assigned by the rule <Data text={pattern ?? ''} max={120} />)
-        </>
-      )}
+      {source === 'rule' && <Data before="(assigned by the rule " text={pattern ?? ''} max={120} after=")" />}
       {source === 'agent_provided' && '(chosen by the agent itself)'}
     </>
   );

@@ -3,6 +3,7 @@ import type { Reply } from '../../lib/api.ts';
 import { counted } from '../../lib/text.ts';
 import { callsColumn } from '../../ui/calls-cell.tsx';
 import {
+  dueColumn,
   envColumn,
   nameColumn,
   timeColumn,
@@ -10,13 +11,10 @@ import {
   versionColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
-import { Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 
 export type Agent = Reply<'listAgents'>[number];
-
-const _versionText = (version: number | null): string => (version === null ? '–' : `v${version}`);
 
 const tagsText = ({ tags }: Agent): string =>
   '_truncated' in tags
@@ -41,13 +39,9 @@ export const agentColumns: readonly Column<Agent>[] = [
   versionColumn('wanted', 'Wanted', (row) => row.wanted_version, 0.9),
   versionColumn('version', 'Runs', (row) => row.version, 0.8),
   {
-    key: 'since',
-    label: 'Out of date since',
-    width: 1.2,
+    ...dueColumn<Agent>('since', 'Out of date since', (row) => row.drift_since, 1.2),
     // The longest first; current agents last.
     sort: ({ drift_since: since }) => (since === null ? Number.MAX_SAFE_INTEGER : Date.parse(since)),
-    text: (row) => row.drift_since ?? '',
-    cell: (row) => (row.drift_since ? <Time at={row.drift_since} /> : <span className="muted">–</span>),
   },
   callsColumn('agent', (row) => row.agent_id),
   {

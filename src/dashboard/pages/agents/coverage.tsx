@@ -48,9 +48,7 @@ type Tool = Reply<'agentCoverage'>['tools'][number];
 /** The median. The other figures are in the tooltip. */
 function Durations({
   durations,
-}: {
-  readonly durations: NonNullable<Tool['durations']> | null;
-}): JSX.Element {
+}: Readonly<{ durations: NonNullable<Tool['durations']> | null }>): JSX.Element {
   if (durations === null) return <span className="muted">–</span>;
   const title =
     `95 % within ${milliseconds(durations.p95_ms)}, at most ${milliseconds(durations.max_ms)}; ` +
@@ -70,51 +68,51 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
         <h2>Tool coverage</h2>
         <PeriodSelect label="Period" value={since} periods={periods} onValue={setSince} />
       </div>
-      <QueryResult query={agentCoverageQuery} rows={3}>
-        {({ tools, summary, deployed_bundle: bundle }) =>
-          tools.length === 0 ? (
-            <p className="muted">No tool calls in this period. Choose a longer one.</p>
-          ) : (
-            <>
-              <p>
-                <CoverageBar coverage={summary} />{' '}
-                {bundle && (
-                  <span className="muted">
-                    by <Data text={bundle.name} max={80} /> v{bundle.version}
-                  </span>
-                )}
-              </p>
-              <Table<Tool>
-                name="tools of an agent"
-                row="tool"
-                sortAs="tools_sort"
-                rows={tools}
-                keyOf={(tool) => tool.tool_name}
-                columns={[
-                  nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
-                  verdictColumn(
-                    'status',
-                    'Status',
-                    (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
-                    1.7,
-                  ),
-                  nameColumn('contract', 'Contract', (tool) => tool.contract_name ?? '', 1.4),
-                  countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
-                  countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
-                  {
-                    key: 'median',
-                    label: 'Median time',
-                    width: 1,
-                    number: true,
-                    sort: (tool) => tool.durations?.p50_ms ?? -1,
-                    cell: ({ durations }) => <Durations durations={durations ?? null} />,
-                  },
-                  timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
-                ]}
-              />
-            </>
-          )
-        }
+      <QueryResult
+        query={agentCoverageQuery}
+        rows={3}
+        none={({ tools }) => tools.length === 0 && 'No tool calls in this period. Choose a longer one.'}
+      >
+        {({ tools, summary, deployed_bundle: bundle }) => (
+          <>
+            <p>
+              <CoverageBar coverage={summary} />{' '}
+              {bundle && (
+                <span className="muted">
+                  by <Data text={bundle.name} max={80} /> v{bundle.version}
+                </span>
+              )}
+            </p>
+            <Table<Tool>
+              name="tools of an agent"
+              row="tool"
+              sortAs="tools_sort"
+              rows={tools}
+              keyOf={(tool) => tool.tool_name}
+              columns={[
+                nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
+                verdictColumn(
+                  'status',
+                  'Status',
+                  (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
+                  1.7,
+                ),
+                nameColumn('contract', 'Contract', (tool) => tool.contract_name ?? '', 1.4),
+                countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
+                countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
+                {
+                  key: 'median',
+                  label: 'Median time',
+                  width: 1,
+                  number: true,
+                  sort: (tool) => tool.durations?.p50_ms ?? -1,
+                  cell: ({ durations }) => <Durations durations={durations ?? null} />,
+                },
+                timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
+              ]}
+            />
+          </>
+        )}
       </QueryResult>
     </section>
   );

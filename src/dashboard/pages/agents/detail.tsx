@@ -1,15 +1,17 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
 
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { Field, Form, Select } from '../../ui/form.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { Field, Form, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { Because } from './because.tsx';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
@@ -64,44 +66,35 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
     if (isOld) void refetch();
   }, [isOld, refetch]);
   return (
-    <section className="form">
-      <h2>Running version</h2>
-      <QueryResult query={agentsQuery} rows={1}>
-        {(list) => {
-          const own = list.filter((one) => one.agent_id === id);
-          if (own.length === 0)
-            return <p className="muted">No running version is recorded for this agent.</p>;
-          return (
-            <ul className="feed">
-              {own.map((one) => (
-                <li key={one.env} className="feed-row">
-                  <span>
-                    <Verdict word={one.status} /> {one.env && <Env name={one.env} />}{' '}
-                    {one.version === null ? 'version unknown' : `runs v${one.version}`}
-                    {one.followed_bundle && (
-                      <>
-                        {' '}
-                        of <Data text={one.followed_bundle} max={80} />
-                      </>
-                    )}
-                  </span>
-                  <span className="muted">
-                    {one.connected ? (
-                      <>
-                        {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
-                      </>
-                    ) : (
-                      'not connected'
-                    )}
-                  </span>
-                  {one.cannot_load && <p>{unableSentence(one)}</p>}
-                </li>
-              ))}
-            </ul>
-          );
-        }}
-      </QueryResult>
-    </section>
+    <QuerySection title="Running version" query={agentsQuery} rows={1}>
+      {(list) => {
+        const own = list.filter((one) => one.agent_id === id);
+        if (own.length === 0) return <p className="muted">No running version is recorded for this agent.</p>;
+        return (
+          <ul className="feed">
+            {own.map((one) => (
+              <li key={one.env} className="feed-row">
+                <span>
+                  <Verdict word={one.status} /> {one.env && <Env name={one.env} />}{' '}
+                  {one.version === null ? 'version unknown' : `runs v${one.version}`}
+                  {one.followed_bundle && <Data before=" of " text={one.followed_bundle} max={80} />}
+                </span>
+                <span className="muted">
+                  {one.connected ? (
+                    <>
+                      {counted(one.streams, 'open stream')}, the newest <Time at={one.connected_at} />
+                    </>
+                  ) : (
+                    'not connected'
+                  )}
+                </span>
+                {one.cannot_load && <p>{unableSentence(one)}</p>}
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </QuerySection>
   );
 }
 
@@ -117,28 +110,25 @@ const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string 
 function Why({ id }: { readonly id: string }): JSX.Element {
   const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
-    <section className="form">
-      <h2>Assigned document</h2>
-      <QueryResult query={resolveRuleQuery} rows={1}>
-        {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
-          <p>
-            {bundle === null ? (
-              'No assignment. The agent gets the deployment of its environment.'
-            ) : (
-              <Data text={bundle} max={120} />
-            )}{' '}
-            <Because source={source} pattern={pattern} />
-          </p>
-        )}
-      </QueryResult>
-    </section>
+    <QuerySection title="Assigned document" query={resolveRuleQuery} rows={1}>
+      {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
+        <p>
+          {bundle === null ? (
+            'No assignment. The agent gets the deployment of its environment.'
+          ) : (
+            <Data text={bundle} max={120} />
+          )}{' '}
+          <Because source={source} pattern={pattern} />
+        </p>
+      )}
+    </QuerySection>
   );
 }
 
 function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   const bundles = useCall('listBundles', { query: { limit: 1000 } });
   const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
-  const [form, setForm] = useState({
+  const [form, bind] = useFields({
     name: agent.display_name ?? '',
     tags: tagsText(agent.tags),
     bundle: agent.bundle_name ?? '',
@@ -149,10 +139,11 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       tags: tagsOf(form.tags),
       bundle_name: form.bundle || null,
     };
-    save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
-      onSuccess: ({ warnings: [warning] = [] }) =>
+    save.mutate(
+      { params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>,
+      ({ warnings: [warning] = [] }) =>
         warning === undefined ? say('Agent saved.', 'allow') : say(`Agent saved. ${warning}`, 'deny'),
-    });
+    );
   };
   const options = [
     ...new Set([
@@ -169,27 +160,17 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       isOff={tagsProblem(form.tags) !== null}
     >
       <h2>Edit agent</h2>
+      <Field {...bind('name', 'display_name')} label="Display name" maxLength={255} />
       <Field
-        name="display_name"
-        label="Display name"
-        value={form.name}
-        maxLength={255}
-        onValue={(name) => setForm({ ...form, name })}
-      />
-      <Field
-        name="tags"
+        {...bind('tags')}
         label="Tags"
-        value={form.tags}
-        onValue={(tags) => setForm({ ...form, tags })}
         help="Enter name=value pairs, separated by commas."
         error={tagsProblem(form.tags) ?? undefined}
       />
-      <Select
-        name="bundle_name"
+      <Choice
+        {...bind('bundle', 'bundle_name')}
         label="Assigned bundle"
-        value={form.bundle}
-        options={[['', 'Use assignment rules'], ...options.map((one) => [one, one] as const)]}
-        onValue={(bundle) => setForm({ ...form, bundle })}
+        options={[['', 'Use assignment rules'], ...options]}
       />
       <QueryProblem query={bundles} />
     </Form>
@@ -199,30 +180,30 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
 function Calls({ id }: { readonly id: string }): JSX.Element {
   const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
   return (
-    <section className="form">
-      <h2>Recent calls</h2>
-      <QueryResult query={eventsQuery} rows={3}>
-        {(list) =>
-          list.length === 0 ? (
-            <p className="muted">No calls reported yet. Calls appear here when the agent reports them.</p>
-          ) : (
-            <>
-              <ul>
-                {list.map((event) => (
-                  <li key={event.id} className="before-row">
-                    <CallVerdict {...event} />
-                    <Name text={event.tool_name} />
-                    <Time at={event.timestamp} className="muted" />
-                  </li>
-                ))}
-              </ul>
-              <Link to="/explore" search={{ agent_id: id } as never}>
-                View all events
-              </Link>
-            </>
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Recent calls"
+      query={eventsQuery}
+      rows={3}
+      none={(list) =>
+        list.length === 0 && 'No calls reported yet. Calls appear here when the agent reports them.'
+      }
+    >
+      {(list) => (
+        <>
+          <ul>
+            {list.map((event) => (
+              <li key={event.id} className="before-row">
+                <CallVerdict {...event} />
+                <Name text={event.tool_name} />
+                <Time at={event.timestamp} className="muted" />
+              </li>
+            ))}
+          </ul>
+          <Link to="/explore" search={{ agent_id: id } as never}>
+            View all events
+          </Link>
+        </>
+      )}
+    </QuerySection>
   );
 }

@@ -10,13 +10,15 @@ import {
   countColumn,
   envColumn,
   nameColumn,
+  numberColumn,
   proseColumn,
   timeColumn,
   verdictColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
-import { Button, Name } from '../../ui/parts.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
+import { NameLink } from '../../ui/names.tsx';
+import { Button } from '../../ui/parts.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
 import { SessionValues } from '../runs/values.tsx';
@@ -38,52 +40,42 @@ const changeColumns: readonly Column<Change>[] = [
   nameColumn('bundle', 'Bundle', bundleOf, 1.5),
   envColumn('env', 'Environment', (event) => event.environment, 1.5),
   proseColumn('by', 'Deployed by', (event) => event.deployed_by, 1.5),
-  {
-    key: 'drift',
-    label: 'Out of date for',
-    width: 1.3,
-    number: true,
-    sort: (event) => event.drift_duration_seconds ?? -1,
-    cell: (event) =>
-      event.drift_duration_seconds === null ? '–' : duration(event.drift_duration_seconds * 1000),
-  },
+  numberColumn((seconds) => duration(seconds * 1000))(
+    'drift',
+    'Out of date for',
+    (event) => event.drift_duration_seconds,
+    1.3,
+  ),
   timeColumn('when', 'Time', (event) => event.timestamp, 1.2),
 ];
 
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
   const agentHistoryQuery = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
   return (
-    <section className="form" aria-label="History">
-      <h2>Deployment history</h2>
-      <QueryResult query={agentHistoryQuery} rows={3}>
-        {({ events }) =>
-          events.length === 0 ? (
-            <p className="muted">No deployments yet. Deployments for this agent appear here.</p>
-          ) : (
-            <Table
-              name="changes of an agent"
-              sortAs="changes_sort"
-              rows={events}
-              columns={changeColumns}
-              keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
-              bar={<span className="muted">{counted(events.length, 'change')}</span>}
-            />
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Deployment history"
+      label="History"
+      query={agentHistoryQuery}
+      rows={3}
+      none={({ events }) =>
+        events.length === 0 && 'No deployments yet. Deployments for this agent appear here.'
+      }
+    >
+      {({ events }) => (
+        <Table
+          name="changes of an agent"
+          sortAs="changes_sort"
+          rows={events}
+          columns={changeColumns}
+          keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
+          bar={counted(events.length, 'change')}
+        />
+      )}
+    </QuerySection>
   );
 }
 
 const maxRuns = 10;
-
-function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
-  return (
-    <Link {...linkTo.run(agent, session)}>
-      <Name text={session} />
-    </Link>
-  );
-}
 
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
@@ -91,11 +83,8 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   const columns = useMemo(
     (): readonly Column<Run>[] => [
       {
-        key: 'session',
-        label: 'Session',
-        width: 1.8,
-        sort: (run) => run.session_id,
-        cell: (run) => <AgentRun run={run} />,
+        ...nameColumn<Run>('session', 'Session', (run) => run.session_id, 1.8),
+        cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
       },
       verdictColumn('status', 'Status', (run) => run.status, 1.5),
       countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
@@ -121,36 +110,35 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
     [valued],
   );
   return (
-    <section className="form" aria-label="Runs">
-      <h2>Sessions and runs</h2>
-      <QueryResult query={runsQuery} rows={2}>
-        {({ runs, total }) =>
-          runs.length === 0 ? (
-            <p className="muted">No sessions yet. Calls with a session ID appear here.</p>
-          ) : (
-            <>
-              <Table
-                name="sessions of an agent"
-                sortAs="sessions_sort"
-                rows={runs}
-                columns={columns}
-                keyOf={(run) => run.session_id}
-                chosen={valued ?? undefined}
-                bar={
-                  total > maxRuns ? (
-                    <Link to="/runs" search={{ agent_id: id } as never}>
-                      View all {count(total)} runs
-                    </Link>
-                  ) : (
-                    <span className="muted">{counted(total, 'session')}</span>
-                  )
-                }
-              />
-              {valued !== null && <SessionValues key={valued} agent={id} session={valued} />}
-            </>
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Sessions and runs"
+      label="Runs"
+      query={runsQuery}
+      rows={2}
+      none={({ runs }) => runs.length === 0 && 'No sessions yet. Calls with a session ID appear here.'}
+    >
+      {({ runs, total }) => (
+        <>
+          <Table
+            name="sessions of an agent"
+            sortAs="sessions_sort"
+            rows={runs}
+            columns={columns}
+            keyOf={(run) => run.session_id}
+            chosen={valued ?? undefined}
+            bar={
+              total > maxRuns ? (
+                <Link to="/runs" search={{ agent_id: id } as never}>
+                  View all {count(total)} runs
+                </Link>
+              ) : (
+                <span className="muted">{counted(total, 'session')}</span>
+              )
+            }
+          />
+          {valued !== null && <SessionValues key={valued} agent={id} session={valued} />}
+        </>
+      )}
+    </QuerySection>
   );
 }

@@ -1,7 +1,6 @@
 // The matrix of the fleet: documents by environment, with the deployed version and what the connected agents run. A
 // press on a version lists its agents below.
 import './matrix.css';
-import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -9,7 +8,8 @@ import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { Button, Data, Empty, Env, Name } from '../../ui/parts.tsx';
+import { NameLink } from '../../ui/names.tsx';
+import { Button, Data, Empty, Env } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { type Agent, agentColumns } from './columns.tsx';
@@ -27,62 +27,59 @@ export function FleetMatrix(): JSX.Element {
   const columns = columnsOf(env);
   return (
     <>
-      <QueryResult query={matrix} rows={6}>
-        {(first) =>
-          first.bundles.length === 0 ? (
-            <Empty title="No documents yet">
-              <p>Deployed documents and the versions that connected agents run appear here.</p>
-            </Empty>
-          ) : (
-            <>
-              <p className="muted">
-                {counted(first.bundles.length, 'document')}
-                {first.next_cursor && ' or more'}
-                {first.unassigned > 0 &&
-                  `, ${counted(first.unassigned, 'connected agent')} without a document`}
-              </p>
-              <div className="matrix-box card">
-                {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: cells contain buttons */}
-                <table role="grid" aria-label="Matrix" className="matrix">
-                  <thead>
-                    <tr>
-                      <th scope="col">Document</th>
-                      {columns.map((name) => (
-                        <th scope="col" key={name}>
-                          <Env name={name} />
-                        </th>
-                      ))}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    <Rows page={first} columns={columns} />
-                  </tbody>
-                </table>
-              </div>
-            </>
+      <QueryResult
+        query={matrix}
+        rows={6}
+        none={(first) =>
+          first.bundles.length === 0 && (
+            <Empty
+              title="No documents yet"
+              text="Deployed documents and the versions that connected agents run appear here."
+            />
           )
         }
+      >
+        {(first) => (
+          <>
+            <p className="muted">
+              {counted(first.bundles.length, 'document')}
+              {first.next_cursor && ' or more'}
+              {first.unassigned > 0 && `, ${counted(first.unassigned, 'connected agent')} without a document`}
+            </p>
+            <div className="matrix-box card">
+              {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: cells contain buttons */}
+              <table role="grid" aria-label="Matrix" className="matrix">
+                <thead>
+                  <tr>
+                    <th scope="col">Document</th>
+                    {columns.map((name) => (
+                      <th scope="col" key={name}>
+                        <Env name={name} />
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  <Rows page={first} columns={columns} />
+                </tbody>
+              </table>
+            </div>
+          </>
+        )}
       </QueryResult>
       <RunningAgents matrix={matrix.data} />
     </>
   );
 }
 
-interface RowsProps {
-  readonly page: Matrix;
-  readonly columns: readonly Environment[];
-}
-
-function Rows({ page, columns }: RowsProps): JSX.Element {
+function Rows({ page, columns }: Readonly<{ page: Matrix; columns: readonly Environment[] }>): JSX.Element {
   const [isMore, setMore] = useState(false);
   return (
     <>
       {page.bundles.map(({ name, cells }) => (
         <tr key={name}>
           <th scope="row">
-            <Link {...linkTo.bundle(name)}>
-              <Name text={name} />
-            </Link>
+            <NameLink link={linkTo.bundle(name)} text={name} />
           </th>
           {columns.map((env) => (
             <td key={env} data-env={env}>
@@ -108,10 +105,7 @@ function Rows({ page, columns }: RowsProps): JSX.Element {
 function NextRows({
   cursor,
   columns,
-}: {
-  readonly cursor: string;
-  readonly columns: readonly Environment[];
-}): JSX.Element {
+}: Readonly<{ cursor: string; columns: readonly Environment[] }>): JSX.Element {
   const matrix = useCall('fleetMatrix', { query: { cursor } });
   if (matrix.data) return <Rows page={matrix.data} columns={columns} />;
   return (

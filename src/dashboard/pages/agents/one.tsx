@@ -1,8 +1,9 @@
 // The page of one agent: its state, its tools, its runs and its changes as tabs, which the address contains.
-import { Tabs } from '@base-ui/react/tabs';
+
 import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ComponentType, JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
+import { Tabbed } from '../../ui/list.tsx';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
@@ -25,24 +26,16 @@ export default function AgentPage(): JSX.Element {
   const [key, , Content] = tabs.find(([name]) => name === tab) ?? first;
   return (
     <ThingPage kind="Agent" name={id} back={{ to: '/fleet', view: 'agents', label: 'View all agents' }}>
-      <Tabs.Root
-        className="views"
-        value={key}
-        onValueChange={(next: string) =>
+      <Tabbed
+        label="Views of the agent"
+        views={tabs}
+        current={key}
+        onView={(next) =>
           void navigate({ ...(next === first[0] ? linkTo.agent(id) : linkTo.agentTab(id, next)) })
         }
       >
-        <Tabs.List className="tabs" aria-label="Views of the agent">
-          {tabs.map(([name, label]) => (
-            <Tabs.Tab key={name} value={name}>
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value={key} className="view" tabIndex={-1}>
-          <Content key={id} id={id} />
-        </Tabs.Panel>
-      </Tabs.Root>
+        <Content key={id} id={id} />
+      </Tabbed>
     </ThingPage>
   );
 }

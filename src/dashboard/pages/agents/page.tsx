@@ -1,14 +1,15 @@
 // The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
+
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { readOn, useAction, useCall, usePages } from '../../lib/query.ts';
+import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { Select } from '../../ui/form.tsx';
+import { Choice } from '../../ui/choice.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Empty, PageHead } from '../../ui/parts.tsx';
@@ -107,19 +108,16 @@ function Fleet(): JSX.Element {
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
-        onEnd={() => readOn(agentsQuery)}
-        bar={
-          <span className="muted">
-            {count(rows.length)}
-            {agentsQuery.hasNextPage
-              ? '+ agents loaded; scroll for more'
-              : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
-          </span>
-        }
+        bar={`${count(rows.length)}${
+          agentsQuery.hasNextPage
+            ? '+ agents loaded; scroll for more'
+            : ` ${rows.length === 1 ? 'agent' : 'agents'}`
+        }`}
         empty={
-          <Empty title={q || env ? 'No agents match these filters' : 'No agents yet'}>
-            <p>Agents appear here when they connect or report a call with an API key.</p>
-          </Empty>
+          <Empty
+            title={q || env ? 'No agents match these filters' : 'No agents yet'}
+            text="Agents appear here when they connect or report a call with an API key."
+          />
         }
         linkOf={(row) => linkTo.agent(row.agent_id)}
         title={(row) => `Agent ${row.agent_id}`}
@@ -166,7 +164,7 @@ function BulkAssign({
   return (
     <section className="filter-bar" aria-label="Assign the selected agents">
       <strong>{count(ids.length)} selected</strong>
-      <Select
+      <Choice
         compact
         label="Bundle for the selected agents"
         value={bundle}

@@ -1,5 +1,4 @@
 // The form of a new or existing assignment rule, with the number of current agents that it matches.
-
 import type { JSX } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -62,8 +61,8 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
       for (const warning of warnings ?? []) say(warning, 'deny');
       onClose();
     };
-    if (rule === null) make.mutate({ body } as Input<'createRule'>, { onSuccess });
-    else update.mutate({ params: { rule_id: rule.id }, body } as Input<'updateRule'>, { onSuccess });
+    if (rule === null) make.mutate({ body } as Input<'createRule'>, onSuccess);
+    else update.mutate({ params: { rule_id: rule.id }, body } as Input<'updateRule'>, onSuccess);
   };
   return (
     <Dialog title={rule === null ? 'New rule' : 'Edit rule'} open onClose={onClose}>
@@ -87,8 +86,8 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
             ...{ name: 'priority', label: 'Priority', type: 'number', min: 0, placeholder: free },
             help: 'The matching rule with the lowest number applies. Each number must be unique.',
           },
-          { name: 'bundle', label: 'Bundle', options: names.map((one) => [one, one] as const) },
-          { name: 'env', label: 'Rule environment', options: envs.map((one) => [one, one] as const) },
+          { name: 'bundle', label: 'Bundle', options: names },
+          { name: 'env', label: 'Rule environment', options: envs },
         ]}
         onSubmit={submit}
       >
@@ -108,11 +107,7 @@ function Reach({
   pattern,
   tags,
   env,
-}: {
-  readonly pattern: string;
-  readonly tags: Tags;
-  readonly env: Environment;
-}): JSX.Element {
+}: Readonly<{ pattern: string; tags: Tags; env: Environment }>): JSX.Element {
   const agentsQuery = useCall('listAgents', { query: { env, limit: maxReached } });
   const list = agentsQuery.data ?? [];
   const fit = list.filter((agent) => reaches(pattern, tags, agent));

@@ -5,8 +5,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { Name } from '../../ui/parts.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Stream = Reply<'listAgentStreams'>['streams'][number];
@@ -41,44 +40,33 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
       envColumn('env', 'Environment', (stream) => stream.env, 1.4),
       nameColumn('follows', 'Follows', followsOf, 1.4),
       proseColumn('key', 'Key', keyOf),
-      ...(me.is_admin
-        ? [
-            {
-              key: 'node',
-              label: 'Node',
-              width: 1,
-              sort: (stream: Stream) => stream.node ?? '',
-              cell: (stream: Stream) => <Name text={stream.node ?? '–'} />,
-            },
-          ]
-        : []),
+      ...(me.is_admin ? [nameColumn<Stream>('node', 'Node', (stream) => stream.node)] : []),
     ];
   }, [keys.data, me.is_admin]);
   return (
-    <section className="form" aria-label="Open streams">
-      <h2>Open streams</h2>
-      <QueryResult query={agentStreamsQuery} rows={2}>
-        {({ streams, total }) =>
-          streams.length === 0 ? (
-            <p className="muted">No open streams. Streams appear here when the agent connects.</p>
-          ) : (
-            <Table
-              name="streams of an agent"
-              sortAs="streams_sort"
-              rows={streams}
-              columns={columns}
-              keyOf={(stream) => stream.id}
-              bar={
-                <span className="muted">
-                  {total > streams.length
-                    ? `Newest ${count(streams.length)} of ${counted(total, 'stream')}`
-                    : counted(total, 'stream')}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Open streams"
+      label
+      query={agentStreamsQuery}
+      rows={2}
+      none={({ streams }) =>
+        streams.length === 0 && 'No open streams. Streams appear here when the agent connects.'
+      }
+    >
+      {({ streams, total }) => (
+        <Table
+          name="streams of an agent"
+          sortAs="streams_sort"
+          rows={streams}
+          columns={columns}
+          keyOf={(stream) => stream.id}
+          bar={
+            total > streams.length
+              ? `Newest ${count(streams.length)} of ${counted(total, 'stream')}`
+              : counted(total, 'stream')
+          }
+        />
+      )}
+    </QuerySection>
   );
 }

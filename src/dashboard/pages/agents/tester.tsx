@@ -69,11 +69,7 @@ function Why({
   agent,
   resolution: { bundle_name: bundle, source, rule_pattern: pattern },
   env,
-}: {
-  readonly agent: string;
-  readonly resolution: Resolved;
-  readonly env: string | undefined;
-}): JSX.Element {
+}: Readonly<{ agent: string; resolution: Resolved; env: string | undefined }>): JSX.Element {
   return (
     <p>
       {env ? `In ${env} ` : ''}
@@ -131,9 +127,7 @@ function Considered({
             </span>
             <span className="muted">
               {decides ? (
-                <>
-                  applies: <Data text={rule.bundle_name} max={60} />
-                </>
+                <Data before="applies: " text={rule.bundle_name} max={60} />
               ) : (
                 <Data
                   text={misfit(rule, agent, tags) ?? 'matches, but another rule applies'}

@@ -1,4 +1,5 @@
 // What happened to an agent in the range, on one axis: its streams, its documents and its approvals.
+import './timeline.css';
 import { Link } from '@tanstack/react-router';
 import type { JSX, ReactNode } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -8,8 +9,7 @@ import { instantsOf, spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { clockTime, middleCut, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import { QueryResult } from '../../ui/query-result.tsx';
-import './timeline.css';
+import { QuerySection } from '../../ui/section.tsx';
 
 interface Bar {
   readonly key: string;
@@ -37,49 +37,46 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   const period = (from: string, to: string | null): string =>
     `${at(from)} to ${to === null ? 'now' : at(to)}`;
   return (
-    <section className="form" aria-label="Timeline">
-      <h2>Timeline</h2>
-      <QueryResult query={timelineQuery} rows={3}>
-        {({ streams, documents, approvals }) => (
-          <dl className="timeline-lanes">
-            <Lane
-              name="Streams"
-              span={span}
-              bars={streams.map(({ from, to, transport, is_end_estimated: isEstimated }) => ({
-                key: `${from} ${to}`,
-                from: Date.parse(from),
-                to: to === null ? null : Date.parse(to),
-                words: `Connected${transport ? ` by ${transport}` : ''}, ${period(from, to)}${isEstimated ? ' at the latest' : ''}`,
-                tone: 'plain',
-              }))}
-            />
-            <Lane
-              name="Documents"
-              span={span}
-              bars={documents.map((one) => ({
-                key: `${one.at} ${one.kind} ${one.bundle_name}`,
-                from: Date.parse(one.at),
-                to: Date.parse(one.at),
-                words: `${at(one.at)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
-                tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
-              }))}
-            />
-            <Lane
-              name="Approvals"
-              span={span}
-              bars={approvals.map(({ id: approval, from, to, status }) => ({
-                key: approval,
-                from: Date.parse(from),
-                to: to === null ? null : Date.parse(to),
-                words: `Approval ${status}, ${period(from, to)}`,
-                tone: status === 'approved' ? 'allow' : status === 'denied' ? 'deny' : 'ask',
-                link: linkTo.approval(approval),
-              }))}
-            />
-          </dl>
-        )}
-      </QueryResult>
-    </section>
+    <QuerySection title="Timeline" label query={timelineQuery} rows={3}>
+      {({ streams, documents, approvals }) => (
+        <dl className="timeline-lanes">
+          <Lane
+            name="Streams"
+            span={span}
+            bars={streams.map(({ from, to, transport, is_end_estimated: isEstimated }) => ({
+              key: `${from} ${to}`,
+              from: Date.parse(from),
+              to: to === null ? null : Date.parse(to),
+              words: `Connected${transport ? ` by ${transport}` : ''}, ${period(from, to)}${isEstimated ? ' at the latest' : ''}`,
+              tone: 'plain',
+            }))}
+          />
+          <Lane
+            name="Documents"
+            span={span}
+            bars={documents.map((one) => ({
+              key: `${one.at} ${one.kind} ${one.bundle_name}`,
+              from: Date.parse(one.at),
+              to: Date.parse(one.at),
+              words: `${at(one.at)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
+              tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
+            }))}
+          />
+          <Lane
+            name="Approvals"
+            span={span}
+            bars={approvals.map(({ id: approval, from, to, status }) => ({
+              key: approval,
+              from: Date.parse(from),
+              to: to === null ? null : Date.parse(to),
+              words: `Approval ${status}, ${period(from, to)}`,
+              tone: status === 'approved' ? 'allow' : status === 'denied' ? 'deny' : 'ask',
+              link: linkTo.approval(approval),
+            }))}
+          />
+        </dl>
+      )}
+    </QuerySection>
   );
 }
 

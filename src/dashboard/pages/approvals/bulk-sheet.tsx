@@ -8,6 +8,7 @@ import { counted } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Env } from '../../ui/parts.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { type AlikeCalls, compareArguments, sumArguments } from './alike.ts';
@@ -78,9 +79,7 @@ function BulkSheet({ group, reason, onReason, onDecide, onClose }: BulkSheetProp
       <p>
         <Data text={group.tool} max={160} /> in <Env name={group.env} />
         {group.contracts.length > 0 && (
-          <>
-            , asked by <Data text={group.contracts.join(', ')} max={300} />
-          </>
+          <Data before=", asked by " text={group.contracts.join(', ')} max={300} />
         )}
       </p>
       <Field label="Reason" value={reason} maxLength={2000} placeholder="Optional" onValue={onReason} />
@@ -118,9 +117,7 @@ function BulkSheet({ group, reason, onReason, onDecide, onClose }: BulkSheetProp
                     <Data text={one.agent_id} max={160} /> <Countdown approval={one} />
                   </p>
                   {typeof one.message === 'string' && (
-                    <p className="muted">
-                      <Data text={one.message} mono={false} max={300} />
-                    </p>
+                    <DataParagraph className="muted" text={one.message} mono={false} max={300} />
                   )}
                   {names.size > 0 && <CallArguments args={differing[at]} beside={same} />}
                 </li>

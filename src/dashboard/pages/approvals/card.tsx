@@ -10,6 +10,7 @@ import { duration, plainJson, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
+import { DataLink } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -130,18 +131,8 @@ function Principal({ principal }: { readonly principal: Approval['principal'] })
     <>
       {' '}
       on behalf of {name === null ? 'an unnamed user' : <Data text={name} max={120} />}
-      {as !== null && (
-        <>
-          {' '}
-          as <Data text={as} max={80} />
-        </>
-      )}
-      {valueTexts !== '' && (
-        <>
-          {' '}
-          (<Data text={valueTexts} max={160} />)
-        </>
-      )}
+      {as !== null && <Data before=" as " text={as} max={80} />}
+      {valueTexts !== '' && <Data before=" (" text={valueTexts} max={160} after=")" />}
     </>
   );
 }
@@ -173,9 +164,7 @@ function Asking({ approval }: { readonly approval: Approval }): JSX.Element | nu
 }
 
 const Contract = ({ id }: { readonly id: string }): JSX.Element => (
-  <Link {...linkTo.contract(id)}>
-    <Data text={id} max={120} />
-  </Link>
+  <DataLink link={linkTo.contract(id)} text={id} max={120} />
 );
 
 /** Links to other pages about this call. */

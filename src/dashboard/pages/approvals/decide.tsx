@@ -8,6 +8,7 @@ import { visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { unansweredMs } from '../../lib/unanswered.ts';
 import { Field } from '../../ui/form.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -130,11 +131,7 @@ export function Outcome({
   approval,
   lost,
   mine,
-}: {
-  readonly approval: Approval;
-  readonly lost: boolean;
-  readonly mine: boolean;
-}): JSX.Element {
+}: Readonly<{ approval: Approval; lost: boolean; mine: boolean }>): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // The clicked button is gone. The outcome gets the focus, so that screen readers announce it.
@@ -158,9 +155,7 @@ export function Outcome({
           {channel !== null && <> via {channelWord(channel)}</>}.
         </p>
         {typeof approval.decision_reason === 'string' && (
-          <p>
-            <Data text={approval.decision_reason} mono={false} />
-          </p>
+          <DataParagraph text={approval.decision_reason} mono={false} />
         )}
       </div>
     </div>

@@ -171,10 +171,7 @@ export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
 export function HeldRow({
   decision,
   onUndo,
-}: {
-  readonly decision: HeldDecision;
-  readonly onUndo: () => void;
-}): JSX.Element {
+}: Readonly<{ decision: HeldDecision; onUndo: () => void }>): JSX.Element {
   useNow(1_000);
   const { ids, approved, sendAt } = decision;
   const button = useRef<HTMLButtonElement>(null);

@@ -6,14 +6,21 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
-import { readOn, useFirstRow, usePages } from '../../lib/query.ts';
+import { usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { envColumn, nameColumn, timeColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
-import { Data, Empty, Name, Skeleton } from '../../ui/parts.tsx';
+import {
+  envColumn,
+  nameColumn,
+  nameOrColumn,
+  textColumn,
+  timeColumn,
+  verdictColumn,
+  wordColumn,
+} from '../../ui/columns.tsx';
 import { StateTerms } from '../../ui/query-bar.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { channelWord } from './model.ts';
 
 const pageSize = 100;
@@ -22,7 +29,6 @@ type Decided = Reply<'listApprovals'>[number];
 const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
 const contractOf = ({ contract_name: name }: Decided): string => name ?? '';
 const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
-const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.4),
@@ -31,22 +37,9 @@ const columns: readonly Column<Decided>[] = [
   nameColumn('contract', 'Contract', contractOf, 1.3),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
   envColumn('env', 'Environment', (one) => one.env, 1.4),
-  {
-    key: 'by',
-    label: 'Decided by',
-    width: 1.8,
-    sort: (one) => one.decided_by ?? '',
-    cell: (one) =>
-      one.decided_by ? <Name mono={false} text={one.decided_by} /> : <span className="muted">nobody</span>,
-  },
+  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.8),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
-  {
-    key: 'reason',
-    label: 'Reason',
-    width: 1.7,
-    sort: reasonOf,
-    cell: (one) => (reasonOf(one) === '' ? none : <Data text={reasonOf(one)} max={80} mono={false} />),
-  },
+  textColumn(80)('reason', 'Reason', reasonOf, 1.7),
   timeColumn('when', 'Time', decidedAt, 1.2),
 ];
 
@@ -70,46 +63,40 @@ export function History({ page }: { readonly page: PageQuery }): JSX.Element {
     [approvalsQuery.data],
   );
   const { hasNextPage } = approvalsQuery;
-  // The newest approvals can all be pending.
-  useFirstRow(approvalsQuery, rows.length > 0);
+  const decided: Resource<Decided> = {
+    name: 'decided approvals',
+    noun: 'decision',
+    grid: 'Approvals',
+    columns,
+    keyOf: (one) => one.id,
+    linkOf: (one) => linkTo.approval(one.id),
+    onOpen: (one) => void navigate({ ...linkTo.approval(one.id) }),
+    bar: (
+      <span className="muted numbers">
+        {hasNextPage
+          ? `${count(rows.length)} newest decisions loaded; scroll for more`
+          : counted(rows.length, 'decision')}
+      </span>
+    ),
+    empty: q
+      ? { title: 'No decisions match these filters', text: 'Change the query.' }
+      : {
+          title: 'No decisions yet',
+          text: 'Approved and denied calls appear here with the decider, time, channel and reason.',
+        },
+  };
   return (
     <div className="card">
-      <div className="card-head">
-        <StateTerms language={inboxLanguage} query={page} words={['approved', 'denied', 'expired']} />
-      </div>
-      <QueryResult query={approvalsQuery}>
-        {() =>
-          rows.length === 0 && hasNextPage ? (
-            <Skeleton />
-          ) : rows.length === 0 ? (
-            <Empty title={q ? 'No decisions match these filters' : 'No decisions yet'}>
-              <p>
-                {q
-                  ? 'Change the query.'
-                  : 'Approved and denied calls appear here with the decider, time, channel and reason.'}
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              name="decided approvals"
-              grid="Approvals"
-              rows={rows}
-              columns={columns}
-              keyOf={(one) => one.id}
-              linkOf={(one) => linkTo.approval(one.id)}
-              onOpen={(one) => void navigate({ ...linkTo.approval(one.id) })}
-              onEnd={() => readOn(approvalsQuery)}
-              bar={
-                <span className="muted numbers">
-                  {hasNextPage
-                    ? `${count(rows.length)} newest decisions loaded; scroll for more`
-                    : counted(rows.length, 'decision')}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
+      <ResourceView
+        resource={decided}
+        query={approvalsQuery}
+        rows={rows}
+        head={() => (
+          <div className="card-head">
+            <StateTerms language={inboxLanguage} query={page} words={['approved', 'denied', 'expired']} />
+          </div>
+        )}
+      />
     </div>
   );
 }

@@ -8,19 +8,14 @@ import type { Approval } from './model.ts';
 export function LinkedApproval({
   id,
   card,
-}: {
-  readonly id: string;
-  readonly card: (approval: Approval) => JSX.Element;
-}): JSX.Element {
+}: Readonly<{ id: string; card: (approval: Approval) => JSX.Element }>): JSX.Element {
   const approvalQuery = useCall('getApproval', { params: { approval_id: id } });
   if (approvalQuery.error?.status === 404 || approvalQuery.error?.status === 422) {
     return (
-      <Empty title="Approval not found">
-        <p>
-          It may belong to another workspace, or its record may be deleted. Open the queue to see pending
-          approvals.
-        </p>
-      </Empty>
+      <Empty
+        title="Approval not found"
+        text="It may belong to another workspace, or its record may be deleted. Open the queue to see pending approvals."
+      />
     );
   }
   return <QueryResult query={approvalQuery}>{(approval) => card(approval)}</QueryResult>;

@@ -36,12 +36,7 @@ export function QueueList(props: QueueListProps): JSX.Element {
           <div role="row" key={key} className="queue-group">
             <div role="gridcell">
               <Data text={group.tool} max={60} />
-              {group.contracts.length > 0 && (
-                <>
-                  {' · '}
-                  <Data text={group.contracts.join(', ')} max={60} />
-                </>
-              )}{' '}
+              {group.contracts.length > 0 && <Data before=" · " text={group.contracts.join(', ')} max={60} />}{' '}
               <Env name={group.env} /> {count(counts.get(key) ?? group.calls.length)}
               {moneyIn(group) && <span className="numbers"> Σ {moneyIn(group)}</span>}
             </div>

@@ -16,7 +16,7 @@ import { BulkDialog } from './bulk-sheet.tsx';
 import { ApprovalCard } from './card.tsx';
 import { Outcome } from './decide.tsx';
 import { useDecideKeys } from './decide-keys.ts';
-import { useHeld } from './held.tsx';
+import { type Held, useHeld } from './held.tsx';
 import { LinkedApproval } from './linked.tsx';
 import { type Approval, decide, decisions, statusOf } from './model.ts';
 import { openCalls, QueueList, Review } from './queue-list.tsx';
@@ -42,14 +42,8 @@ export interface QueueProps {
   readonly isCut: boolean;
 }
 
-export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Element {
-  const [{ id }, change] = useFilters();
-  const isPhone = usePhone();
-  const narrow = useNarrow() && !isPhone;
-  const decisionsById = useStore(decisions);
-  // The first approval is open without an id in the address. It also stays after a decision.
-  const last = useRef<string | undefined>(undefined);
-  const [passed, setPassed] = useState<Passed | null>(null);
+/** True for a moment after a new card replaced the decided one. */
+function useArrival() {
   const [isArriving, setArriving] = useState(false);
   useEffect(() => {
     if (!isArriving) return;
@@ -57,18 +51,23 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
     const timer = after(arrivalMs, () => setArriving(false));
     return () => timer.cancel();
   }, [isArriving]);
+  return [isArriving, setArriving] as const;
+}
+
+/**
+ * The rows of the queue in their sections, and the open one: the one in the address, else the first on a wide screen.
+ * It also stays open after a decision.
+ */
+function useOpenRow({ list, isSnoozed }: QueueProps, passed: Passed | null, heldIds: ReadonlySet<string>) {
+  const [{ id }] = useFilters();
+  const isPhone = usePhone();
+  const narrow = useNarrow() && !isPhone;
+  const decisionsById = useStore(decisions);
+  const last = useRef<string | undefined>(undefined);
   const isAway = useSnoozed();
   const queue = useQueue(list, [id ?? last.current, passed?.id]).filter((one) => isAway(one) === isSnoozed);
-  const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
-  const selection = useSelection();
-  const { ids: selected, setIds: setSelected } = selection;
-  const held = useHeld(({ ids, error }) => {
-    selection.setError(error);
-    setSelected((before) => new Set([...before, ...ids]));
-  });
-  const { ids: heldIds } = held;
-  const isOpen = (row: Approval): boolean =>
-    statusOf(row, decisionsById) === 'pending' && !heldIds.has(row.id);
+  const isPending = (row: Approval): boolean => statusOf(row, decisionsById) === 'pending';
+  const isOpen = (row: Approval): boolean => isPending(row) && !heldIds.has(row.id);
   const implied =
     narrow || id !== undefined
       ? undefined
@@ -78,35 +77,96 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
   const listed = queue.find((row) => row.id === id) ?? implied;
   last.current = listed?.id;
   const chosen = useOutcome(listed, list);
-  const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const sections = sectionsOf(
     queue.map((row) => (row === listed && chosen ? chosen : row)),
-    (row) => statusOf(row, decisionsById) === 'pending',
+    isPending,
   );
   const rows = sections.flatMap((section) => section.rows);
-  const counts = useGroupCounts(isCut);
-  const at = chosen ? rows.indexOf(chosen) : -1;
+  return { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows };
+}
+
+/** The keys j and k. The focus follows them: screen readers announce the row, and it scrolls into view. */
+function useSteps(rows: readonly Approval[], at: number, open: (row: Approval) => void): void {
+  const [{ id }] = useFilters();
   const stepped = useRef(false);
-  const open = (row: Approval): void => {
-    setArriving(false);
-    change({ id: row.id }, true);
-  };
   useStepKeys(rows, at, (row) => {
     stepped.current = true;
     open(row);
   });
   useEffect(() => {
-    // The focus follows j and k: screen readers announce the row, and it scrolls into view.
     if (!stepped.current || id === undefined) return;
     stepped.current = false;
     document.querySelector<HTMLElement>('.queue-open[aria-current]')?.focus();
   }, [id]);
+}
+
+/** Selects and unselects the rows that can be decided. */
+function usePicks(
+  openIds: readonly string[],
+  { ids: selected, setIds: setSelected }: ReturnType<typeof useSelection>,
+) {
+  const isAll = openIds.length > 0 && openIds.every((key) => selected.has(key));
+  const lastPick = useRef<string | null>(null);
+  const toggle = (key: string): void => {
+    lastPick.current = key;
+    setSelected((before) => {
+      const next = new Set(before);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  };
+  return {
+    isAll,
+    /** Selected rows that can still be decided. */
+    live: openIds.filter((key) => selected.has(key)),
+    toggle,
+    toggleAll: () => setSelected(new Set(isAll ? [] : openIds)),
+    /** With Shift, selects all rows from the previous one. */
+    pick: (key: string, isRange: boolean): void => {
+      const [from, to] = [openIds.indexOf(lastPick.current ?? ''), openIds.indexOf(key)];
+      if (!isRange || from < 0 || to < 0) toggle(key);
+      else {
+        const range = openIds.slice(Math.min(from, to), Math.max(from, to) + 1);
+        setSelected((before) => new Set([...before, ...range]));
+      }
+    },
+  };
+}
+
+/** The first group with a call that has no unsent decision. */
+const firstOpenGroup = (
+  groups: readonly (AlikeCalls | null)[],
+  heldIds: ReadonlySet<string>,
+): AlikeCalls | undefined =>
+  groups.flatMap((one) => (one ? [openCalls(one, heldIds)] : [])).find(({ calls }) => calls.length > 0);
+
+export function Queue(props: QueueProps): JSX.Element {
+  const [, change] = useFilters();
+  const [passed, setPassed] = useState<Passed | null>(null);
+  const [isArriving, setArriving] = useArrival();
+  const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
+  const selection = useSelection();
+  const { ids: selected, setIds: setSelected } = selection;
+  const held = useHeld(({ ids, error }) => {
+    selection.setError(error);
+    setSelected((before) => new Set([...before, ...ids]));
+  });
+  const { ids: heldIds } = held;
+  const openRow = useOpenRow(props, passed, heldIds);
+  const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
+  const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
+  const counts = useGroupCounts(props.isCut);
+  const at = chosen ? rows.indexOf(chosen) : -1;
+  const open = (row: Approval): void => {
+    setArriving(false);
+    change({ id: row.id }, true);
+  };
+  useSteps(rows, at, open);
   const [review, setReview] = useState<AlikeCalls | null>(null);
   const groupOf = (row: Approval | undefined): AlikeCalls | null =>
     sections.find(({ rows: own }) => row !== undefined && own.includes(row))?.group ?? null;
-  const nextGroup = [groupOf(chosen), ...sections.map(({ group }) => group)]
-    .flatMap((group) => (group ? [openCalls(group, heldIds)] : []))
-    .find(({ calls }) => calls.length > 0);
+  const group = groupOf(chosen);
+  const nextGroup = firstOpenGroup([group, ...sections.map((section) => section.group)], heldIds);
   useCommand('reviewGroup', nextGroup ? () => setReview(nextGroup) : null);
   const press = (approved: boolean): void => {
     if (!chosen || cannot) return;
@@ -123,28 +183,10 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
     change({ id: next.id }, true);
   });
   const openIds = rows.filter(isOpen).map((row) => row.id);
-  const isAll = openIds.length > 0 && openIds.every((key) => selected.has(key));
-  const lastPick = useRef<string | null>(null);
-  const toggle = (key: string): void => {
-    lastPick.current = key;
-    setSelected((before) => {
-      const next = new Set(before);
-      if (!next.delete(key)) next.add(key);
-      return next;
-    });
-  };
-  /** With Shift, selects all rows from the previous one. */
-  const pick = (key: string, isRange: boolean): void => {
-    const [from, to] = [openIds.indexOf(lastPick.current ?? ''), openIds.indexOf(key)];
-    if (!isRange || from < 0 || to < 0) toggle(key);
-    else
-      setSelected(
-        (before) => new Set([...before, ...openIds.slice(Math.min(from, to), Math.max(from, to) + 1)]),
-      );
-  };
+  const picks = usePicks(openIds, selection);
   useKeys({
-    x: () => chosen && toggle(chosen.id),
-    'shift-x': () => setSelected(new Set(isAll ? [] : openIds)),
+    x: () => chosen && picks.toggle(chosen.id),
+    'shift-x': picks.toggleAll,
     esc: () => change({ id: undefined }, true),
     ' ': () => document.querySelector('.queue-detail > .approval')?.scrollBy({ top: 400 }),
   });
@@ -157,8 +199,7 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
       onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
     />
   );
-  if (rows.length === 0 && id === undefined) return <EmptyQueue narrowed={narrowed} isSnoozed={isSnoozed} />;
-  const live = openIds.filter((key) => selected.has(key));
+  if (rows.length === 0 && id === undefined) return <EmptyQueue {...props} />;
   const before = passed && passed.next === chosen?.id ? decidedOf(decisionsById[passed.id]) : null;
   const detail: ReactNode = (
     <>
@@ -166,45 +207,13 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
       {chosen ? card(chosen) : id !== undefined && <LinkedApproval id={id} card={card} />}
     </>
   );
-  const group = groupOf(chosen);
   return (
     <>
-      <Bulk
-        calls={rows.filter((row) => live.includes(row.id))}
-        held={held}
-        error={selection.error}
-        reason={selection.reason}
-        onReason={selection.setReason}
-        onSelect={(ids) => setSelected(new Set(ids))}
-        onReview={setReview}
+      <GroupDecisions
+        {...{ selection, held, chosen, review, setReview }}
+        calls={rows.filter((row) => picks.live.includes(row.id))}
       />
-      <BulkDialog
-        group={review}
-        reason={selection.reason}
-        onReason={selection.setReason}
-        onClose={() => setReview(null)}
-        onDecide={(approved) => {
-          if (!review) return;
-          const ids = review.calls.map((one) => one.id);
-          setSelected((own) => new Set([...own].filter((key) => !ids.includes(key))));
-          held.hold(review.calls, approved, selection.reason);
-          setReview(null);
-          if (chosen && ids.includes(chosen.id)) change({ id: undefined }, true);
-        }}
-      />
-      {openIds.length > 1 && (
-        <label className="queue-all">
-          <input
-            type="checkbox"
-            checked={isAll}
-            ref={(box) => {
-              if (box) box.indeterminate = live.length > 0 && !isAll;
-            }}
-            onChange={() => setSelected(new Set(isAll ? [] : openIds))}
-          />
-          Select all {openIds.length}
-        </label>
-      )}
+      {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} />}
       {isPhone ? (
         <div className="queue-detail">
           <Pager rows={rows} at={at} onOpen={open}>
@@ -215,14 +224,10 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
       ) : (
         <div className="queue">
           <QueueList
-            sections={sections}
-            counts={counts}
-            chosen={chosen}
-            selected={selected}
-            heldIds={heldIds}
+            {...{ sections, counts, chosen, selected, heldIds }}
             statusOf={(row) => statusOf(row, decisionsById)}
             onOpen={(row) => change({ id: narrow && row === chosen ? undefined : row.id }, true)}
-            onPick={pick}
+            onPick={picks.pick}
             onReview={setReview}
             folds={narrow}
             below={(row) => narrow && row === chosen && detail}
@@ -234,6 +239,75 @@ export function Queue({ list, narrowed, isSnoozed, isCut }: QueueProps): JSX.Ele
     </>
   );
 }
+
+interface GroupDecisionsProps {
+  readonly selection: ReturnType<typeof useSelection>;
+  readonly held: Held;
+  /** The selected calls that can be decided. */
+  readonly calls: readonly Approval[];
+  readonly chosen: Approval | undefined;
+  readonly review: AlikeCalls | null;
+  readonly setReview: (group: AlikeCalls | null) => void;
+}
+
+/** The bar for the selected calls, and the sheet in which a group is reviewed. */
+function GroupDecisions({
+  selection,
+  held,
+  calls,
+  chosen,
+  review,
+  setReview,
+}: GroupDecisionsProps): JSX.Element {
+  const [, change] = useFilters();
+  const { setIds: setSelected, error, reason, setReason } = selection;
+  const send = (approved: boolean): void => {
+    if (!review) return;
+    const ids = review.calls.map((one) => one.id);
+    setSelected((own) => new Set([...own].filter((key) => !ids.includes(key))));
+    held.hold(review.calls, approved, reason);
+    setReview(null);
+    if (chosen && ids.includes(chosen.id)) change({ id: undefined }, true);
+  };
+  return (
+    <>
+      <Bulk
+        {...{ calls, held, error, reason }}
+        onReason={setReason}
+        onSelect={(ids) => setSelected(new Set(ids))}
+        onReview={setReview}
+      />
+      <BulkDialog
+        group={review}
+        reason={reason}
+        onReason={setReason}
+        onClose={() => setReview(null)}
+        onDecide={send}
+      />
+    </>
+  );
+}
+
+const SelectAll = ({
+  isAll,
+  live,
+  toggleAll,
+  size,
+}: Pick<ReturnType<typeof usePicks>, 'isAll' | 'live' | 'toggleAll'> & {
+  readonly size: number;
+}): JSX.Element => (
+  <label className="queue-all">
+    <input
+      type="checkbox"
+      checked={isAll}
+      ref={(box) => {
+        if (box) box.indeterminate = live.length > 0 && !isAll;
+      }}
+      onChange={toggleAll}
+    />
+    Select all {size}
+  </label>
+);
 
 const PassedCard = ({ approval }: { readonly approval: Approval }): JSX.Element => (
   <article className="passed card" aria-label={`Approval of ${visible(approval.tool_name).slice(0, 80)}`}>
@@ -249,19 +323,20 @@ const PassedCard = ({ approval }: { readonly approval: Approval }): JSX.Element 
 
 const EmptyQueue = ({ narrowed, isSnoozed }: Pick<QueueProps, 'narrowed' | 'isSnoozed'>): JSX.Element =>
   isSnoozed ? (
-    <Empty title="No snoozed approvals">
-      <p>Approvals that you snooze wait here, and return to the queue before their deadline.</p>
-    </Empty>
+    <Empty
+      title="No snoozed approvals"
+      text="Approvals that you snooze wait here, and return to the queue before their deadline."
+    />
   ) : narrowed ? (
-    <Empty title="No pending approvals match these filters">
-      <p>Change the query, or open the decided approvals.</p>
-    </Empty>
+    <Empty
+      title="No pending approvals match these filters"
+      text="Change the query, or open the decided approvals."
+    />
   ) : (
-    <Empty title="No pending approvals">
-      <p>
-        Calls appear here automatically when a contract requires approval. To try it, load the sample run.
-      </p>
-    </Empty>
+    <Empty
+      title="No pending approvals"
+      text="Calls appear here automatically when a contract requires approval. To try it, load the sample run."
+    />
   );
 
 /** On a phone: the place of the open approval, and its neighbours. */

@@ -7,8 +7,7 @@ import { callHostedPage } from '../../lib/hosted.ts';
 import { count } from '../../lib/text.ts';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 
@@ -107,32 +106,32 @@ export function Chain(): JSX.Element {
 
 function ChainResult({
   verdict: { wrong, summary, keyId, by },
-}: {
-  readonly verdict: ChainVerdict;
-}): JSX.Element {
+}: Readonly<{ verdict: ChainVerdict }>): JSX.Element {
   const tone = wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
   return (
-    <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
-      <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
-      <div>
-        {wrong !== null ? (
-          <p>
-            <strong>Verification failed:</strong> <Data text={wrong} mono={false} max={400} />.
-          </p>
-        ) : (
-          <p>
-            <strong>{keyId === null ? 'Intact, signer unknown.' : 'Verified.'}</strong>{' '}
-            <Data text={summary} mono={false} max={400} />
-            {keyId === null ? (
-              '. To verify the signature, pin a key that you trust.'
-            ) : (
-              <>
-                , <Data text={keyId} />, verified with {by}.
-              </>
-            )}
-          </p>
-        )}
-      </div>
-    </div>
+    <Notice
+      tone={tone}
+      icon={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'}
+      role="status"
+      label="Verification result"
+    >
+      {wrong !== null ? (
+        <p>
+          <strong>Verification failed:</strong> <Data text={wrong} mono={false} max={400} />.
+        </p>
+      ) : (
+        <p>
+          <strong>{keyId === null ? 'Intact, signer unknown.' : 'Verified.'}</strong>{' '}
+          <Data text={summary} mono={false} max={400} />
+          {keyId === null ? (
+            '. To verify the signature, pin a key that you trust.'
+          ) : (
+            <>
+              , <Data text={keyId} />, verified with {by}.
+            </>
+          )}
+        </p>
+      )}
+    </Notice>
   );
 }

@@ -15,6 +15,7 @@ import { count, plainJson, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Select } from '../../ui/form.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Empty, PageHead, Skeleton, Time } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
@@ -158,12 +159,10 @@ export default function Audit(): JSX.Element {
             rows.length === 0 && auditQuery.hasNextPage ? (
               <Skeleton />
             ) : rows.length === 0 ? (
-              <Empty title="No entries match these filters">
-                <p>
-                  Choose a longer period, another subject or other actors. Entries appear here when somebody
-                  changes or decides something.
-                </p>
-              </Empty>
+              <Empty
+                title="No entries match these filters"
+                text="Choose a longer period, another subject or other actors. Entries appear here when somebody changes or decides something."
+              />
             ) : (
               <Table
                 name="audit entries"
@@ -174,12 +173,7 @@ export default function Audit(): JSX.Element {
                 nameOf={(entry) => visible(entry.summary).slice(0, 200)}
                 onOpen={peek.open}
                 onEnd={() => readOn(auditQuery)}
-                bar={
-                  <span className="muted">
-                    {count(rows.length)}
-                    {auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}
-                  </span>
-                }
+                bar={`${count(rows.length)}${auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}`}
               />
             )
           }
@@ -194,13 +188,7 @@ export default function Audit(): JSX.Element {
   );
 }
 
-function One({
-  entry,
-  onActor,
-}: {
-  readonly entry: Entry;
-  readonly onActor: (id: string) => void;
-}): JSX.Element {
+function One({ entry, onActor }: Readonly<{ entry: Entry; onActor: (id: string) => void }>): JSX.Element {
   const facts: readonly (readonly [string, string | null])[] = [
     ['Action', auditActionText(entry.action_type)],
     ['Subject', `${entry.subject.type.replaceAll('_', ' ')} ${entry.subject.name ?? entry.subject.id}`],
@@ -212,9 +200,7 @@ function One({
   ];
   return (
     <>
-      <p>
-        <Data text={summaryText(entry)} mono={false} max={1_000} />
-      </p>
+      <DataParagraph text={summaryText(entry)} mono={false} max={1_000} />
       <p className="muted">
         <Time at={entry.occurred_at} />
       </p>

@@ -1,5 +1,4 @@
 // One bundle: its deployments, its versions with their changes, and the actions deploy, roll back and undeploy.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -9,7 +8,7 @@ import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
@@ -17,6 +16,7 @@ import { Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection, Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { PlainChangeButton } from '../changes/change-button.tsx';
@@ -56,36 +56,32 @@ function BundleDetail({ id: name }: { readonly id: string }): JSX.Element {
   );
   return (
     <>
-      <section className="form">
-        <h2>Deployments</h2>
-        <QueryResult query={history} rows={3}>
-          {(list) => (
-            <ul className="feed">
-              {envs.map((env) => {
-                const own = list.filter((one) => one.env === env);
-                const isThere = versions.data?.some((one) => one.deployed_envs.includes(env)) ?? false;
-                const now = isThere ? own[0] : undefined;
-                const before = now && own.find((one) => one.bundle_version !== now.bundle_version);
-                return <DeploymentRow key={env} name={name} env={env} now={now} before={before} />;
-              })}
-            </ul>
-          )}
-        </QueryResult>
-      </section>
+      <QuerySection title="Deployments" query={history} rows={3}>
+        {(list) => (
+          <ul className="feed">
+            {envs.map((env) => {
+              const own = list.filter((one) => one.env === env);
+              const isThere = versions.data?.some((one) => one.deployed_envs.includes(env)) ?? false;
+              const now = isThere ? own[0] : undefined;
+              const before = now && own.find((one) => one.bundle_version !== now.bundle_version);
+              return <DeploymentRow key={env} name={name} env={env} now={now} before={before} />;
+            })}
+          </ul>
+        )}
+      </QuerySection>
       <QueryResult query={versions} rows={4}>
         {(list) => (
           <>
-            <section className="form">
-              <h2>Versions</h2>
+            <Section title="Versions">
               <Table
                 name="versions of a bundle"
                 sortAs="versions_sort"
                 rows={list}
                 columns={versionColumns(list, name)}
                 keyOf={(one) => one.id}
-                bar={<span className="muted">{counted(list.length, 'version')}</span>}
+                bar={counted(list.length, 'version')}
               />
-            </section>
+            </Section>
             <Compare name={name} versions={list.map(({ version }) => version)} />
           </>
         )}
@@ -118,11 +114,7 @@ function DeploymentRow({
             runs v{now.bundle_version}, deployed <Time at={now.created_at} /> by{' '}
             <Data text={now.deployed_by} mono={false} max={60} />
             {now.forced && <span className="tone-deny">, forced</span>}
-            {now.reason && (
-              <>
-                : <Data text={now.reason} mono={false} max={200} />
-              </>
-            )}
+            {now.reason && <Data before=": " text={now.reason} mono={false} max={200} />}
             <br />
             <RolloutLine id={now.id} version={now.bundle_version} />
           </>
@@ -204,24 +196,12 @@ const versionColumns = (versions: readonly Version[], name: string): readonly Co
       </ActLink>
     ),
   },
-  {
-    key: 'envs',
-    label: 'Runs in',
-    width: 1.6,
-    sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
-  },
+  envsColumn('')('envs', 'Runs in', (one) => one.deployed_envs, 1.6),
   timeColumn('made', 'Uploaded', (one) => one.created_at, 1.1),
   proseColumn('by', 'Uploaded by', (one) => one.uploaded_by, 1.6),
 ];
 
-function Compare({
-  name,
-  versions,
-}: {
-  readonly name: string;
-  readonly versions: readonly number[];
-}): JSX.Element {
+function Compare({ name, versions }: Readonly<{ name: string; versions: readonly number[] }>): JSX.Element {
   const [left, setLeft] = useState(String(versions[1] ?? versions[0] ?? 1));
   const [right, setRight] = useState(String(versions[0] ?? 1));
   const env = useEnv() ?? 'production';
@@ -229,8 +209,7 @@ function Compare({
   const after = useCall('getBundleYaml', { params: { name, version: right } });
   const options = versions.map((version) => [String(version), `v${version}`] as const);
   return (
-    <section className="form">
-      <h2>Compare versions</h2>
+    <Section title="Compare versions">
       <div className="filter-bar">
         <Select label="From" value={left} options={options} onValue={setLeft} />
         <Select label="To" value={right} options={options} onValue={setRight} />
@@ -258,7 +237,7 @@ function Compare({
           )
         }
       </QueryResult>
-    </section>
+    </Section>
   );
 }
 

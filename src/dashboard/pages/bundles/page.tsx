@@ -1,5 +1,4 @@
 // The bundles: the documents for agents with their versions, and the upload of a new one.
-
 import { type JSX, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -11,11 +10,11 @@ import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
-import { countColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
+import { countColumn, envsColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Env, TabHead } from '../../ui/parts.tsx';
+import { Button, TabHead } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -29,18 +28,7 @@ const columns: readonly Column<Row>[] = [
   nameColumn('name', 'Bundle', (row) => row.name, 2),
   versionColumn('latest', 'Latest', (row) => row.latest_version),
   countColumn('contracts', 'Contracts', (row) => row.contract_count),
-  {
-    key: 'envs',
-    label: 'Deployed to',
-    width: 2.4,
-    sort: (row) => row.deployed_envs.join(' '),
-    cell: (row) =>
-      row.deployed_envs.length === 0 ? (
-        <span className="muted">not deployed</span>
-      ) : (
-        row.deployed_envs.map((env) => <Env key={env} name={env} />)
-      ),
-  },
+  envsColumn('not deployed')('envs', 'Deployed to', (row) => row.deployed_envs, 2.4),
   timeColumn('deployed', 'Last deployed', (row) => row.last_deployed_at, 1.2),
   timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
@@ -115,7 +103,7 @@ function Upload({ onClose }: { readonly onClose: () => void }): JSX.Element {
         <Button
           kind="primary"
           busy={upload.isPending}
-          onClick={() => upload.mutate({ body: { yaml_content: text } }, { onSuccess: done })}
+          onClick={() => upload.mutate({ body: { yaml_content: text } }, done)}
         >
           Upload bundle
         </Button>

@@ -1,6 +1,5 @@
 // A replay of past calls with a document, compared with the deployed one or with another version. It keeps the hub busy
 // for some seconds, so only the plan of a deployment begins it without a click.
-
 import { type JSX, useEffect, useRef } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useRefusal } from '../../lib/may.ts';
@@ -11,6 +10,7 @@ import { ActButton } from '../../ui/act-button.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats, ReplayChanges } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import { Section } from '../../ui/section.tsx';
 
 type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
@@ -52,8 +52,7 @@ export function ReplayPanel({
     ask();
   }, [isAutomatic, cannot]);
   return (
-    <section className="form" aria-label="Replay of past calls">
-      <h2>Replay of past calls</h2>
+    <Section title="Replay of past calls" label>
       <div className="decide-buttons">
         <ActButton operation="replayBundle" icon="play" busy={replay.isPending} onClick={ask}>
           Replay newest {count(maxCalls)} calls
@@ -75,7 +74,7 @@ export function ReplayPanel({
       {replay.data && (
         <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
       )}
-    </section>
+    </Section>
   );
 }
 

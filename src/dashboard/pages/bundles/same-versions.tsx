@@ -18,10 +18,7 @@ export const sameVersions = <V extends HashedVersion>(
 export function SameVersions({
   version,
   among,
-}: {
-  readonly version: HashedVersion;
-  readonly among: readonly HashedVersion[];
-}): JSX.Element | null {
+}: Readonly<{ version: HashedVersion; among: readonly HashedVersion[] }>): JSX.Element | null {
   const same = sameVersions(version, among);
   if (same.length === 0) return null;
   const names = same.slice(0, maxNames).map((one) => `v${one.version}`);

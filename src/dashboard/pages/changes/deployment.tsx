@@ -11,8 +11,10 @@ import { ofDocument, unableIn } from '../../lib/unable.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Data, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { useIds } from '../../ui/thing-page.tsx';
 import { ChangeButton } from './change-button.tsx';
 import { RolloutProgress } from './rollout.tsx';
@@ -47,10 +49,7 @@ export default function DeploymentPage(): JSX.Element {
 function One({
   deployment,
   isCurrent,
-}: {
-  readonly deployment: Deployment;
-  readonly isCurrent: boolean;
-}): JSX.Element {
+}: Readonly<{ deployment: Deployment; isCurrent: boolean }>): JSX.Element {
   const { id, bundle_name: name, bundle_version: version, env, forced, reason } = deployment;
   const history = useCall('listDeployments', { query: { bundle_name: name, env, limit: 200 } });
   const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
@@ -69,17 +68,10 @@ function One({
         <span className="tone-allow">
           <Icon name="check" />
         </span>{' '}
-        <Link {...linkTo.bundle(name)}>
-          <Data text={`${name} v${version}`} max={160} mono={false} />
-        </Link>{' '}
-        is deployed to {env}
+        <DataLink link={linkTo.bundle(name)} text={`${name} v${version}`} max={160} mono={false} /> is
+        deployed to {env}
         {forced ? ' despite errors (forced)' : ''}.
-        {reason !== null && (
-          <>
-            {' '}
-            Reason: <Data text={reason} mono={false} max={500} />
-          </>
-        )}
+        {reason !== null && <Data before=" Reason: " text={reason} mono={false} max={500} />}
       </p>
       <p className="muted">
         Deployed <Time at={deployment.created_at} /> by{' '}
@@ -88,9 +80,7 @@ function One({
       {unable !== null && (
         <div className="notice notice-ask">
           <Icon name="triangle" />
-          <p>
-            <Data text={unable} mono={false} max={600} />
-          </p>
+          <DataParagraph text={unable} mono={false} max={600} />
         </div>
       )}
       {findings.length > 0 && (
@@ -129,23 +119,17 @@ function One({
 const maxLines = 200;
 
 /** What the deployment changed. */
-function Difference({
-  name,
-  from,
-  to,
-}: {
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-}): JSX.Element {
+function Difference({ name, from, to }: Readonly<{ name: string; from: number; to: number }>): JSX.Element {
   const before = useCall('getBundleYaml', { params: { name, version: from } });
   const after = useCall('getBundleYaml', { params: { name, version: to } });
   return (
-    <section className="form" aria-label="Difference">
-      <h2>Changes from v{from}</h2>
-      <QueryResult query={before.data === undefined ? before : after} rows={4}>
-        {(text) => before.data !== undefined && <Diff before={before.data} after={text} max={maxLines} />}
-      </QueryResult>
-    </section>
+    <QuerySection
+      title={`Changes from v${from}`}
+      label="Difference"
+      query={before.data === undefined ? before : after}
+      rows={4}
+    >
+      {(text) => before.data !== undefined && <Diff before={before.data} after={text} max={maxLines} />}
+    </QuerySection>
   );
 }

@@ -35,16 +35,17 @@ export default function NewChange(): JSX.Element {
     <section className="page change-page" aria-label={title}>
       <PageHead title={source === null && !isUndeploy ? 'New change' : title} />
       {source === null && !isUndeploy ? (
-        <Empty title="No document in this address">
-          <p>Open a composition or a document, and deploy it from there.</p>
-        </Empty>
+        <Empty
+          title="No document in this address"
+          text="Open a composition or a document, and deploy it from there."
+        />
       ) : (
         <>
           {!isUndeploy && (
             <Select
               label="Environment to deploy to"
               value={env}
-              options={envs.map((one) => [one, one] as const)}
+              options={envs}
               onValue={(next) => change({ env: next }, true)}
             />
           )}

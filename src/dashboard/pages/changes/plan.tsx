@@ -11,6 +11,7 @@ import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Button, Data, Name } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 import { ReplayPanel } from '../bundles/replay.tsx';
 import { type Deployed, touched } from './rollout.tsx';
 import { UnchangedGuard } from './unchanged.tsx';
@@ -57,15 +58,16 @@ function useDeploy(
     const body = reason === null ? { env } : { env, reason };
     const common = { name: source.name, env, before, reason };
     if (source.kind === 'composition') {
-      composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
-        onSuccess: (deployment: Reply<'deployComposition'>) =>
+      composition.mutate(
+        { params: { name: source.name }, ...query, body } as Input<'deployComposition'>,
+        (deployment: Reply<'deployComposition'>) =>
           onDone({
             ...common,
             ...deployment,
             id: deployment.deployment_id,
             version: deployment.bundle_version,
           }),
-      });
+      );
     } else {
       bundle.mutate(
         {
@@ -73,10 +75,8 @@ function useDeploy(
           ...query,
           body,
         } as Input<'deployBundle'>,
-        {
-          onSuccess: (deployment: Reply<'deployBundle'>) =>
-            onDone({ ...common, ...deployment, version: deployment.bundle_version, env }),
-        },
+        (deployment: Reply<'deployBundle'>) =>
+          onDone({ ...common, ...deployment, version: deployment.bundle_version, env }),
       );
     }
   };
@@ -221,20 +221,21 @@ function Comparison({
   );
   return (
     <div className="deploy-columns">
-      <section className="form" aria-label="Difference">
-        <h2>
-          {none
+      <Section
+        title={
+          none
             ? `Document (no bundle is deployed to ${env})`
-            : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`}
-        </h2>
+            : `${isSame ? 'Identical to' : 'Changes from'} v${runningVersion ?? '…'}, deployed to ${env}`
+        }
+        label="Difference"
+      >
         <QueryProblem query={next.of} />
         {!none && <QueryProblem query={current} />}
         {before !== undefined && next.text !== undefined && !isSame && (
           <Diff before={before} after={next.text} />
         )}
-      </section>
-      <section className="form" aria-label="Impact">
-        <h2>Impact</h2>
+      </Section>
+      <Section title="Impact" label>
         {next.text !== undefined && (
           <QueryResult query={impact} rows={4}>
             {(impact) => <Impact impact={impact} />}
@@ -245,7 +246,7 @@ function Comparison({
             <Data text={problem} mono={false} max={400} />
           </p>
         ))}
-      </section>
+      </Section>
     </div>
   );
 }

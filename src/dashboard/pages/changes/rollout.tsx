@@ -47,13 +47,7 @@ function useRollout(id: string) {
 }
 
 /** One line for a list of environments. Expanded, it lists the agents without the version. */
-export function RolloutLine({
-  id,
-  version,
-}: {
-  readonly id: string;
-  readonly version: number;
-}): JSX.Element | null {
+export function RolloutLine({ id, version }: Readonly<{ id: string; version: number }>): JSX.Element | null {
   const { data, error } = useCall('deploymentRollout', {
     params: { deployment_id: id },
     query: { limit: 1 },
@@ -72,13 +66,7 @@ export function RolloutLine({
   );
 }
 
-export function RolloutProgress({
-  id,
-  version,
-}: {
-  readonly id: string;
-  readonly version: number;
-}): JSX.Element {
+export function RolloutProgress({ id, version }: Readonly<{ id: string; version: number }>): JSX.Element {
   return (
     <QueryResult query={useRollout(id)} rows={2}>
       {(rollout) => <Numbers rollout={rollout} version={version} />}

@@ -51,7 +51,7 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
                 kind="danger"
                 busy={remove.isPending}
                 cannot={cannot}
-                onClick={() => remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
+                onClick={() => remove.mutate({ query: { env, bundle_name: name } }, done)}
               >
                 Undeploy from {env}
               </Button>

@@ -9,7 +9,7 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { countColumn, dueColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Time, Verdict } from '../../ui/parts.tsx';
@@ -52,13 +52,7 @@ function useSentSoon(): void {
   }, []);
 }
 
-export function Deliveries({
-  channel,
-  admin,
-}: {
-  readonly channel: Channel;
-  readonly admin: boolean;
-}): JSX.Element {
+export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admin: boolean }>): JSX.Element {
   const [{ delivery = '' }, change] = useFilters();
   const input = {
     params: { channel_id: channel.id },
@@ -126,11 +120,7 @@ export function Deliveries({
               columns={columns}
               keyOf={(one) => one.id}
               bar={
-                <span className="muted">
-                  {list.length === newest
-                    ? `newest ${newest}`
-                    : counted(list.length, 'delivery', 'deliveries')}
-                </span>
+                list.length === newest ? `newest ${newest}` : counted(list.length, 'delivery', 'deliveries')
               }
             />
           )
@@ -174,15 +164,7 @@ const columnsOf = (
   timeColumn('made', 'Created', (one) => one.created_at, 1.2),
   countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
   { key: 'last', label: 'Last result', width: 2, sort: lastOf, cell: lastOf },
-  {
-    key: 'next',
-    label: 'Next attempt',
-    width: 1.4,
-    sort: (one) => Date.parse(one.next_attempt_at ?? '') || 0,
-    text: (one) => one.next_attempt_at ?? '',
-    cell: (one) =>
-      one.next_attempt_at ? <Time at={one.next_attempt_at} /> : <span className="muted">–</span>,
-  },
+  dueColumn('next', 'Next attempt', (one) => one.next_attempt_at, 1.4),
 ];
 
 function Attempts({ delivery }: { readonly delivery: Delivery }): JSX.Element {

@@ -3,7 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
-import { Field, Form, Select } from '../../ui/form.tsx';
+import { Check, Field, Form, Select } from '../../ui/form.tsx';
 import {
   type Channel,
   type ChannelType,
@@ -19,10 +19,7 @@ import {
 export function ChannelForm({
   channel,
   onDone,
-}: {
-  readonly channel?: Channel;
-  readonly onDone: (channel: Channel) => void;
-}): JSX.Element {
+}: Readonly<{ channel?: Channel; onDone: (channel: Channel) => void }>): JSX.Element {
   const make = useAction('createChannel', ['listChannels']);
   const update = useAction('updateChannel', ['listChannels']);
   const [name, setName] = useState(channel?.name ?? '');
@@ -37,11 +34,8 @@ export function ChannelForm({
   const submit = (): void => {
     const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
     if (channel) {
-      update.mutate({ params: { channel_id: channel.id }, body } as Input<'updateChannel'>, {
-        onSuccess: onDone,
-      });
-    } else
-      make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
+      update.mutate({ params: { channel_id: channel.id }, body } as Input<'updateChannel'>, onDone);
+    } else make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, onDone);
   };
   return (
     <Form
@@ -88,30 +82,26 @@ type FilterText = ReturnType<typeof filterTextOf>;
 function FilterFields({
   filters,
   onFilters,
-}: {
-  readonly filters: FilterText;
-  readonly onFilters: (filters: FilterText) => void;
-}): JSX.Element {
+}: Readonly<{ filters: FilterText; onFilters: (filters: FilterText) => void }>): JSX.Element {
   return (
     <fieldset className="form">
       <legend>Approvals to send</legend>
       <div className="decide-buttons starters">
         {envs.map((env) => (
-          <label key={env} className="checks">
-            <input
-              type="checkbox"
-              checked={filters.environments.includes(env)}
-              onChange={() =>
-                onFilters({
-                  ...filters,
-                  environments: filters.environments.includes(env)
-                    ? filters.environments.filter((one) => one !== env)
-                    : [...filters.environments, env],
-                })
-              }
-            />{' '}
+          <Check
+            key={env}
+            checked={filters.environments.includes(env)}
+            onChange={() =>
+              onFilters({
+                ...filters,
+                environments: filters.environments.includes(env)
+                  ? filters.environments.filter((one) => one !== env)
+                  : [...filters.environments, env],
+              })
+            }
+          >
             {env}
-          </label>
+          </Check>
         ))}
       </div>
       {(

@@ -1,13 +1,15 @@
 // One channel: a test, its deliveries, its form, and its deletion.
+
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Confirm } from '../../ui/confirm.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Empty, Time } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
+import { Section } from '../../ui/section.tsx';
 import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
@@ -28,9 +30,10 @@ export default function ChannelPage(): JSX.Element {
       <QueryResult query={channelsQuery}>
         {() =>
           channel === undefined ? (
-            <Empty title="Channel not found">
-              <p>An admin may have deleted it. Open the list to see all channels.</p>
-            </Empty>
+            <Empty
+              title="Channel not found"
+              text="An admin may have deleted it. Open the list to see all channels."
+            />
           ) : (
             <One
               key={channel.id}
@@ -49,11 +52,7 @@ function One({
   channel,
   admin,
   onGone,
-}: {
-  readonly channel: Channel;
-  readonly admin: boolean;
-  readonly onGone: () => void;
-}): JSX.Element {
+}: Readonly<{ channel: Channel; admin: boolean; onGone: () => void }>): JSX.Element {
   const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
   const update = useAction('updateChannel', ['listChannels']);
   const [removing, setRemoving] = useState(false);
@@ -88,20 +87,17 @@ function One({
           </div>
         )}
         {test.data && (
-          <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
-            <div>
-              <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
-              <Data text={test.data.message} mono={false} max={400} />
-            </div>
-          </div>
+          <Notice tone={test.data.success ? 'allow' : 'deny'} role="status">
+            <strong>{test.data.success ? 'Test delivered.' : 'Test failed.'}</strong>{' '}
+            <Data text={test.data.message} mono={false} max={400} />
+          </Notice>
         )}
         {test.error && <Failed error={test.error} />}
         {update.error && <Failed error={update.error} />}
       </section>
       <Deliveries channel={channel} admin={admin} />
       {admin && (
-        <section className="form">
-          <h2>Edit channel</h2>
+        <Section title="Edit channel">
           <ChannelForm
             key={formed.updated_at}
             channel={formed}
@@ -110,7 +106,7 @@ function One({
               say('Channel saved.', 'allow');
             }}
           />
-        </section>
+        </Section>
       )}
       <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
     </>
@@ -122,43 +118,26 @@ function Remove({
   open,
   onClose,
   onGone,
-}: {
-  readonly channel: Channel;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly onGone: () => void;
-}): JSX.Element {
-  const remove = useAction('deleteChannel', ['listChannels']);
+}: Readonly<{ channel: Channel; open: boolean; onClose: () => void; onGone: () => void }>): JSX.Element {
+  const params = { channel_id: channel.id };
   const waiting = useCall(
     'listDeliveries',
-    { params: { channel_id: channel.id }, query: { status: 'waiting', limit: 1000 } },
+    { params, query: { status: 'waiting', limit: 1000 } },
     { enabled: open },
   );
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteChannel"
+      refreshes={['listChannels']}
       title="Delete channel"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete channel"
-      onAct={() =>
-        remove.mutate(
-          { params: { channel_id: channel.id } },
-          {
-            onSuccess: () => {
-              onClose();
-              onGone();
-            },
-          },
-        )
-      }
+      input={{ params }}
+      {...{ open, onClose }}
+      onDone={onGone}
     >
-      <p>
-        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
-        {waiting.data === undefined
-          ? 'Unsent messages are discarded.'
-          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
-      </p>
-    </Confirm>
+      <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
+      {waiting.data === undefined
+        ? 'Unsent messages are discarded.'
+        : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
+    </RemovalDialog>
   );
 }

@@ -6,7 +6,7 @@ import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { proseColumn, wordColumn } from '../../ui/columns.tsx';
+import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { PageHead, Time, Verdict } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
@@ -18,19 +18,13 @@ const columns: readonly Column<Channel>[] = [
   proseColumn('name', 'Name', (channel) => channel.name, 2),
   wordColumn('type', 'Type', (channel) => kinds[channel.channel_type].label, 1.4),
   {
-    key: 'enabled',
-    label: 'On',
-    width: 0.7,
-    sort: (channel) => (channel.enabled ? 'yes' : 'no'),
+    ...wordColumn<Channel>('enabled', 'On', (channel) => (channel.enabled ? 'yes' : 'no'), 0.7),
     cell: (channel) => (channel.enabled ? 'yes' : <span className="muted">no</span>),
   },
   proseColumn('filters', 'Approvals sent', (channel) => filterWords(channel.filters), 2),
   {
-    key: 'tested',
-    label: 'Last test',
-    width: 1.4,
-    sort: (channel) => Date.parse(channel.last_test_at ?? '') || 0,
-    text: (channel) => channel.last_test_at ?? '',
+    ...timeColumn<Channel>('tested', 'Last test', (channel) => channel.last_test_at, 1.4),
+
     cell: (channel) => (
       <>
         {channel.last_test_ok !== null && <Verdict word={channel.last_test_ok ? 'delivered' : 'failed'} />}{' '}

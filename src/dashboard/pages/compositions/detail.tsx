@@ -1,7 +1,7 @@
 // One composition: edit and save its contracts, compare it with each environment, deploy it. The browser keeps unsaved
 // changes for the person.
 
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -11,13 +11,14 @@ import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Time } from '../../ui/parts.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
+import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
 import { Environments } from './environments.tsx';
@@ -41,20 +42,14 @@ export function CompositionPeek({ name }: { readonly name: string }): JSX.Elemen
     <QueryResult query={compositionQuery} rows={8}>
       {({ description, updated_at: updatedAt, contracts }) => (
         <>
-          {description && (
-            <p className="muted">
-              <Data text={description} mono={false} max={600} />
-            </p>
-          )}
+          <DataParagraph className="muted" text={description} mono={false} max={600} />
           <p className="muted">
             Changed <Time at={updatedAt} />.
           </p>
           <ol className="feed">
             {contracts.map((one) => (
               <li key={one.contract_id} className="feed-row">
-                <Link {...linkTo.contract(one.contract_id)}>
-                  <Data text={one.contract_id} max={120} />
-                </Link>
+                <DataLink link={linkTo.contract(one.contract_id)} text={one.contract_id} max={120} />
                 {one.has_newer_version && <span className="tag">newer version</span>}
               </li>
             ))}
@@ -95,12 +90,10 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const newer = composition.contracts.filter((one) => one.has_newer_version);
   const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
   const submit = (): void =>
-    save.mutate(bodyOf(name, visibleDraft), {
-      onSuccess: (saved) => {
-        queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-        setDraft(null);
-        say(`${name} saved. Deploy it to send it to agents.`, 'allow');
-      },
+    save.mutate(bodyOf(name, visibleDraft), (saved) => {
+      queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
+      setDraft(null);
+      say(`${name} saved. Deploy it to send it to agents.`, 'allow');
     });
   return (
     <>
@@ -220,11 +213,7 @@ function Actions({
 
 const Summary = ({ composition }: { readonly composition: Whole }): JSX.Element => (
   <>
-    {composition.description && (
-      <p className="muted">
-        <Data text={composition.description} mono={false} max={600} />
-      </p>
-    )}
+    <DataParagraph className="muted" text={composition.description} mono={false} max={600} />
     <p className="muted">
       Changed <Time at={composition.updated_at} />.
       {composition.document_kind === 'ruleset' && ' Deploys as a ruleset.'}
@@ -238,25 +227,23 @@ function NewerVersions({
   ids,
   onUpdate,
   busy,
-}: {
-  readonly ids: readonly string[];
-  readonly onUpdate: (() => void) | null;
-  readonly busy: boolean;
-}): JSX.Element {
+}: Readonly<{ ids: readonly string[]; onUpdate: (() => void) | null; busy: boolean }>): JSX.Element {
   return (
-    <div className="notice notice-ask">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
-        </p>
-      </div>
-      {onUpdate && (
-        <ActButton operation="updateComposition" busy={busy} onClick={onUpdate}>
-          Update contracts
-        </ActButton>
-      )}
-    </div>
+    <Notice
+      tone="ask"
+      icon="triangle"
+      acts={
+        onUpdate && (
+          <ActButton operation="updateComposition" busy={busy} onClick={onUpdate}>
+            Update contracts
+          </ActButton>
+        )
+      }
+    >
+      <p>
+        Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
+      </p>
+    </Notice>
   );
 }
 
@@ -265,11 +252,7 @@ function EditConflict({
   savedAt,
   onLoad,
   onKeep,
-}: {
-  readonly savedAt: string;
-  readonly onLoad: () => void;
-  readonly onKeep: () => void;
-}): JSX.Element {
+}: Readonly<{ savedAt: string; onLoad: () => void; onKeep: () => void }>): JSX.Element {
   return (
     <div className="notice notice-ask" role="status">
       <Icon name="triangle" />
@@ -307,12 +290,7 @@ function Delete({
   composition: { name, contracts },
   open,
   onClose,
-}: {
-  readonly composition: Whole;
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const remove = useAction('deleteComposition', ['listCompositions']);
+}: Readonly<{ composition: Whole; open: boolean; onClose: () => void }>): JSX.Element {
   const navigate = useNavigate();
   const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
   const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
@@ -322,24 +300,22 @@ function Delete({
     void navigate({ to: '/policies', search: { view: 'compositions' } as never, replace: true });
   };
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteComposition"
+      refreshes={['listCompositions']}
       title="Delete composition"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete composition"
-      onAct={() => remove.mutate({ params: { name } }, { onSuccess: done })}
+      input={{ params: { name } }}
+      {...{ open, onClose }}
+      onDone={done}
     >
-      <p>
-        Deleting <Data text={name} max={120} /> leaves{' '}
-        {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
-        {bundles.data === undefined
-          ? stays
-          : runs.length === 0
-            ? 'No environment runs a bundle created from it.'
-            : `Its bundle stays deployed to ${runs.join(', ')}, and agents keep it.`}
-      </p>
-    </Confirm>
+      Deleting <Data text={name} max={120} /> leaves{' '}
+      {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
+      {bundles.data === undefined
+        ? stays
+        : runs.length === 0
+          ? 'No environment runs a bundle created from it.'
+          : `Its bundle stays deployed to ${runs.join(', ')}, and agents keep it.`}
+    </RemovalDialog>
   );
 }
 

@@ -6,25 +6,22 @@ import { type Env as Environment, envs } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Env } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 
 const kinds = ['added', 'removed', 'tightened', 'loosened', 'changed'] as const;
 
 export function Environments({
   name,
   onCompare,
-}: {
-  readonly name: string;
-  readonly onCompare: (env: Environment) => void;
-}): JSX.Element {
+}: Readonly<{ name: string; onCompare: (env: Environment) => void }>): JSX.Element {
   return (
-    <section className="form" aria-label="Deployed versions">
-      <h2>Deployed versions by environment</h2>
+    <Section title="Deployed versions by environment" label="Deployed versions">
       <ul className="feed">
         {envs.map((env) => (
           <Row key={env} name={name} env={env} onCompare={() => onCompare(env)} />
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -32,11 +29,7 @@ function Row({
   name,
   env,
   onCompare,
-}: {
-  readonly name: string;
-  readonly env: Environment;
-  readonly onCompare: () => void;
-}): JSX.Element {
+}: Readonly<{ name: string; env: Environment; onCompare: () => void }>): JSX.Element {
   const bundleImpactQuery = useCall('bundleImpact', {
     body: { composition: name, env },
   } as Input<'bundleImpact'>);

@@ -1,12 +1,14 @@
 // The contracts of a composition in order. A person moves them by dragging, by buttons or by Alt with an arrow key, and
 // sets the switch and the mode of each.
-import { Link } from '@tanstack/react-router';
+
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import { DataLink } from '../../ui/names.tsx';
+import { Button } from '../../ui/parts.tsx';
 import type { Item } from './draft.ts';
 
 type Pinned = Reply<'getComposition'>['contracts'][number];
@@ -146,16 +148,10 @@ function Named({
   id,
   pinned,
   listed,
-}: {
-  readonly id: string;
-  readonly pinned: Pinned | undefined;
-  readonly listed: Listed | undefined;
-}): JSX.Element {
+}: Readonly<{ id: string; pinned: Pinned | undefined; listed: Listed | undefined }>): JSX.Element {
   return (
     <span>
-      <Link {...linkTo.contract(id)}>
-        <Data text={id} max={100} />
-      </Link>{' '}
+      <DataLink link={linkTo.contract(id)} text={id} max={100} />{' '}
       {pinned ? (
         <span className="muted">
           {pinned.contract_type} v{pinned.contract_version}
@@ -176,13 +172,10 @@ function Named({
 function Add({
   left,
   onAdd,
-}: {
-  readonly left: readonly Listed[];
-  readonly onAdd: (id: string) => void;
-}): JSX.Element | null {
+}: Readonly<{ left: readonly Listed[]; onAdd: (id: string) => void }>): JSX.Element | null {
   if (left.length === 0) return null;
   return (
-    <Select
+    <Choice
       label="Add contract"
       value=""
       options={[

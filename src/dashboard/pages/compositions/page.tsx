@@ -1,5 +1,4 @@
 // The compositions: ordered contracts with their modes, assembled into deployable bundles.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -104,12 +103,10 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
             {
               body: { ...body, defaults_mode: mode, document_kind: kind || null },
             } as Input<'createComposition'>,
-            {
-              onSuccess: () => {
-                say(`${name} created. Add contracts to it.`, 'allow');
-                onClose();
-                void navigate({ ...linkTo.composition(name) });
-              },
+            () => {
+              say(`${name} created. Add contracts to it.`, 'allow');
+              onClose();
+              void navigate({ ...linkTo.composition(name) });
             },
           );
         }}

@@ -1,6 +1,5 @@
 // AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
 // the model's output as text, never as markup.
-
 import { createParser } from 'eventsource-parser';
 import { type JSX, useRef, useState } from 'react';
 import {
@@ -17,7 +16,8 @@ import { count } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Field } from '../../ui/form.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 
 export interface AssistanceProps {
@@ -54,9 +54,7 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
               {
                 body: { name: name || 'contract', type, definition_yaml: yaml },
               } as Input<'generateDescription'>,
-              {
-                onSuccess: ({ description }: Reply<'generateDescription'>) => onDescription(description),
-              },
+              ({ description }: Reply<'generateDescription'>) => onDescription(description),
             )
           }
         >
@@ -151,9 +149,7 @@ function usageText({
   model,
   total_tokens: tokens,
   estimated_cost_usd: cost,
-}: {
-  readonly [name: string]: unknown;
-}) {
+}: Readonly<{ [name: string]: unknown }>) {
   const price = typeof cost === 'number' ? `, about $${cost.toFixed(4)}` : '';
   return `${String(model)}, ${count(Number(tokens) || 0)} tokens${price}`;
 }
@@ -167,11 +163,7 @@ function Line({
   line: { role, content, tries: toolCalls = [], usage },
   isWhole,
   onYaml,
-}: {
-  readonly line: Message;
-  readonly isWhole: boolean;
-  readonly onYaml: (text: string) => void;
-}): JSX.Element {
+}: Readonly<{ line: Message; isWhole: boolean; onYaml: (text: string) => void }>): JSX.Element {
   const code = role === 'assistant' && isWhole ? codeOf(content) : null;
   return (
     <li className={`assistant-${role}`}>
@@ -187,15 +179,9 @@ function Line({
       ) : role === 'assistant' ? (
         <Markdown text={content.slice(0, maxAnswer)} />
       ) : (
-        <p className="assistant-text">
-          <Data text={content} mono={false} max={20_000} />
-        </p>
+        <DataParagraph className="assistant-text" text={content} mono={false} max={20_000} />
       )}
-      {usage && (
-        <p className="muted numbers">
-          <Data text={usage} mono={false} />
-        </p>
-      )}
+      <DataParagraph className="muted numbers" text={usage} mono={false} />
       {code !== null && <Button onClick={() => onYaml(code)}>Insert YAML</Button>}
     </li>
   );
@@ -204,10 +190,7 @@ function Line({
 function Conversation({
   yaml,
   onYaml,
-}: {
-  readonly yaml: string;
-  readonly onYaml: (text: string) => void;
-}): JSX.Element {
+}: Readonly<{ yaml: string; onYaml: (text: string) => void }>): JSX.Element {
   const [lines, setLines] = useState<readonly Message[]>([]);
   const [question, setQuestion] = useState('');
   const [error, setError] = useState<ApiError | null>(null);

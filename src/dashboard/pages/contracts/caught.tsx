@@ -1,6 +1,5 @@
 // The past calls that an unsaved contract would have caught: the hub replays the newest calls with the contract alone,
 // compared with an empty document.
-
 import { type JSX, useEffect, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
@@ -12,6 +11,7 @@ import { Select } from '../../ui/form.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayCaveats } from '../../ui/replay-changes.tsx';
 import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import { Section } from '../../ui/section.tsx';
 
 const maxCalls = 10_000;
 const maxResults = 100;
@@ -48,14 +48,13 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
   });
   const isOld = replay.data !== undefined && requestKey !== bundle + env;
   return (
-    <section className="form" aria-label="Matching past calls">
-      <h2>Matching past calls</h2>
+    <Section title="Matching past calls" label>
       <div className="decide-buttons">
         <Select
           compact
           label="Calls from"
           value={env}
-          options={envs.map((one) => [one, one] as const)}
+          options={envs}
           onValue={(next) => setEnv(next as Env)}
         />
         <ActButton
@@ -82,7 +81,7 @@ export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Ele
           leftOut={replay.data.results_left_out}
         />
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -1,21 +1,23 @@
 // One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
 // deletion.
 
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { timeColumn } from '../../ui/columns.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { textColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
+import { QuerySection, Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { ContractForm } from './form.tsx';
@@ -65,11 +67,7 @@ export function ContractDetail({
               {contract.version}, changed <Time at={contract.created_at} /> by{' '}
               <Data text={contract.created_by} mono={false} max={60} />
             </p>
-            {contract.description && (
-              <p className="muted">
-                <Data text={contract.description} mono={false} max={1_000} />
-              </p>
-            )}
+            <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             {!isPeek && (
               <div className="decide-buttons">
                 <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
@@ -122,28 +120,25 @@ export function ContractDetail({
 function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
   return (
-    <section className="form">
-      <h2>Compositions</h2>
-      <QueryResult query={contractUsageQuery} rows={1}>
-        {(list) =>
-          list.length === 0 ? (
-            <p className="muted">
-              Not used in any composition, so no agent has it. To use it, add it to a composition.
-            </p>
-          ) : (
-            <ul>
-              {list.map((one) => (
-                <li key={one.composition_id}>
-                  <Link {...linkTo.composition(one.composition_name)}>
-                    <Data text={one.composition_name} />
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </QueryResult>
-    </section>
+    <QuerySection
+      title="Compositions"
+      query={contractUsageQuery}
+      rows={1}
+      none={(list) =>
+        list.length === 0 &&
+        'Not used in any composition, so no agent has it. To use it, add it to a composition.'
+      }
+    >
+      {(list) => (
+        <ul>
+          {list.map((one) => (
+            <li key={one.composition_id}>
+              <DataLink link={linkTo.composition(one.composition_name)} text={one.composition_name} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </QuerySection>
   );
 }
 
@@ -175,13 +170,7 @@ const versionColumns = (compared: string, compare: (version: string) => void): r
     ),
   },
   timeColumn('made', 'Saved', (one) => one.created_at, 1.2),
-  {
-    key: 'by',
-    label: 'Saved by',
-    width: 2,
-    sort: (one) => one.created_by,
-    cell: (one) => <Data text={one.created_by} mono={false} max={60} />,
-  },
+  textColumn(60)('by', 'Saved by', (one) => one.created_by, 2),
 ];
 
 /** The differences between two versions, and a button that restores an older one. */
@@ -203,15 +192,14 @@ function Versions(props: {
   const after = to === String(latest) ? props.definition : newer.data?.definition;
   if (versions.length < 2) return null;
   return (
-    <section className="form" aria-label="Changes">
-      <h2>Changes</h2>
+    <Section title="Changes" label>
       <Table
         name="versions of a contract"
         sortAs="versions_sort"
         rows={newestFirst.filter(({ version }) => String(version) !== to)}
         columns={versionColumns(from, (version) => setChosen({ from: version, to }))}
         keyOf={({ version }) => String(version)}
-        bar={<span className="muted">{counted(versions.length, 'version')}</span>}
+        bar={counted(versions.length, 'version')}
       />
       <div className="filter-bar">
         <Select
@@ -238,7 +226,7 @@ function Versions(props: {
           </>
         )}
       </QueryResult>
-    </section>
+    </Section>
   );
 }
 
@@ -250,33 +238,24 @@ function Delete({
   usage,
   open,
   onClose,
-}: {
-  readonly id: string;
-  readonly usage: number;
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element {
-  const remove = useAction('deleteContract', ['listContracts']);
+}: Readonly<{ id: string; usage: number; open: boolean; onClose: () => void }>): JSX.Element {
   const navigate = useNavigate();
   const done = (): void => {
     say(`${id} deleted.`, 'allow');
     void navigate({ to: '/policies', replace: true });
   };
   return (
-    <Confirm
+    <RemovalDialog
+      operation="deleteContract"
+      refreshes={['listContracts']}
       title="Delete contract"
-      open={open}
-      onClose={onClose}
-      by={remove}
-      act="Delete contract"
-      onAct={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
+      input={{ params: { contract_id: id } }}
+      {...{ open, onClose }}
+      onDone={done}
     >
-      <p>
-        Deleting <Data text={id} /> removes all its versions permanently.{' '}
-        {usage > 0 && `First remove it from ${counted(usage, 'composition')}.`} Bundles that contain it
-        remain.
-      </p>
-    </Confirm>
+      Deleting <Data text={id} /> removes all its versions permanently.{' '}
+      {usage > 0 && `First remove it from ${counted(usage, 'composition')}.`} Bundles that contain it remain.
+    </RemovalDialog>
   );
 }
 

@@ -1,12 +1,12 @@
 // The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
-import { type JSX, useMemo, useState } from 'react';
+import { type JSX, useMemo } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Findings } from '../../ui/findings.tsx';
-import { Field, Form, Select } from '../../ui/form.tsx';
+import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
 import { Caught } from './caught.tsx';
@@ -41,9 +41,7 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
   const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
-  const [form, setForm] = useState(() => textsOf(contract ?? draft, copy === true));
-  const change = (name: keyof typeof form) => (value: string) =>
-    setForm((before) => ({ ...before, [name]: value }));
+  const [form, bind, setForm] = useFields(() => textsOf(contract ?? draft, copy === true));
   const problems = useMemo(
     () => problemsOfContract(form.id, form.type, form.text, words),
     [form.id, form.type, form.text, words],
@@ -58,7 +56,7 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       tags: tagsOf(form.tags),
       definition,
     };
-    const success = { onSuccess: () => onDone(form.id) };
+    const success = (): void => onDone(form.id);
     if (isNew)
       create.mutate(
         { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
@@ -82,48 +80,30 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
         {isNew && (
           <>
             <Field
-              name="contract_id"
+              {...bind('id', 'contract_id')}
               label="ID"
               required
-              value={form.id}
               maxLength={128}
-              onValue={change('id')}
               help="Use lowercase letters, digits, - and _."
             />
-            <Select
-              label="Type"
-              value={form.type}
-              options={['pre', 'post', 'session', 'sandbox'].map((one) => [one, one] as const)}
-              onValue={change('type')}
-            />
+            <Select {...bind('type')} label="Type" options={['pre', 'post', 'session', 'sandbox']} />
           </>
         )}
-        <Field name="name" label="Name" value={form.name} maxLength={255} onValue={change('name')} />
-        <Field
-          name="tags"
-          label="Tags"
-          value={form.tags}
-          onValue={change('tags')}
-          help="Separate tags with commas."
-        />
+        <Field {...bind('name')} label="Name" maxLength={255} />
+        <Field {...bind('tags')} label="Tags" help="Separate tags with commas." />
       </div>
-      <Field
-        name="description"
-        label="Description"
-        value={form.description}
-        onValue={change('description')}
-      />
+      <Field {...bind('description')} label="Description" />
       <Assistance
         name={form.name || form.id}
         type={form.type}
         yaml={form.text}
-        onDescription={change('description')}
-        onYaml={change('text')}
+        onDescription={bind('description').onValue}
+        onYaml={bind('text').onValue}
       />
       <Editor
         label="Definition as YAML"
         value={form.text}
-        onValue={change('text')}
+        onValue={bind('text').onValue}
         problems={problems}
         tools={tools}
       />
@@ -168,6 +148,6 @@ function useSeenTools(): readonly string[] {
 
 export const Problems = ({
   problems,
-}: {
-  readonly problems: ReturnType<typeof problemsOfContract>;
-}): JSX.Element => <Findings findings={problems} max={20} />;
+}: Readonly<{ problems: ReturnType<typeof problemsOfContract> }>): JSX.Element => (
+  <Findings findings={problems} max={20} />
+);

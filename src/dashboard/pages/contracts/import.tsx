@@ -16,13 +16,7 @@ import { starterBundle } from './starters.ts';
 /** The hub's limit, in characters. */
 const maxLength = 1_048_576;
 
-export function Import({
-  open,
-  onClose,
-}: {
-  readonly open: boolean;
-  readonly onClose: () => void;
-}): JSX.Element {
+export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () => void }>): JSX.Element {
   const [text, setText] = useState(starterBundle);
   const [refused, setRefused] = useState<string | null>(null);
   const words = useOwnWords();
@@ -86,7 +80,7 @@ export function Import({
           kind="primary"
           busy={run.isPending}
           disabled={broken}
-          onClick={() => run.mutate({ body: { yaml_content: text } }, { onSuccess: done })}
+          onClick={() => run.mutate({ body: { yaml_content: text } }, done)}
         >
           Import bundle
         </Button>

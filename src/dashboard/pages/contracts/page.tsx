@@ -1,5 +1,4 @@
 // The contracts of the library, with filters for text, type and tag, and a peek of one contract.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -22,7 +21,7 @@ import {
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { PeekList, SearchInput } from '../../ui/list.tsx';
-import { Empty, Name, TabHead } from '../../ui/parts.tsx';
+import { Empty, TabHead } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -40,13 +39,7 @@ const columns: readonly Column<Row>[] = [
   nameColumn('id', 'Contract', (row) => row.contract_id, 2),
   proseColumn('name', 'Name', (row) => row.name, 2),
   tagColumn('type', 'Type', (row) => row.type),
-  {
-    key: 'tags',
-    label: 'Tags',
-    width: 1.6,
-    sort: (row) => tagsOf(row).join(' '),
-    cell: (row) => <Name text={tagsOf(row).join(', ') || '–'} />,
-  },
+  nameColumn('tags', 'Tags', (row) => tagsOf(row).join(', '), 1.6),
   versionColumn('version', 'Version', (row) => row.version, 0.9),
   countColumn('used', 'Used in', (row) => row.usage_count, 0.9),
   callsColumn('contract', (row) => row.contract_id),
@@ -97,17 +90,14 @@ export function Contracts(): JSX.Element {
           compact
           label="Type"
           value={type}
-          options={[['', 'All types'], ...contractTypes.map((one) => [one, one] as const)]}
+          options={[['', 'All types'], ...contractTypes]}
           onValue={(next) => change({ type: next })}
         />
         <Select
           compact
           label="Tag"
           value={tag}
-          options={[
-            ['', 'All tags'],
-            ...[...new Set([...tags, ...(tag ? [tag] : [])])].map((one) => [one, one] as const),
-          ]}
+          options={[['', 'All tags'], ...[...new Set([...tags, ...(tag ? [tag] : [])])]]}
           onValue={(next) => change({ tag: next })}
         />
       </div>
@@ -120,13 +110,14 @@ export function Contracts(): JSX.Element {
         columns={columns}
         keyOf={(row) => row.contract_id}
         empty={
-          <Empty title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}>
-            <p>
-              {narrowed
+          <Empty
+            title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}
+            text={
+              narrowed
                 ? 'Remove a filter to see more contracts.'
-                : 'Contracts appear here when you create them or import a bundle.'}
-            </p>
-          </Empty>
+                : 'Contracts appear here when you create them or import a bundle.'
+            }
+          />
         }
         linkOf={(row) => linkTo.contract(row.contract_id)}
         title={(row) => `Contract ${row.contract_id}`}

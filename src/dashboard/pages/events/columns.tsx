@@ -1,10 +1,9 @@
 // The columns of the list of events.
-
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
-import { envColumn, instantColumn, nameColumn, proseColumn } from '../../ui/columns.tsx';
+import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
@@ -29,13 +28,14 @@ export const columns: readonly Column<EventRow>[] = [
     nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
   ),
   {
-    key: 'verdict',
-    label: 'Verdict',
+    ...verdictColumn<EventRow>(
+      'verdict',
+      'Verdict',
+      ({ verdict, mode }) => verdictWordOf(verdict, mode),
+      1.5,
+    ),
     field: 'verdict',
-    width: 1.5,
-    sort: ({ verdict, mode }) => verdictWordOf(verdict, mode),
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
-    inCard: 'beside',
   },
   proseColumn('then', 'Then', afterCall, 0.9),
   nameColumn('arguments', 'Arguments', argumentsOf, 1.6),

@@ -10,13 +10,16 @@ import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { copyText } from '../../ui/download.ts';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Env, Name, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
+import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
+import { Button, Data, Env, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { type Condition, ConditionRow, Explain } from './explain.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
+type Payload = { readonly [name: string]: unknown };
+
 interface Evaluated {
   readonly id?: unknown;
   readonly name?: unknown;
@@ -52,24 +55,25 @@ const conditionsOf = (outcome: object): readonly Condition[] => {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }): JSX.Element {
-  return (
+interface FactProps {
+  readonly name: string;
+  /** Null: the event has no such fact, and nothing appears. Absent: the children are its content. */
+  readonly text?: string | null | undefined;
+  readonly max?: number;
+  readonly children?: ReactNode;
+}
+
+const Fact = ({ name, text, max, children }: FactProps): JSX.Element | null =>
+  text === null ? null : (
     <div className="fact">
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd>{children ?? <Data text={text ?? ''} max={max} />}</dd>
     </div>
   );
-}
 
 function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boolean }): JSX.Element {
   const payload = event.payload ?? {};
   const run = textOf(payload.run_id);
-  const parent = textOf(payload.parent_call_id);
-  const contract = textOf(payload.decision_name);
-  const reason = textOf(payload.reason);
-  const session = textOf(payload.session_id);
-  const policy = textOf(payload.policy_version);
-  const principal = payload.principal;
   return (
     <div className="event-detail">
       <div className="event-head">
@@ -80,125 +84,15 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
           {event.sample && <span className="tag">sample</span>} <CallVerdict {...event} />
         </span>
       </div>
-      {reason && (
-        <p className="event-reason">
-          <Data text={reason} mono={false} max={1_000} />
-        </p>
-      )}
+      <DataParagraph className="event-reason" text={textOf(payload.reason)} mono={false} max={1_000} />
       <section>
         <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
       </section>
       <Explain id={event.id} verdict={event.verdict} />
-      <dl className="facts">
-        <Row name="Agent">
-          <Link {...linkTo.agent(event.agent_id)}>
-            <Data text={event.agent_id} />
-          </Link>
-        </Row>
-        <Row name="Environment">
-          <Env name={event.env} />
-        </Row>
-        <Row name="Time">
-          <PreciseTime at={event.timestamp} />{' '}
-          <span className="muted">
-            (received <Time at={event.created_at} />)
-          </span>
-        </Row>
-        {contract && (
-          <Row name="Decided by">
-            <Link {...linkTo.contract(contract)}>
-              <Data text={contract} />
-            </Link>{' '}
-            {textOf(payload.decision_source) && (
-              <span className="tag">
-                <Data text={String(payload.decision_source)} max={40} />
-              </span>
-            )}
-          </Row>
-        )}
-        <Row name="Mode">
-          <Data text={event.mode} max={60} />
-        </Row>
-        {event.call_id && (
-          <Row name="Call">
-            <Data text={event.call_id} />
-          </Row>
-        )}
-        {parent && (
-          <Row name="Parent call">
-            <Link to="/explore" search={{ call_id: parent, from: 'now-30d' } as never}>
-              <Data text={parent} />
-            </Link>
-          </Row>
-        )}
-        {session && (
-          <Row name="Session">
-            <Link {...linkTo.run(event.agent_id, session)}>
-              <Data text={session} />
-            </Link>
-          </Row>
-        )}
-        {principal !== null && typeof principal === 'object' && (
-          <Row name="Principal">
-            <Data text={plainJson(principal)} max={400} />
-          </Row>
-        )}
-        {policy && (
-          <Row name="Policy version">
-            {event.policy_bundle ? (
-              <>
-                <Link {...linkTo.bundle(event.policy_bundle.name)}>
-                  <Data text={`${event.policy_bundle.name} v${event.policy_bundle.version}`} max={160} />
-                </Link>{' '}
-                <span className="muted">
-                  (SHA-256 <Data text={policy} max={24} />)
-                </span>
-              </>
-            ) : (
-              <>
-                <Data text={policy} /> <span className="muted">not a bundle from this hub</span>
-              </>
-            )}
-          </Row>
-        )}
-        {event.sent_by && (
-          <Row name="Sent by">
-            <Data text={event.sent_by} /> <span className="muted">on behalf of the agent</span>
-          </Row>
-        )}
-        {event.truncated && (
-          <Row name="Truncated">
-            <Data text={event.truncated.join(', ')} />
-          </Row>
-        )}
-      </dl>
+      <Facts event={event} payload={payload} />
       <Contracts payload={payload} />
-      {event.outcomes.length > 0 && (
-        <section>
-          <h2>Outcome</h2>
-          <ul className="feed">
-            {event.outcomes.map((one) => (
-              <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
-                <span>
-                  <Verdict word={one.verdict} />{' '}
-                  {one.duration_ms !== undefined && (
-                    <span className="muted numbers">in {milliseconds(one.duration_ms)} </span>
-                  )}
-                  {(one.reason ?? one.error) && (
-                    <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
-                  )}
-                  {conditionsOf(one).map((condition, index) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
-                    <ConditionRow key={index} condition={condition} />
-                  ))}
-                </span>
-                <Time at={one.timestamp} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Outcomes outcomes={event.outcomes} />
       <div className="decide-buttons">
         <Link to="/test" search={{ event: event.id } as never} className="button">
           Open in Test
@@ -211,11 +105,119 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
   );
 }
 
-function Contracts({
-  payload,
-}: {
-  readonly payload: { readonly [name: string]: unknown };
-}): JSX.Element | null {
+function Facts({ event, payload }: { readonly event: Whole; readonly payload: Payload }): JSX.Element {
+  const parent = textOf(payload.parent_call_id);
+  const contract = textOf(payload.decision_name);
+  const session = textOf(payload.session_id);
+  const policy = textOf(payload.policy_version);
+  const { principal, decision_source: source } = payload;
+  return (
+    <dl className="facts">
+      <Fact name="Agent">
+        <DataLink link={linkTo.agent(event.agent_id)} text={event.agent_id} />
+      </Fact>
+      <Fact name="Environment">
+        <Env name={event.env} />
+      </Fact>
+      <Fact name="Time">
+        <PreciseTime at={event.timestamp} />{' '}
+        <span className="muted">
+          (received <Time at={event.created_at} />)
+        </span>
+      </Fact>
+      {contract && (
+        <Fact name="Decided by">
+          <DataLink link={linkTo.contract(contract)} text={contract} /> <Tag text={textOf(source)} />
+        </Fact>
+      )}
+      <Fact name="Mode" text={event.mode} max={60} />
+      <Fact name="Call" text={event.call_id || null} />
+      {parent && (
+        <Fact name="Parent call">
+          <Link to="/explore" search={{ call_id: parent, from: 'now-30d' } as never}>
+            <Data text={parent} />
+          </Link>
+        </Fact>
+      )}
+      {session && (
+        <Fact name="Session">
+          <DataLink link={linkTo.run(event.agent_id, session)} text={session} />
+        </Fact>
+      )}
+      <Fact
+        name="Principal"
+        text={principal !== null && typeof principal === 'object' ? plainJson(principal) : null}
+        max={400}
+      />
+      {policy && <Policy hash={policy} bundle={event.policy_bundle ?? null} />}
+      {event.sent_by && (
+        <Fact name="Sent by">
+          <Data text={event.sent_by} /> <span className="muted">on behalf of the agent</span>
+        </Fact>
+      )}
+      <Fact name="Truncated" text={event.truncated?.join(', ') ?? null} />
+    </dl>
+  );
+}
+
+const Tag = ({ text }: { readonly text: string | null }): JSX.Element | null =>
+  text === null ? null : (
+    <span className="tag">
+      <Data text={text} max={40} />
+    </span>
+  );
+
+const Policy = ({
+  hash,
+  bundle,
+}: Readonly<{ hash: string; bundle: NonNullable<Whole['policy_bundle']> | null }>): JSX.Element => (
+  <Fact name="Policy version">
+    {bundle ? (
+      <>
+        <DataLink link={linkTo.bundle(bundle.name)} text={`${bundle.name} v${bundle.version}`} max={160} />{' '}
+        <span className="muted">
+          <Data before="(SHA-256 " text={hash} max={24} after=")" />
+        </span>
+      </>
+    ) : (
+      <>
+        <Data text={hash} /> <span className="muted">not a bundle from this hub</span>
+      </>
+    )}
+  </Fact>
+);
+
+/** The later reports about the call. */
+function Outcomes({ outcomes }: { readonly outcomes: Whole['outcomes'] }): JSX.Element | null {
+  if (outcomes.length === 0) return null;
+  return (
+    <section>
+      <h2>Outcome</h2>
+      <ul className="feed">
+        {outcomes.map((one) => (
+          <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
+            <span>
+              <Verdict word={one.verdict} />{' '}
+              {one.duration_ms !== undefined && (
+                <span className="muted numbers">in {milliseconds(one.duration_ms)} </span>
+              )}
+              {(one.reason ?? one.error) && (
+                <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
+              )}
+              {conditionsOf(one).map((condition, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
+                <ConditionRow key={index} condition={condition} />
+              ))}
+            </span>
+            <Time at={one.timestamp} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Contracts({ payload }: { readonly payload: Payload }): JSX.Element | null {
   const list = [payload.contracts_evaluated, payload.rules_evaluated].find(
     (one) => Array.isArray(one) && one.length > 0,
   ) as readonly Evaluated[] | undefined;
@@ -231,12 +233,7 @@ function Contracts({
             // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
             <li key={`${name}${index}`} className="feed-row">
               <span>
-                <Data text={name} max={120} />{' '}
-                {textOf(one.type) && (
-                  <span className="tag">
-                    <Data text={String(one.type)} max={40} />
-                  </span>
-                )}{' '}
+                <Data text={name} max={120} /> <Tag text={textOf(one.type)} />{' '}
                 {textOf(one.message) && <Data text={String(one.message)} mono={false} max={200} />}
               </span>
               <span className={fired ? 'tone-deny' : 'muted'}>{fired ? 'fired' : 'passed'}</span>
@@ -300,9 +297,7 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
             aria-current={event.id === eventId ? 'true' : undefined}
           >
             <CallVerdict {...event} />
-            <Link {...linkTo.event(event.id)}>
-              <Name text={event.tool_name} />
-            </Link>
+            <NameLink link={linkTo.event(event.id)} text={event.tool_name} />
             <span className="muted numbers" title={event.timestamp}>
               +{duration(Math.max(0, Date.parse(event.timestamp) - began))}
             </span>

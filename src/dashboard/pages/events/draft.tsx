@@ -45,9 +45,6 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
 export default function DraftForm({
   event,
   onDone,
-}: {
-  readonly event: Reply<'getEvent'>;
-  readonly onDone: (id: string) => void;
-}): JSX.Element {
+}: Readonly<{ event: Reply<'getEvent'>; onDone: (id: string) => void }>): JSX.Element {
   return <ContractForm draft={draftOf(event)} seenIn={event.env} onDone={onDone} />;
 }

@@ -9,8 +9,10 @@ import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
+import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Data, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { contractLines } from './contract-lines.ts';
 
 type Explanation = Reply<'explainEvent'>;
@@ -51,36 +53,29 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
   const [search] = useFilters();
   const explanation = useCall('explainEvent', { params: { event_id: id } }, { moving: rangeOf(search) });
   return (
-    <section className="form" aria-label="Explain">
-      <h2>Explain</h2>
-      <QueryResult query={explanation} rows={4}>
-        {(data) => (
-          <>
-            <Decision data={data} verdict={verdict} />
-            {data.reason && (
-              <p className="muted">
-                <Data text={data.reason} mono={false} max={400} />
-              </p>
-            )}
-            <Lines data={data} />
-            {data.uncertain.length > 0 && (
-              <p className="notice notice-ask">
-                <span>
-                  The event contains these values only in part:{' '}
-                  <Data text={data.uncertain.join(', ')} max={300} />
-                </span>
-              </p>
-            )}
-            <Now data={data} />
-            {data.similar.count > 0 && (
-              <Link to="/explore" search={{ q: data.similar.q } as never}>
-                {counted(data.similar.count, 'similar call')} in this range
-              </Link>
-            )}
-          </>
-        )}
-      </QueryResult>
-    </section>
+    <QuerySection title="Explain" label query={explanation} rows={4}>
+      {(data) => (
+        <>
+          <Decision data={data} verdict={verdict} />
+          <DataParagraph className="muted" text={data.reason} mono={false} max={400} />
+          <Lines data={data} />
+          {data.uncertain.length > 0 && (
+            <p className="notice notice-ask">
+              <span>
+                The event contains these values only in part:{' '}
+                <Data text={data.uncertain.join(', ')} max={300} />
+              </span>
+            </p>
+          )}
+          <Now data={data} />
+          {data.similar.count > 0 && (
+            <Link to="/explore" search={{ q: data.similar.q } as never}>
+              {counted(data.similar.count, 'similar call')} in this range
+            </Link>
+          )}
+        </>
+      )}
+    </QuerySection>
   );
 }
 
@@ -95,10 +90,7 @@ function Decision({ data, verdict }: { readonly data: Explanation; readonly verd
       {contract && (
         <>
           {' '}
-          by{' '}
-          <Link {...linkTo.contract(contract)}>
-            <Data text={contract} max={120} />
-          </Link>
+          by <DataLink link={linkTo.contract(contract)} text={contract} max={120} />
         </>
       )}
       {bundle && (
@@ -113,12 +105,7 @@ function Decision({ data, verdict }: { readonly data: Explanation; readonly verd
             <span className="muted">
               {' '}
               deployed <Time at={bundle.at} />
-              {bundle.by && (
-                <>
-                  {' '}
-                  by <Data text={bundle.by} mono={false} max={80} />
-                </>
-              )}
+              {bundle.by && <Data before=" by " text={bundle.by} mono={false} max={80} />}
             </span>
           )}
         </>
@@ -193,12 +180,7 @@ function TextNow({
   version,
   id,
   before,
-}: {
-  readonly name: string;
-  readonly version: number;
-  readonly id: string;
-  readonly before: string;
-}): JSX.Element {
+}: Readonly<{ name: string; version: number; id: string; before: string }>): JSX.Element {
   const yamlQuery = useCall('getBundleYaml', { params: { name, version } });
   const yaml = typeof yamlQuery.data === 'string' ? yamlQuery.data : '';
   const after = useMemo(() => contractLines(yaml, id), [yaml, id]);

@@ -1,5 +1,6 @@
 // Matching calls by tool, agent, contract or environment in place of the list: the values with most calls, each with
 // its verdicts and its calls over time.
+
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
@@ -9,6 +10,7 @@ import { call, type Input, type Reply } from '../../lib/api.ts';
 import { narrowed, useEventQuery } from '../../lib/event-query.ts';
 import { instantsOf, type Span } from '../../lib/range.ts';
 import { count, counted } from '../../lib/text.ts';
+import { countColumn, numberColumn } from '../../ui/columns.tsx';
 import { Empty, Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
@@ -56,9 +58,10 @@ export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProp
           const { top, rest } = facets[name];
           const inGroups = top.reduce((sum, one) => sum + one.count, rest.count);
           return total === 0 ? (
-            <Empty title="No events match these filters">
-              <p>Choose a longer time range or remove a term.</p>
-            </Empty>
+            <Empty
+              title="No events match these filters"
+              text="Choose a longer time range or remove a term."
+            />
           ) : (
             <Groups
               by={by}
@@ -203,18 +206,11 @@ function useColumns(by: GroupField, groups: readonly Group[], least: string): re
       ),
     },
     {
-      key: 'calls',
-      label: 'Calls',
-      number: true,
-      sort: ({ calls }) => calls,
-      cell: ({ calls }) => `${least}${count(calls)}`,
+      ...numberColumn((calls) => `${least}${count(calls)}`)<Group>('calls', 'Calls', ({ calls }) => calls),
       inCard: 'beside',
     },
     {
-      key: 'denied',
-      label: 'Denied',
-      number: true,
-      sort: ({ verdicts }) => verdicts?.denied ?? 0,
+      ...countColumn<Group>('denied', 'Denied', ({ verdicts }) => verdicts?.denied ?? 0),
       cell: ({ verdicts }) => (verdicts ? `${least}${count(verdicts.denied)}` : '…'),
     },
     {

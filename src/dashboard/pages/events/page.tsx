@@ -264,11 +264,7 @@ function List({
   list: { eventsQuery, reload, key, rows, isSample },
   span,
   follow,
-}: {
-  readonly list: ReturnType<typeof useList>;
-  readonly span: Span;
-  readonly follow: boolean;
-}): JSX.Element {
+}: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
   const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
   const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
@@ -299,9 +295,10 @@ function List({
       <QueryResult query={eventsQuery} rows={10}>
         {() =>
           rows.length === 0 && isSearching ? null : rows.length === 0 ? (
-            <Empty title="No events match these filters">
-              <p>Choose a longer time range or remove a term. Events appear here when agents report calls.</p>
-            </Empty>
+            <Empty
+              title="No events match these filters"
+              text="Choose a longer time range or remove a term. Events appear here when agents report calls."
+            />
           ) : (
             <Table
               name="events"

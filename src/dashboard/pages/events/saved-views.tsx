@@ -7,7 +7,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Field, Form } from '../../ui/form.tsx';
+import { Check, Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -21,11 +21,7 @@ export function SavedViews({
   text,
   isWrong,
   onQuery,
-}: {
-  readonly text: string;
-  readonly isWrong: boolean;
-  readonly onQuery: (text: string) => void;
-}): JSX.Element {
+}: Readonly<{ text: string; isWrong: boolean; onQuery: (text: string) => void }>): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const views = (useCall('listViews', {}).data ?? []).filter((view) => view.page === page);
   return (
@@ -45,10 +41,7 @@ export function SavedViews({
 function ViewMenu({
   views,
   onQuery,
-}: {
-  readonly views: readonly View[];
-  readonly onQuery: (text: string) => void;
-}): JSX.Element {
+}: Readonly<{ views: readonly View[]; onQuery: (text: string) => void }>): JSX.Element {
   return (
     <Menu.Root>
       <Menu.Trigger className="button">
@@ -81,28 +74,21 @@ function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: 
       act="Save view"
       isOff={name.trim() === ''}
       onSubmit={() =>
-        create.mutate(
-          { body: { page, name, query, shared: isShared } },
-          {
-            onSuccess: () => {
-              say(`The view ${name} is saved.`, 'allow');
-              onDone();
-            },
-          },
-        )
+        create.mutate({ body: { page, name, query, shared: isShared } }, () => {
+          say(`The view ${name} is saved.`, 'allow');
+          onDone();
+        })
       }
     >
       <Field name="name" label="Name" value={name} onValue={setName} required maxLength={80} />
-      <label className="checks">
-        <input
-          type="checkbox"
-          checked={isShared}
-          disabled={cannotShare !== null}
-          title={cannotShare ?? undefined}
-          onChange={(event) => setShared(event.target.checked)}
-        />
+      <Check
+        checked={isShared}
+        disabled={cannotShare !== null}
+        title={cannotShare ?? undefined}
+        onChange={(event) => setShared(event.target.checked)}
+      >
         Shared with everybody
-      </label>
+      </Check>
     </Form>
   );
 }

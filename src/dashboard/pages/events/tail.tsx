@@ -1,4 +1,5 @@
 // The live tail: up to 5,000 events, newest first. New rows wait while an event is open or the tail is paused.
+
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
@@ -11,9 +12,11 @@ import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
 import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/tail.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
+import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
 import { usePeek } from '../../ui/list.tsx';
-import { Button, Data, Empty, Env, Name, PreciseTime } from '../../ui/parts.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
+import { Button, Empty, Name } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
@@ -22,22 +25,26 @@ import { narrowed, tailFits, tailQuery } from './tail-filter.ts';
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
 
-const text = (row: TailRow, of: (event: Extract<TailRow, { kind: 'event' }>['event']) => unknown): string =>
-  row.kind === 'gap' ? '' : String(of(row.event) ?? '');
+const ofEvent =
+  (of: (event: TailEvent) => unknown) =>
+  (row: TailRow): string =>
+    row.kind === 'gap' ? '' : String(of(row.event) ?? '');
 
 const argumentsOf = (event: TailEvent): string =>
   argumentLine((event as { readonly tool_args?: unknown }).tool_args);
 
+/** The column is empty where events are missing. */
+const whole = (column: Column<TailRow>): Column<TailRow> => ({
+  ...column,
+  cell: (row) => row.kind === 'event' && column.cell(row),
+});
+
 const columns: readonly Column<TailRow>[] = [
   {
-    key: 'time',
-    label: 'Time',
-    width: 2,
-    sort: (row) => (row.kind === 'gap' ? row.at : Date.parse(row.event.timestamp)),
-    text: (row) => text(row, (event) => event.timestamp),
-    cell: (row) => (
-      <PreciseTime at={row.kind === 'gap' ? new Date(row.at).toISOString() : row.event.timestamp} />
+    ...instantColumn<TailRow>('time', 'Time', (row) =>
+      row.kind === 'gap' ? new Date(row.at).toISOString() : row.event.timestamp,
     ),
+    text: ofEvent((event) => event.timestamp),
   },
   {
     key: 'tool',
@@ -52,50 +59,47 @@ const columns: readonly Column<TailRow>[] = [
       ),
   },
   {
-    key: 'verdict',
-    inCard: 'beside',
-    label: 'Verdict',
-    width: 1.6,
-    sort: (row) => text(row, (event) => event.action),
+    ...verdictColumn(
+      'verdict',
+      'Verdict',
+      ofEvent((event) => event.action),
+      1.6,
+    ),
     cell: (row) => row.kind === 'event' && <CallVerdict verdict={row.event.action} mode={row.event.mode} />,
   },
-  {
-    key: 'arguments',
-    label: 'Arguments',
-    width: 2.4,
-    sort: (row) => text(row, argumentsOf),
-    cell: (row) => row.kind === 'event' && <Name text={text(row, argumentsOf)} />,
-  },
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 1.6,
-    sort: (row) => text(row, (event) => event.agent_id),
-    cell: (row) => row.kind === 'event' && <Name text={row.event.agent_id} />,
-  },
-  {
-    key: 'contract',
-    label: 'Contract',
-    width: 1.4,
-    sort: (row) => text(row, (event) => event.decision_name),
-    cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.decision_name) || '–'} />,
-  },
-  {
-    key: 'reason',
-    label: 'Reason',
-    width: 2,
-    sort: (row) => text(row, (event) => event.reason),
-    cell: (row) =>
-      row.kind === 'event' && <Name mono={false} text={text(row, (event) => event.reason) || '–'} />,
-  },
-  {
-    key: 'env',
-    inCard: 'plain',
-    label: 'Environment',
-    width: 1.5,
-    sort: (row) => text(row, (event) => event.environment),
-    cell: (row) => row.kind === 'event' && <Env name={row.event.environment} />,
-  },
+  whole(nameColumn('arguments', 'Arguments', ofEvent(argumentsOf), 2.4)),
+  whole(
+    nameColumn(
+      'agent',
+      'Agent',
+      ofEvent((event) => event.agent_id),
+      1.6,
+    ),
+  ),
+  whole(
+    nameColumn(
+      'contract',
+      'Contract',
+      ofEvent((event) => event.decision_name),
+      1.4,
+    ),
+  ),
+  whole(
+    proseColumn(
+      'reason',
+      'Reason',
+      ofEvent((event) => event.reason),
+      2,
+    ),
+  ),
+  whole(
+    envColumn(
+      'env',
+      'Environment',
+      ofEvent((event) => event.environment),
+      1.5,
+    ),
+  ),
 ];
 
 const states: { readonly [S in TailState]: string } = {
@@ -197,11 +201,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
             <p>Events appear here when agents report calls.</p>
           )}
           {state === 'reconnecting' && <p>The tail continues from the last received event.</p>}
-          {why !== null && (
-            <p>
-              <Data text={why} mono={false} />
-            </p>
-          )}
+          {why !== null && <DataParagraph text={why} mono={false} />}
           {again}
         </Empty>
       ) : (

@@ -5,8 +5,7 @@ import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { counted } from '../../lib/text.ts';
 import { FileButton } from '../../ui/file-button.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 export type Bundle = HostedReply<'hostedRunBundle'>;
@@ -51,10 +50,7 @@ export function useBundleCheck() {
 export const BundleButton = ({
   label,
   by: { check, setRefused },
-}: {
-  readonly label: string;
-  readonly by: ReturnType<typeof useBundleCheck>;
-}): JSX.Element => (
+}: Readonly<{ label: string; by: ReturnType<typeof useBundleCheck> }>): JSX.Element => (
   <FileButton
     label={label}
     accept=".json"
@@ -68,10 +64,7 @@ export const BundleButton = ({
 export const BundleCheck = ({
   by: { refused, bundle, checked, keys, onPin },
   run,
-}: {
-  readonly by: ReturnType<typeof useBundleCheck>;
-  readonly run: CheckResultProps['run'];
-}): JSX.Element => (
+}: Readonly<{ by: ReturnType<typeof useBundleCheck>; run: CheckResultProps['run'] }>): JSX.Element => (
   <>
     {refused && (
       <p className="field-error" role="alert">
@@ -103,42 +96,44 @@ function CheckResult({ result, bundle, run, keys, onPin }: CheckResultProps): JS
   const canPin = isKey(offered) && !keys.includes(offered);
   const tone = result.wrong !== null ? 'deny' : result.keyId === null || isOther ? 'ask' : 'allow';
   return (
-    <div className={`notice notice-${tone}`} role="status" aria-label="Verification result">
-      <Icon name={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'} />
-      <div>
-        {result.wrong !== null ? (
+    <Notice
+      tone={tone}
+      icon={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'}
+      role="status"
+      label="Verification result"
+    >
+      {result.wrong !== null ? (
+        <p>
+          <strong>Verification failed:</strong> <Data text={result.wrong} mono={false} max={400} />.
+        </p>
+      ) : result.keyId !== null ? (
+        <p>
+          <strong>Verified.</strong> {events} intact and signed by your pinned key{' '}
+          <Data text={result.keyId} /> (<Data text={result.signedBy ?? ''} max={40} />
+          ), verified with {result.by}.
+        </p>
+      ) : (
+        <p>
+          <strong>Intact, signer unknown.</strong> The chain of {events} is complete, but the signature needs
+          a pinned key. Pin a key that you trust.
+        </p>
+      )}
+      {isOther && (
+        <p>
+          <strong>This bundle belongs to another run</strong>: agent{' '}
+          <Data text={result.payload?.agent_id ?? ''} max={120} />, session{' '}
+          <Data text={result.payload?.session_id ?? ''} max={120} />.
+        </p>
+      )}
+      {canPin && (
+        <>
           <p>
-            <strong>Verification failed:</strong> <Data text={result.wrong} mono={false} max={400} />.
+            The hub reports the signing key <Data text={offered} />. Before you pin it, compare it with the
+            key that the hub operators published.
           </p>
-        ) : result.keyId !== null ? (
-          <p>
-            <strong>Verified.</strong> {events} intact and signed by your pinned key{' '}
-            <Data text={result.keyId} /> (<Data text={result.signedBy ?? ''} max={40} />
-            ), verified with {result.by}.
-          </p>
-        ) : (
-          <p>
-            <strong>Intact, signer unknown.</strong> The chain of {events} is complete, but the signature
-            needs a pinned key. Pin a key that you trust.
-          </p>
-        )}
-        {isOther && (
-          <p>
-            <strong>This bundle belongs to another run</strong>: agent{' '}
-            <Data text={result.payload?.agent_id ?? ''} max={120} />, session{' '}
-            <Data text={result.payload?.session_id ?? ''} max={120} />.
-          </p>
-        )}
-        {canPin && (
-          <>
-            <p>
-              The hub reports the signing key <Data text={offered} />. Before you pin it, compare it with the
-              key that the hub operators published.
-            </p>
-            <Button onClick={() => onPin([...keys, offered])}>Pin hub key</Button>
-          </>
-        )}
-      </div>
-    </div>
+          <Button onClick={() => onPin([...keys, offered])}>Pin hub key</Button>
+        </>
+      )}
+    </Notice>
   );
 }

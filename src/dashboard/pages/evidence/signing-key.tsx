@@ -4,7 +4,9 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Button, Data } from '../../ui/parts.tsx';
+import { Check } from '../../ui/form.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
+import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { TypedConfirm } from '../../ui/typed-confirm.tsx';
@@ -24,17 +26,11 @@ export function SigningKey(): JSX.Element {
         The hub signs every document with this key. Rotating the key signs every current deployment again.
       </p>
       {done && (
-        <div className="notice notice-allow">
-          <div>
-            <p>{counted(done.deployments_re_signed, 'deployment')} signed with the new key:</p>
-            <Data text={done.public_key} />
-            {done.warning && (
-              <p>
-                <Data text={done.warning} mono={false} max={500} />
-              </p>
-            )}
-          </div>
-        </div>
+        <Notice tone="allow">
+          <p>{counted(done.deployments_re_signed, 'deployment')} signed with the new key:</p>
+          <Data text={done.public_key} />
+          <DataParagraph text={done.warning} mono={false} max={500} />
+        </Notice>
       )}
       <div>
         <Button kind="danger" onClick={() => setOpen(true)}>
@@ -48,15 +44,10 @@ export function SigningKey(): JSX.Element {
         busy={rotate.isPending}
         onClose={() => setOpen(false)}
         onGo={() =>
-          rotate.mutate(
-            { body: { compromised } },
-            {
-              onSuccess: (answer) => {
-                setDone(answer);
-                setOpen(false);
-              },
-            },
-          )
+          rotate.mutate({ body: { compromised } }, (answer) => {
+            setDone(answer);
+            setOpen(false);
+          })
         }
       >
         <p>
@@ -67,10 +58,9 @@ export function SigningKey(): JSX.Element {
             : 'The new key signs every current deployment. Connected agents get the new signatures immediately.'}{' '}
           Agents with the old key pinned accept the new key, unless the old key is compromised.
         </p>
-        <label className="checks">
-          <input type="checkbox" checked={compromised} onChange={() => setCompromised(!compromised)} /> The
-          old key is compromised (agents must pin the new key)
-        </label>
+        <Check checked={compromised} onChange={() => setCompromised(!compromised)}>
+          The old key is compromised (agents must pin the new key)
+        </Check>
         {rotate.error && <Failed error={rotate.error} />}
       </TypedConfirm>
     </TitledCard>

@@ -23,22 +23,27 @@ export function NeedsAttention(): JSX.Element {
   return (
     <section className="card" aria-labelledby="attention">
       <h2 id="attention">Needs attention{size > 0 && ` ${size}`}</h2>
-      <QueryResult query={attention} rows={3}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="Nothing needs attention">
-              <p>Approvals close to their deadline, unusual denials and agents out of date appear here.</p>
-            </Empty>
-          ) : (
-            <ul className="feed attention">
-              {items.map((item) => (
-                <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
-                  <Sentence item={item} />
-                </li>
-              ))}
-            </ul>
+      <QueryResult
+        query={attention}
+        rows={3}
+        none={({ items }) =>
+          items.length === 0 && (
+            <Empty
+              title="Nothing needs attention"
+              text="Approvals close to their deadline, unusual denials and agents out of date appear here."
+            />
           )
         }
+      >
+        {({ items }) => (
+          <ul className="feed attention">
+            {items.map((item) => (
+              <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
+                <Sentence item={item} />
+              </li>
+            ))}
+          </ul>
+        )}
       </QueryResult>
     </section>
   );
@@ -58,6 +63,10 @@ interface Words {
 
 const search = (filters: { readonly [name: string]: string | undefined }) => ({ search: filters as never });
 
+/** The version whose deployment began it. */
+const sinceVersion = (version: AttentionItem['facts'][string] | undefined): string =>
+  typeof version === 'number' ? ` since v${version}` : '';
+
 const words: { readonly [K in AttentionItem['kind']]: Words } = {
   approval_deadline: {
     icon: 'hand',
@@ -76,7 +85,8 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     text: ({ count: calls, facts }, name) => (
       <>
         {name} denies {count(Math.round(calls / Math.max(1, Number(facts.usual))))} times as many calls as
-        usual: {counted(calls, 'call')} in {duration(Number(facts.window_seconds) * 1000)}
+        usual{sinceVersion(facts.version)}: {counted(calls, 'call')} in{' '}
+        {duration(Number(facts.window_seconds) * 1000)}
       </>
     ),
     link: ({ subject, since }) => ({
@@ -91,7 +101,7 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     text: ({ count: agents, facts }, name) => (
       <>
         {counted(agents, 'agent')} of {name} {agents === 1 ? 'is' : 'are'} out of date
-        {facts.wanted_version !== null && `, wanted v${facts.wanted_version}`}
+        {sinceVersion(facts.wanted_version)}
       </>
     ),
     link: ({ subject, env }) => ({

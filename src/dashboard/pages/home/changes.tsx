@@ -1,6 +1,5 @@
 // The latest changes, newest first: deployments and contracts from their lists; keys and assignment rules from the
 // audit feed, because only the feed contains revocations, changes and deletions.
-import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -10,6 +9,7 @@ import { useCall, whenAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { DataLink } from '../../ui/names.tsx';
 import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
 import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
 
@@ -81,12 +81,7 @@ function audited(entries: readonly Entry[], env: Environment | undefined): Chang
           <>
             <Data text={one.actor.display} mono={false} max={60} />{' '}
             {words ?? <Data text={one.summary} mono={false} max={120} />}
-            {words && name && (
-              <>
-                {' '}
-                <Data text={name} max={60} />
-              </>
-            )}
+            {words && name && <Data before=" " text={name} max={60} />}
             {keyEnv && (
               <>
                 {' '}
@@ -112,9 +107,11 @@ export function Changes(): JSX.Element {
       text: (
         <>
           <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
-          <Link {...linkTo.deployment(one.id)}>
-            <Data text={`${one.bundle_name} v${one.bundle_version}`} max={80} />
-          </Link>{' '}
+          <DataLink
+            link={linkTo.deployment(one.id)}
+            text={`${one.bundle_name} v${one.bundle_version}`}
+            max={80}
+          />{' '}
           to <Env name={one.env} />
           <Reach cell={cellOf(matrix, one.id)} />
         </>
@@ -149,9 +146,10 @@ export function Changes(): JSX.Element {
         // The first list alone would look complete.
         <QueryPending query={missing[0] ?? {}} rows={5} />
       ) : failed && all.length === 0 ? null : all.length === 0 ? (
-        <Empty title="No changes yet">
-          <p>Deployments, contracts, keys and assignment rules appear here. To begin, create a key.</p>
-        </Empty>
+        <Empty
+          title="No changes yet"
+          text="Deployments, contracts, keys and assignment rules appear here. To begin, create a key."
+        />
       ) : (
         <ul className="feed">
           {all.slice(0, 12).map(({ id, at, text }) => (

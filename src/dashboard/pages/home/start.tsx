@@ -1,6 +1,5 @@
 // The first steps on a hub without agents: create a key, deploy a bundle, start an agent with the key. The console
 // ticks each step when the hub has seen it.
-
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { sample } from '../../../run/rules/sample.ts';
@@ -24,11 +23,7 @@ function Step({
   done,
   title,
   children,
-}: {
-  readonly done: boolean;
-  readonly title: string;
-  readonly children: ReactNode;
-}): JSX.Element {
+}: Readonly<{ done: boolean; title: string; children: ReactNode }>): JSX.Element {
   return (
     <li className={done ? 'step step-done' : 'step'}>
       <h3>
@@ -146,7 +141,7 @@ function Sample(): JSX.Element {
   const sampleRun = make.data;
   const error = make.error ?? remove.error;
   // The hub sends no frames about the sample run.
-  const done = { onSuccess: () => refreshAll() };
+  const done = (): void => refreshAll();
   return (
     <>
       {error && <Failed error={error} />}
@@ -193,9 +188,7 @@ function MakeKey({ onMade }: { readonly onMade: (key: Reply<'createKey'>) => voi
         kind="primary"
         icon="plus"
         busy={make.isPending}
-        onClick={() =>
-          make.mutate({ body: { env: 'production', label: 'first agent' } }, { onSuccess: onMade })
-        }
+        onClick={() => make.mutate({ body: { env: 'production', label: 'first agent' } }, onMade)}
       >
         Create key for production
       </ActButton>
@@ -213,7 +206,7 @@ function Snippet({ apiKey }: { readonly apiKey: string }): JSX.Element {
           compact
           label="Language"
           value={language}
-          options={Object.keys(snippets).map((one) => [one, one] as const)}
+          options={Object.keys(snippets)}
           onValue={setLanguage}
         />
         <Button

@@ -9,10 +9,10 @@ import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { envColumn, nameColumn, nameOrColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-secret.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Button, Data, Env, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { Button, Data, Env, PageHead, Time } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 
@@ -22,18 +22,9 @@ const columns: readonly Column<Key>[] = [
   proseColumn('label', 'Label', (key) => key.label ?? '(none)', 2),
   nameColumn('prefix', 'Prefix', (key) => `${key.prefix}…`, 1.4),
   envColumn('env', 'Environment', (key) => key.env ?? 'all environments', 1.3),
+  nameOrColumn('all')('pattern', 'Agents', (key) => key.agent_pattern, 1.3),
   {
-    key: 'pattern',
-    label: 'Agents',
-    width: 1.3,
-    sort: (key) => key.agent_pattern ?? '',
-    cell: (key) =>
-      key.agent_pattern ? <Name text={key.agent_pattern} /> : <span className="muted">all</span>,
-  },
-  {
-    key: 'streams',
-    label: 'Streams',
-    width: 0.9,
+    ...{ key: 'streams', label: 'Streams', width: 0.9 },
     sort: (key) => key.streams ?? -1,
     text: (key) => String(key.streams ?? ''),
     cell: (key) =>
@@ -129,7 +120,7 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
         act="Create key"
         fields={() => [
           { name: 'label', label: 'Label', maxLength: 255, help: 'A name for this key.' },
-          { name: 'env', label: 'Environment', options: envs.map((one) => [one, one] as const) },
+          { name: 'env', label: 'Environment', options: envs },
           {
             name: 'pattern',
             sent: 'agent_pattern',
@@ -163,13 +154,7 @@ const Created = ({ made: createdKey }: { readonly made: Reply<'createKey'> }): J
     <p>
       Store the key now, because the hub does not show it again. The key is valid for{' '}
       <Env name={createdKey.env ?? 'all environments'} />
-      {createdKey.agent_pattern && (
-        <>
-          {' '}
-          and agents matching <Data text={createdKey.agent_pattern} />
-        </>
-      )}
-      .
+      {createdKey.agent_pattern && <Data before=" and agents matching " text={createdKey.agent_pattern} />}.
     </p>
     <CopySecret text={createdKey.key} noun="key" />
   </>

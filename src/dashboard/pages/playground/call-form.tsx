@@ -1,7 +1,7 @@
 // The form of the playground's call: fields of every call, and fields that only some contracts use.
 import type { JSX } from 'react';
 import { envs } from '../../lib/search.ts';
-import { Field, Select } from '../../ui/form.tsx';
+import { Field, type FieldProps, Select } from '../../ui/form.tsx';
 import type { Call, Parsed } from './call.ts';
 
 interface Props {
@@ -21,80 +21,42 @@ const further: readonly (keyof Call)[] = [
 ];
 
 export function CallForm({ call, read, onCall }: Props): JSX.Element {
-  const change = (name: keyof Call) => (value: string) => onCall({ ...call, [name]: value });
-  const wrong = (name: keyof Call): string | undefined =>
-    !read.ok && read.field === name ? read.why : undefined;
+  /** The value of a field, and its mistake. */
+  const bind = (name: keyof Call) => ({
+    value: call[name],
+    onValue: (value: string): void => onCall({ ...call, [name]: value }),
+    error: !read.ok && read.field === name ? read.why : undefined,
+  });
   const used = further.filter((name) => call[name] !== '').length;
   return (
     <>
-      <Field label="Tool" value={call.tool} maxLength={255} onValue={change('tool')} />
-      <Json
-        label="Arguments as JSON"
-        rows={5}
-        value={call.args}
-        error={wrong('args')}
-        onValue={change('args')}
-      />
+      <Field {...bind('tool')} label="Tool" maxLength={255} />
+      <Json {...bind('args')} label="Arguments as JSON" rows={5} />
       <div className="call-fields">
-        <Select
-          label="Call environment"
-          value={call.environment}
-          options={envs.map((env) => [env, env] as const)}
-          onValue={change('environment')}
-        />
-        <Field label="Role" value={call.role} maxLength={255} onValue={change('role')} />
-        <Field label="User" value={call.user} maxLength={255} onValue={change('user')} />
+        <Select {...bind('environment')} label="Call environment" options={envs} />
+        <Field {...bind('role')} label="Role" maxLength={255} />
+        <Field {...bind('user')} label="User" maxLength={255} />
       </div>
       <details open={used > 0}>
         <summary>More fields{used > 0 ? ` (${used} filled in)` : ''}</summary>
         <div className="form">
           <div className="call-fields">
-            <Json
-              label="Claims as JSON"
-              value={call.claims}
-              error={wrong('claims')}
-              onValue={change('claims')}
-            />
-            <Json
-              label="Metadata as JSON"
-              value={call.metadata}
-              error={wrong('metadata')}
-              onValue={change('metadata')}
-            />
+            <Json {...bind('claims')} label="Claims as JSON" />
+            <Json {...bind('metadata')} label="Metadata as JSON" />
             <Field
+              {...bind('cwd')}
               label="Folder"
-              value={call.cwd}
               maxLength={4096}
               spellCheck={false}
-              onValue={change('cwd')}
               help="Used by sandbox contracts."
             />
-            <Field
-              label="Tool result"
-              value={call.output}
-              onValue={change('output')}
-              help="Used by post contracts."
-            />
+            <Field {...bind('output')} label="Tool result" help="Used by post contracts." />
           </div>
           <fieldset className="call-fields">
             <legend>Earlier session counts, for session contracts and limits</legend>
-            {(
-              [
-                ['attempts', 'Attempts'],
-                ['calls', 'Calls'],
-                ['callsOfTool', 'Calls of this tool'],
-              ] as const
-            ).map(([name, label]) => (
-              <Field
-                key={name}
-                label={label}
-                value={call[name]}
-                inputMode="numeric"
-                maxLength={10}
-                onValue={change(name)}
-                error={wrong(name)}
-              />
-            ))}
+            <Field {...bind('attempts')} label="Attempts" inputMode="numeric" maxLength={10} />
+            <Field {...bind('calls')} label="Calls" inputMode="numeric" maxLength={10} />
+            <Field {...bind('callsOfTool')} label="Calls of this tool" inputMode="numeric" maxLength={10} />
           </fieldset>
         </div>
       </details>
@@ -102,28 +64,6 @@ export function CallForm({ call, read, onCall }: Props): JSX.Element {
   );
 }
 
-function Json({
-  label,
-  value,
-  rows = 3,
-  error,
-  onValue,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly rows?: number;
-  readonly error: string | undefined;
-  readonly onValue: (value: string) => void;
-}): JSX.Element {
-  return (
-    <Field
-      label={label}
-      value={value}
-      error={error}
-      className="mono"
-      spellCheck={false}
-      onValue={onValue}
-      control={<textarea rows={rows} />}
-    />
-  );
-}
+const Json = ({ rows = 3, ...field }: FieldProps & { readonly rows?: number }): JSX.Element => (
+  <Field {...field} className="mono" spellCheck={false} control={<textarea rows={rows} />} />
+);

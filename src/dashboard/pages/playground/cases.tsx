@@ -5,7 +5,7 @@ import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/com
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { CaseResult } from '../../../../packages/agent/src/rules/testing/cases.ts';
 import { counted } from '../../lib/text.ts';
-import { nameColumn } from '../../ui/columns.tsx';
+import { nameColumn, textColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
 import { Field } from '../../ui/form.tsx';
@@ -42,13 +42,7 @@ const outcomeWord = ({ outcome }: CaseRow): string =>
 const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
 
 const caseColumns: readonly Column<CaseRow>[] = [
-  {
-    key: 'case',
-    label: 'Case',
-    width: 1.8,
-    sort: ({ kept }) => kept.name,
-    cell: ({ kept }) => <Data text={kept.name} max={120} mono={false} />,
-  },
+  textColumn(120)('case', 'Case', ({ kept }) => kept.name, 1.8),
   nameColumn('tool', 'Tool', ({ kept }) => kept.call.tool, 1.2),
   {
     key: 'outcome',
@@ -64,38 +58,16 @@ const caseColumns: readonly Column<CaseRow>[] = [
       </span>
     ),
   },
-  {
-    key: 'why',
-    label: 'Why',
-    width: 2,
-    sort: failuresOf,
-    cell: (row) => <Data text={failuresOf(row) || '–'} mono={false} max={200} />,
-  },
+  textColumn(200)('why', 'Why', failuresOf, 2),
 ];
 
-export function Cases({
-  text,
-  read,
-  result,
-  onCall,
-}: {
-  readonly text: string;
-  readonly read: Parsed;
-  /** Result of the call; null while the text is invalid. */
-  readonly result: DryRun | null;
-  readonly onCall: (call: Call) => void;
-}): JSX.Element {
+/** The saved cases with their outcomes for a text. */
+function useCases(text: string) {
   const [cases, setCases] = useState(readKept);
-  const [name, setName] = useState('');
-  /** The case that the form loaded last. */
-  const [chosen, setChosen] = useState<string>();
-  const [refused, setRefused] = useState<string | null>(null);
   const keep = (next: readonly Kept[]): void => {
     setCases(next);
     writeKept(next);
   };
-  const add = (more: readonly Kept[]): void =>
-    keep([...cases.filter((one) => !more.some((other) => other.name === one.name)), ...more]);
   const outcomes = useMemo(() => {
     if (cases.length === 0) return null;
     const compiled = compileBundle(text, {});
@@ -105,60 +77,44 @@ export function Cases({
     (): readonly CaseRow[] => cases.map((one, i) => ({ kept: one, outcome: outcomes?.[i] ?? null })),
     [cases, outcomes],
   );
-  const columns = useMemo(
-    (): readonly Column<CaseRow>[] => [
-      ...caseColumns,
-      {
-        key: 'forget',
-        label: 'Delete',
-        width: 0.9,
-        text: () => '',
-        cell: ({ kept }) => (
-          <Button
-            kind="quiet"
-            icon="trash"
-            aria-label={`Delete ${kept.name.slice(0, 80)}`}
-            onClick={() => {
-              const left = cases.filter((other) => other !== kept);
-              setCases(left);
-              writeKept(left);
-            }}
-          />
-        ),
-      },
-    ],
-    [cases],
-  );
-  const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
-  const load = (fileText: string): void => {
-    try {
-      const loadedCases = readCaseFile(fileText);
-      add(loadedCases);
-      setRefused(null);
-      say(`${counted(loadedCases.length, 'case')} loaded.`, 'allow');
-    } catch (error) {
-      setRefused((error as Error).message);
-    }
+  return {
+    cases,
+    rows,
+    /** Number of the cases with the expected result; null while the text is invalid, and without cases. */
+    passed: outcomes?.filter(({ ok }) => ok).length ?? null,
+    add: (more: readonly Kept[]): void =>
+      keep([...cases.filter((one) => !more.some((other) => other.name === one.name)), ...more]),
+    remove: (kept: Kept): void => keep(cases.filter((other) => other !== kept)),
+  };
+}
+
+interface CasesProps {
+  readonly text: string;
+  readonly read: Parsed;
+  /** Result of the call; null while the text is invalid. */
+  readonly result: DryRun | null;
+  readonly onCall: (call: Call) => void;
+}
+
+export function Cases({ text, read, result, onCall }: CasesProps): JSX.Element {
+  const { cases, rows, passed, add, remove } = useCases(text);
+  /** The case that the form loaded last. */
+  const [chosen, setChosen] = useState<string>();
+  const removal: Column<CaseRow> = {
+    ...{ key: 'forget', label: 'Delete', width: 0.9, text: () => '' },
+    cell: ({ kept }) => (
+      <Button
+        kind="quiet"
+        icon="trash"
+        aria-label={`Delete ${kept.name.slice(0, 80)}`}
+        onClick={() => remove(kept)}
+      />
+    ),
   };
   return (
     <section className="form" aria-label="Cases">
-      <div className="filter-bar">
-        <Field label="Case name" value={name} maxLength={120} onValue={setName} />
-        <Button
-          disabled={name.trim() === '' || !read.ok || result === null}
-          onClick={() => {
-            if (!read.ok || result === null) return;
-            const expect = { verdict: result.verdict, contract: result.deciding_contract };
-            add([keptOf(name.trim(), read.value, expect)]);
-            setName('');
-            say('Case saved in this browser.', 'allow');
-          }}
-        >
-          {' '}
-          Save case{' '}
-        </Button>
-      </div>
-      {outcomes && (
+      <SaveCase read={read} result={result} onCase={(kept) => add([kept])} />
+      {passed !== null && (
         <p className={passed === cases.length ? 'tone-allow' : 'tone-deny'} role="status">
           {passed} of {counted(cases.length, 'case')} as expected.
         </p>
@@ -168,7 +124,7 @@ export function Cases({
           name="kept cases"
           row="case"
           rows={rows}
-          columns={columns}
+          columns={[...caseColumns, removal]}
           keyOf={({ kept }) => kept.name}
           chosen={chosen}
           onOpen={({ kept }) => {
@@ -177,6 +133,62 @@ export function Cases({
           }}
         />
       )}
+      <CaseFiles text={text} cases={cases} onCases={add} />
+      <p className="muted">
+        Cases are stored in this browser. To run a downloaded file against the document, use{' '}
+        <code>reeve-agent test cases.yaml</code>.
+      </p>
+    </section>
+  );
+}
+
+/** Saves the call with its present result as a case. */
+function SaveCase({
+  read,
+  result,
+  onCase,
+}: Pick<CasesProps, 'read' | 'result'> & { readonly onCase: (kept: Kept) => void }): JSX.Element {
+  const [name, setName] = useState('');
+  const save = (): void => {
+    if (!read.ok || result === null) return;
+    const expect = { verdict: result.verdict, contract: result.deciding_contract };
+    onCase(keptOf(name.trim(), read.value, expect));
+    setName('');
+    say('Case saved in this browser.', 'allow');
+  };
+  return (
+    <div className="filter-bar">
+      <Field label="Case name" value={name} maxLength={120} onValue={setName} />
+      <Button disabled={name.trim() === '' || !read.ok || result === null} onClick={save}>
+        Save case
+      </Button>
+    </div>
+  );
+}
+
+/** The cases and the document as files for `reeve-agent test`. */
+function CaseFiles({
+  text,
+  cases,
+  onCases,
+}: Readonly<{
+  text: string;
+  cases: readonly Kept[];
+  onCases: (cases: readonly Kept[]) => void;
+}>): JSX.Element {
+  const [refused, setRefused] = useState<string | null>(null);
+  const load = (fileText: string): void => {
+    try {
+      const loadedCases = readCaseFile(fileText);
+      onCases(loadedCases);
+      setRefused(null);
+      say(`${counted(loadedCases.length, 'case')} loaded.`, 'allow');
+    } catch (error) {
+      setRefused((error as Error).message);
+    }
+  };
+  return (
+    <>
       <div className="decide-buttons starters">
         <Button
           icon="download"
@@ -186,8 +198,7 @@ export function Cases({
           Download cases
         </Button>
         <Button icon="download" onClick={() => download(document, 'application/yaml', text)}>
-          {' '}
-          Download document{' '}
+          Download document
         </Button>
         <FileButton
           label="Load cases"
@@ -202,10 +213,6 @@ export function Cases({
           <Data text={refused} mono={false} max={400} />
         </p>
       )}
-      <p className="muted">
-        Cases are stored in this browser. To run a downloaded file against the document, use{' '}
-        <code>reeve-agent test cases.yaml</code>.
-      </p>
-    </section>
+    </>
   );
 }

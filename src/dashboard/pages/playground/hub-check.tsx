@@ -7,7 +7,7 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useAction } from '../../lib/query.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { Button, Data } from '../../ui/parts.tsx';
+import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { ReadCall } from './call.ts';
 
@@ -76,11 +76,7 @@ export function HubCheck({
   text,
   read,
   here,
-}: {
-  readonly text: string;
-  readonly read: ReadCall;
-  readonly here: DryRun;
-}): JSX.Element {
+}: Readonly<{ text: string; read: ReadCall; here: DryRun }>): JSX.Element {
   const { mutate, data, error, variables, isPending } = useAction('evaluateBundle');
   const input = useMemo(() => ({ body: bodyOf(text, read) }) as Input<'evaluateBundle'>, [text, read]);
   useEffect(() => {
@@ -121,23 +117,19 @@ function Compared({ here, there }: { readonly here: DryRun; readonly there: Answ
     );
   }
   return (
-    <div className="notice notice-deny">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          <strong>The hub returns a different result.</strong> Agents follow the hub. This page may be
-          outdated. Reload it. If the results still differ, send this document and call to the hub operators.
-        </p>
-        <ul>
-          {sentences.slice(0, maxDifferences).map((one) => (
-            <li key={one}>
-              <Data text={one} mono={false} max={300} />
-            </li>
-          ))}
-        </ul>
-        {sentences.length > maxDifferences && <p>and {sentences.length - maxDifferences} more</p>}
-      </div>
-      <Button onClick={() => location.reload()}>Reload page</Button>
-    </div>
+    <Notice tone="deny" icon="triangle" acts={<Button onClick={() => location.reload()}>Reload page</Button>}>
+      <p>
+        <strong>The hub returns a different result.</strong> Agents follow the hub. This page may be outdated.
+        Reload it. If the results still differ, send this document and call to the hub operators.
+      </p>
+      <ul>
+        {sentences.slice(0, maxDifferences).map((one) => (
+          <li key={one}>
+            <Data text={one} mono={false} max={300} />
+          </li>
+        ))}
+      </ul>
+      {sentences.length > maxDifferences && <p>and {sentences.length - maxDifferences} more</p>}
+    </Notice>
   );
 }

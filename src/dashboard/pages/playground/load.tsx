@@ -1,4 +1,5 @@
 // The initial content of the playground: a version of a bundle and a reported call, both from the address.
+
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useRef } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -6,6 +7,7 @@ import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { relative } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
@@ -53,7 +55,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
     <>
       <QueryProblem query={bundles} />
       <div className="filter-bar">
-        <Select
+        <Choice
           label="Load bundle"
           value={bundle}
           options={[

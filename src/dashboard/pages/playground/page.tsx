@@ -1,5 +1,6 @@
 // The playground: a document, a call, and below them the result of each contract and condition: at once from the
 // browser, then from the hub.
+import './playground.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
@@ -17,7 +18,6 @@ import { Cases } from './cases.tsx';
 import { HubCheck } from './hub-check.tsx';
 import { LoadBundle, LoadCall } from './load.tsx';
 import { Result } from './result.tsx';
-import './playground.css';
 
 interface DocumentDraft {
   readonly text: string;

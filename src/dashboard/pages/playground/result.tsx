@@ -5,6 +5,7 @@ import type { ConditionTrace } from '../../../../packages/agent/src/rules/evalua
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { plainJson } from '../../lib/text.ts';
 import { Icon } from '../../ui/icons.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
 import { Data, Verdict } from '../../ui/parts.tsx';
 
 const words = { allow: 'allow', deny: 'deny', approve: 'approve', warn: 'warned' } as const;
@@ -42,11 +43,7 @@ export function Result({ dryRun }: { readonly dryRun: DryRun }): JSX.Element {
                       : 'did not fire'}
                   </span>
                 </summary>
-                {one.message && (
-                  <p>
-                    <Data text={one.message} mono={false} max={600} />
-                  </p>
-                )}
+                <DataParagraph text={one.message} mono={false} max={600} />
                 {one.trace ? (
                   <Trace trace={one.trace} />
                 ) : (
@@ -80,11 +77,7 @@ function Trace({ trace }: { readonly trace: ConditionTrace }): JSX.Element {
       <div className="trace">
         <Data text={`${trace.selector} ${trace.operator} ${plainJson(trace.operand)}`} max={200} /> is{' '}
         {outcome}
-        {'value' in trace && (
-          <>
-            : it was <Data text={plainJson(trace.value)} max={200} />
-          </>
-        )}
+        {'value' in trace && <Data before=": it was " text={plainJson(trace.value)} max={200} />}
       </div>
     );
   }

@@ -1,5 +1,4 @@
 // One ruleset: its versions, their texts and differences, its deployments, and the actions on them.
-
 import { type JSX, useState } from 'react';
 import { changeTo } from '../../lib/change-link.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
@@ -8,12 +7,13 @@ import { useRefusal } from '../../lib/may.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { countColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { countColumn, envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Data, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { SameVersions } from '../bundles/same-versions.tsx';
@@ -67,16 +67,10 @@ function RulesetDetail({ id: name }: { readonly id: string }): JSX.Element {
               Saved <Time at={chosen.created_at} /> by{' '}
               <Data text={chosen.uploaded_by} mono={false} max={80} />, {count(chosen.size_bytes)} bytes,
               SHA-256 <Data text={chosen.revision_hash} max={24} />
-              {chosen.key_id && (
-                <>
-                  , signed by the key <Data text={chosen.key_id} max={24} />
-                </>
-              )}
-              .
+              {chosen.key_id && <Data before=", signed by the key " text={chosen.key_id} max={24} />}.
             </p>
             <Text name={name} version={chosen.version} versions={versions} />
-            <section className="form">
-              <h2>Versions</h2>
+            <Section title="Versions">
               <Table
                 name="versions of a ruleset"
                 sortAs="versions_sort"
@@ -85,9 +79,9 @@ function RulesetDetail({ id: name }: { readonly id: string }): JSX.Element {
                   change({ version: String(next) }, true),
                 )}
                 keyOf={(one) => String(one.version)}
-                bar={<span className="muted">{counted(versions.length, 'version')}</span>}
+                bar={counted(versions.length, 'version')}
               />
-            </section>
+            </Section>
             <Dialog title="Edit ruleset" shape="wide" open={editing} onClose={() => setEditing(false)}>
               <RulesetForm
                 name={name}
@@ -122,13 +116,7 @@ const versionColumns = (
       </>
     ),
   },
-  {
-    key: 'envs',
-    label: 'Runs in',
-    width: 1.5,
-    sort: (one) => one.deployed_envs.join(', '),
-    cell: (one) => one.deployed_envs.map((env) => <Env key={env} name={env} />),
-  },
+  envsColumn('')('envs', 'Runs in', (one) => one.deployed_envs, 1.5),
   timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
   proseColumn('by', 'Saved by', (one) => one.uploaded_by, 1.5),
   countColumn('bytes', 'Bytes', (one) => one.size_bytes),
@@ -137,13 +125,7 @@ const versionColumns = (
 const runsIn = (versions: readonly Version[], env: Environment): number | null =>
   versions.find(({ deployed_envs: deployed }) => deployed.includes(env))?.version ?? null;
 
-function Runs({
-  versions,
-  name,
-}: {
-  readonly versions: readonly Version[];
-  readonly name: string;
-}): JSX.Element {
+function Runs({ versions, name }: Readonly<{ versions: readonly Version[]; name: string }>): JSX.Element {
   const refusals = {
     production: useRefusal('undeployBundle', ['production']),
     staging: useRefusal('undeployBundle', ['staging']),
@@ -180,11 +162,7 @@ function Text({
   name,
   version,
   versions,
-}: {
-  readonly name: string;
-  readonly version: number;
-  readonly versions: readonly Version[];
-}): JSX.Element {
+}: Readonly<{ name: string; version: number; versions: readonly Version[] }>): JSX.Element {
   const [other, setOther] = useState('');
   const rulesetVersionQuery = useHosted('hostedRulesetVersion', { params: { name, version } });
   return (

@@ -73,19 +73,17 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         },
         yaml: text,
       },
-      {
-        onSuccess: (saved) => {
-          const linted = ofDocument(saved.warnings).filter(({ severity }) => severity !== 'notice').length;
-          const lintNote = linted > 0 ? ` The linter found ${counted(linted, 'problem')}.` : '';
-          const unable = unableIn(saved.warnings);
-          if (unable !== null) say(unable, 'deny');
-          say(
-            `${saved.created ? `v${saved.version} saved` : `Identical to v${saved.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
-            'allow',
-          );
-          setDraft(null);
-          onDone(called);
-        },
+      (saved) => {
+        const linted = ofDocument(saved.warnings).filter(({ severity }) => severity !== 'notice').length;
+        const lintNote = linted > 0 ? ` The linter found ${counted(linted, 'problem')}.` : '';
+        const unable = unableIn(saved.warnings);
+        if (unable !== null) say(unable, 'deny');
+        say(
+          `${saved.created ? `v${saved.version} saved` : `Identical to v${saved.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
+          'allow',
+        );
+        setDraft(null);
+        onDone(called);
       },
     );
   return (
@@ -113,7 +111,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
       <Select
         label="Deploy to"
         value={target}
-        options={[['', 'Save without deploying'], ...envs.map((env) => [env, env] as const)]}
+        options={[['', 'Save without deploying'], ...envs]}
         onValue={setTarget}
       />
       {isRefused && <ForceForm action="Save despite errors" busy={save.isPending} onForce={submit} />}

@@ -1,5 +1,4 @@
 // All rulesets with their deployed versions, and a peek of one of them.
-
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -7,7 +6,6 @@ import { useCommand } from '../../lib/commands.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useRefusal } from '../../lib/may.ts';
-import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { countColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
@@ -94,7 +92,7 @@ export function Rulesets(): JSX.Element {
   };
   return (
     <ResourceView
-      resource={{ ...rulesets, empty, onEnd: () => readOn(rulesetsQuery) }}
+      resource={{ ...rulesets, empty }}
       query={rulesetsQuery}
       rows={rows}
       adding={adding}

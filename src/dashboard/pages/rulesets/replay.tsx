@@ -9,6 +9,7 @@ import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
 import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import { Section } from '../../ui/section.tsx';
 
 type Replay = HostedReply<'hostedReplayVersions'>;
 
@@ -41,8 +42,7 @@ export function VersionReplay({
   const replay = useHostedAction('hostedReplayVersions');
   const query = { base, candidate, env, sessions: maxSessions, limit: maxResults };
   return (
-    <section className="form" aria-label="Replay of past calls">
-      <h2>Replay of past calls</h2>
+    <Section title="Replay of past calls" label>
       <p className="muted">
         A replay compares v{base} with v{candidate} for the newest calls from the last 7 days, in up to{' '}
         {maxSessions} sessions{env ? `, in ${env}` : ''}.
@@ -61,7 +61,7 @@ export function VersionReplay({
       {replay.data && (
         <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -1,4 +1,5 @@
 // One run: the state of its workflow, a timeline of its calls, the runs that it started, and its signed evidence.
+import './runs.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -6,13 +7,14 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
+import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
 import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
+import { QuerySection, Section } from '../../ui/section.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
 import { runSums } from './sums.ts';
 import { SessionValues } from './values.tsx';
-import './runs.css';
 
 interface RunPlace {
   readonly agent: string;
@@ -64,9 +66,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       </h2>
       <p>
         <Verdict word={run.status} /> <Env name={run.environment} /> by agent{' '}
-        <Link {...linkTo.agent(run.agent_id)}>
-          <Data text={run.agent_id} max={120} />
-        </Link>{' '}
+        <DataLink link={linkTo.agent(run.agent_id)} text={run.agent_id} max={120} />{' '}
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
@@ -104,41 +104,38 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
     query: { session_id: session },
   });
   return (
-    <section className="form" aria-label="Workflow">
-      <h2>Workflow state</h2>
-      <QueryResult query={workflowStateQuery} rows={2}>
-        {(state) => {
-          const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
-          return (
-            <>
-              <p>
-                <Data text={state.name} max={120} />, <Time at={state.updated_at} className="muted" />
+    <QuerySection title="Workflow state" label="Workflow" query={workflowStateQuery} rows={2}>
+      {(state) => {
+        const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
+        return (
+          <>
+            <p>
+              <Data text={state.name} max={120} />, <Time at={state.updated_at} className="muted" />
+            </p>
+            <ol className="stages">
+              {state.completed_stages.map((stage) => (
+                <li key={plainJson(stage)} className="stage stage-done">
+                  <Verdict word="completed" /> <Data text={plainJson(stage)} max={120} />
+                </li>
+              ))}
+              {state.active_stage !== '' && (
+                <li className="stage">
+                  <Verdict word="active" /> <Data text={state.active_stage} max={120} />
+                </li>
+              )}
+            </ol>
+            {blocked && (
+              <p className="tone-deny">
+                Cannot continue: <Data text={blocked} mono={false} max={400} />
               </p>
-              <ol className="stages">
-                {state.completed_stages.map((stage) => (
-                  <li key={plainJson(stage)} className="stage stage-done">
-                    <Verdict word="completed" /> <Data text={plainJson(stage)} max={120} />
-                  </li>
-                ))}
-                {state.active_stage !== '' && (
-                  <li className="stage">
-                    <Verdict word="active" /> <Data text={state.active_stage} max={120} />
-                  </li>
-                )}
-              </ol>
-              {blocked && (
-                <p className="tone-deny">
-                  Cannot continue: <Data text={blocked} mono={false} max={400} />
-                </p>
-              )}
-              {state.snapshot_error && (
-                <p className="muted">Part of the workflow state from the agent is not readable.</p>
-              )}
-            </>
-          );
-        }}
-      </QueryResult>
-    </section>
+            )}
+            {state.snapshot_error && (
+              <p className="muted">Part of the workflow state from the agent is not readable.</p>
+            )}
+          </>
+        );
+      }}
+    </QuerySection>
   );
 }
 
@@ -156,8 +153,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
   );
   const start = Date.parse(startedAt);
   return (
-    <section className="form" aria-label="Timeline">
-      <h2>Timeline</h2>
+    <Section title="Timeline" label>
       <QueryResult query={eventsQuery} rows={6}>
         {() => null}
       </QueryResult>
@@ -173,7 +169,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
           <Step key={event.id} event={event} start={start} />
         ))}
       </ol>
-    </section>
+    </Section>
   );
 }
 
@@ -195,11 +191,7 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
             </span>
           )}
         </summary>
-        {reason && (
-          <p>
-            <Data text={reason} mono={false} max={600} />
-          </p>
-        )}
+        <DataParagraph text={reason} mono={false} max={600} />
         <CallArguments args={event.tool_args} />
         <p className="muted">
           <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}
@@ -225,14 +217,14 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
   );
   if (runs.size === 0) return eventsQuery.error ? <QueryProblem query={eventsQuery} /> : null;
   return (
-    <section className="form">
-      <h2>Child runs</h2>
+    <Section title="Child runs">
       <ul className="feed">
         {[...runs].map(([key, event]) => (
           <li key={key} className="feed-row">
-            <Link {...linkTo.run(event.agent_id, event.session_id ?? '')}>
-              <Name text={event.session_id ?? ''} />
-            </Link>
+            <NameLink
+              link={linkTo.run(event.agent_id, event.session_id ?? '')}
+              text={event.session_id ?? ''}
+            />
             <Name text={event.agent_id} />
           </li>
         ))}
@@ -244,6 +236,6 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
           </Button>
         </div>
       )}
-    </section>
+    </Section>
   );
 }

@@ -6,6 +6,7 @@ import { download } from '../../ui/download.ts';
 import { Button } from '../../ui/parts.tsx';
 import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 import { BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
 
 export function Evidence({
@@ -23,8 +24,7 @@ export function Evidence({
   const { bundle } = check;
   const params = { agent_id: agent, session_id: session };
   return (
-    <section className="form" aria-label="Seal">
-      <h2>Seal</h2>
+    <Section title="Seal" label>
       {!isPeek && (
         <p className="muted">
           The decision bundle contains the events of the run in a signed chain. This browser verifies it with
@@ -32,11 +32,7 @@ export function Evidence({
         </p>
       )}
       <div className="decide-buttons">
-        <Button
-          icon="check"
-          busy={fetched.isPending}
-          onClick={() => fetched.mutate({ params }, { onSuccess: check.check })}
-        >
+        <Button icon="check" busy={fetched.isPending} onClick={() => fetched.mutate({ params }, check.check)}>
           Verify run
         </Button>
         {!isPeek && <BundleButton label="Verify file" by={check} />}
@@ -52,7 +48,7 @@ export function Evidence({
       {fetched.error && <Failed error={fetched.error} />}
       <BundleCheck by={check} run={params} />
       {!isPeek && <PinnedKeys keys={check.keys} onKeys={check.onPin} />}
-    </section>
+    </Section>
   );
 }
 

@@ -1,22 +1,19 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
-
 import { type JSX, useMemo } from 'react';
 import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { readOn, useFirstRow } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { usePeek } from '../../ui/list.tsx';
+import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Empty, Name, PageHead, Skeleton } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
+import { Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
 import { type Run, runKey } from './run.ts';
 
@@ -29,13 +26,12 @@ const columns: readonly Column<Run>[] = [
   verdictColumn('status', 'Status', (run) => run.status, 1.5),
   nameColumn('stage', 'Stage', stageOf, 1.3),
   envColumn('env', 'Environment', (run) => run.environment, 1.3),
-  {
-    key: 'ruleset',
-    label: 'Ruleset',
-    width: 1.5,
-    sort: (run) => run.ruleset_name ?? '',
-    cell: (run) => <Name text={run.ruleset_name ? `${run.ruleset_name} v${run.ruleset_version}` : '–'} />,
-  },
+  nameColumn(
+    'ruleset',
+    'Ruleset',
+    (run) => run.ruleset_name && `${run.ruleset_name} v${run.ruleset_version}`,
+    1.5,
+  ),
   countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
   countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
   countColumn('waiting', 'Pending approvals', (run) => run.pending_approval_count, 1),
@@ -73,8 +69,6 @@ export default function Runs(): JSX.Element {
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
-  useFirstRow(runsQuery, rows.length > 0);
-  const peek = usePeek(rows, keyOf, linkOf);
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
@@ -88,45 +82,22 @@ export default function Runs(): JSX.Element {
         query={page}
         words={['running', 'pending', 'denied', 'completed', 'stale']}
       />
-      <QueryResult query={runsQuery} rows={10}>
-        {() =>
-          rows.length === 0 && runsQuery.hasNextPage ? (
-            <Skeleton />
-          ) : rows.length === 0 ? (
-            <NoRuns filtered={isNarrowed || env !== undefined} />
-          ) : (
-            <Table
-              name="runs"
-              rows={rows}
-              columns={columns}
-              keyOf={keyOf}
-              chosen={peek.id}
-              linkOf={linkOf}
-              onOpen={peek.open}
-              onEnd={() => readOn(runsQuery)}
-              bar={
-                <span className="muted">
-                  {env ? `${count(rows.length)} in ${env} of ` : ''}
-                  {count(loaded.length)}
-                  {runsQuery.hasNextPage
-                    ? ` of ${count(total)} runs; scroll for more`
-                    : ` ${loaded.length === 1 ? 'run' : 'runs'}`}
-                </span>
-              }
-            />
-          )
-        }
-      </QueryResult>
-      {peek.row && (
-        <Peek
-          key={runKey(peek.row.agent_id, peek.row.session_id)}
-          title={`Run ${peek.row.session_id}`}
-          page={linkOf(peek.row)}
-          onClose={peek.close}
-        >
-          <RunDetail agent={peek.row.agent_id} session={peek.row.session_id} isPeek />
-        </Peek>
-      )}
+      <PeekList
+        name="runs"
+        query={runsQuery}
+        rows={rows}
+        columns={columns}
+        keyOf={keyOf}
+        linkOf={linkOf}
+        bar={`${env ? `${count(rows.length)} in ${env} of ` : ''}${count(loaded.length)}${
+          runsQuery.hasNextPage
+            ? ` of ${count(total)} runs; scroll for more`
+            : ` ${loaded.length === 1 ? 'run' : 'runs'}`
+        }`}
+        empty={<NoRuns filtered={isNarrowed || env !== undefined} />}
+        title={(run) => `Run ${run.session_id}`}
+        peek={(run) => <RunDetail agent={run.agent_id} session={run.session_id} isPeek />}
+      />
     </div>
   );
 }
@@ -135,21 +106,19 @@ function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
   const make = useHostedAction('hostedSampleRun', ['hostedListRuns', 'hostedListRulesets']);
   if (filtered) {
     return (
-      <Empty title="No runs match these filters">
-        <p>Change the query, or select another environment.</p>
-      </Empty>
+      <Empty title="No runs match these filters" text="Change the query, or select another environment." />
     );
   }
   return (
-    <Empty title="No runs yet">
-      <p>
-        Runs appear here when an agent reports calls with a session. To see an example, load the sample run.
-      </p>
+    <Empty
+      title="No runs yet"
+      text="Runs appear here when an agent reports calls with a session. To see an example, load the sample run."
+    >
       {make.error && <Failed error={make.error} />}
       <ActButton
         operation="hostedSampleRun"
         busy={make.isPending}
-        onClick={() => make.mutate({}, { onSuccess: () => say('Sample run loaded.', 'allow') })}
+        onClick={() => make.mutate({}, () => say('Sample run loaded.', 'allow'))}
       >
         Load sample run
       </ActButton>

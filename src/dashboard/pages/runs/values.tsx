@@ -6,20 +6,14 @@ import { sessionKeys } from '../../lib/session-keys.ts';
 import { Field, Form } from '../../ui/form.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Section } from '../../ui/section.tsx';
 
-export function SessionValues({
-  agent,
-  session,
-}: {
-  readonly agent: string;
-  readonly session: string;
-}): JSX.Element {
+export function SessionValues({ agent, session }: Readonly<{ agent: string; session: string }>): JSX.Element {
   const events = useHosted('hostedSearchEvents', {
     query: { agent_id: agent, session_id: session, limit: 200 },
   });
   return (
-    <section className="form" aria-label="Session values">
-      <h2>Session values</h2>
+    <Section title="Session values" label>
       <QueryResult query={events} rows={2}>
         {(page) => (
           <Counters
@@ -29,17 +23,11 @@ export function SessionValues({
         )}
       </QueryResult>
       <LookUp />
-    </section>
+    </Section>
   );
 }
 
-function Counters({
-  session,
-  tools,
-}: {
-  readonly session: string;
-  readonly tools: readonly string[];
-}): JSX.Element {
+function Counters({ session, tools }: Readonly<{ session: string; tools: readonly string[] }>): JSX.Element {
   const keys = useMemo(() => sessionKeys(session, tools), [session, tools]);
   const sessionsQuery = useCall('readSessions', { body: { keys: keys.map(({ key }) => key) } });
   return (

@@ -1,12 +1,15 @@
 // AI assistance for contracts: provider, key, model, a test, and costs.
+
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { Confirm } from '../../ui/confirm.tsx';
-import { Field, Form, Select } from '../../ui/form.tsx';
+import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Time } from '../../ui/parts.tsx';
+import { Button, Data, Notice, PageHead, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { RemovalDialog } from '../../ui/resource.tsx';
+import { TitledCard } from '../../ui/titled-card.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;
@@ -18,48 +21,48 @@ const providers = [
   ['local', 'Local'],
 ] as const;
 
-export function AiSettings({ isAdmin }: { readonly isAdmin: boolean }): JSX.Element {
+export default function AssistantPage(): JSX.Element {
+  const { is_admin: isAdmin } = useSignedIn();
   const aiSettingsQuery = useCall('aiSettings');
   return (
-    <section className="card" aria-label="Assistant">
-      <h2>Assistant</h2>
-      <QueryResult query={aiSettingsQuery} rows={3}>
-        {(settings) => (
-          <>
-            <p className="muted">
-              {settings.configured ? (
-                <>
-                  The assistant helps you write contracts. Updated <Time at={settings.updated_at} />
-                  {settings.updated_by && (
-                    <>
-                      {' '}
-                      by <Data text={settings.updated_by} mono={false} max={80} />
-                    </>
-                  )}
-                  .
-                </>
+    <div className="page">
+      <PageHead title="Assistant" summary={isAdmin ? undefined : 'Only an admin can change the assistant.'} />
+      <TitledCard title="Assistant">
+        <QueryResult query={aiSettingsQuery} rows={3}>
+          {(settings) => (
+            <>
+              <p className="muted">
+                {settings.configured ? (
+                  <>
+                    The assistant helps you write contracts. Updated <Time at={settings.updated_at} />
+                    {settings.updated_by && (
+                      <Data before=" by " text={settings.updated_by} mono={false} max={80} />
+                    )}
+                    .
+                  </>
+                ) : (
+                  'No assistant is configured.'
+                )}
+              </p>
+              {isAdmin ? (
+                <AiFields key={settings.updated_at ?? ''} settings={settings} />
               ) : (
-                'No assistant is configured.'
+                <p className="muted">Only an admin can change the provider.</p>
               )}
-            </p>
-            {isAdmin ? (
-              <AiFields key={settings.updated_at ?? ''} settings={settings} />
-            ) : (
-              <p className="muted">Only an admin can change the provider.</p>
-            )}
-            {settings.configured && <AiUsage />}
-          </>
-        )}
-      </QueryResult>
-    </section>
+              {settings.configured && <AiUsage />}
+            </>
+          )}
+        </QueryResult>
+      </TitledCard>
+    </div>
   );
 }
 
 function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
   const save = useAction('putAiSettings', ['aiSettings']);
   const test = useAction('testAiSettings');
-  const [form, setForm] = useState({
-    provider: (settings.provider || 'hosted_a') as Exclude<Ai['provider'], ''>,
+  const [form, bind, setForm] = useFields({
+    provider: settings.provider || 'hosted_a',
     key: '',
     model: settings.model ?? '',
     url: settings.base_url ?? '',
@@ -89,84 +92,60 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
           // An empty field keeps the stored key.
           ...(form.key === '' ? {} : { api_key: form.key }),
         };
-        save.mutate({ body } as Input<'putAiSettings'>, {
-          onSuccess: () => {
-            setForm({ ...form, key: '' });
-            say('Assistant saved.', 'allow');
-          },
+        save.mutate({ body } as Input<'putAiSettings'>, () => {
+          setForm({ ...form, key: '' });
+          say('Assistant saved.', 'allow');
         });
       }}
     >
       <div className="columns-two">
-        <Select
-          name="provider"
-          label="Provider"
-          value={form.provider}
-          options={providers}
-          onValue={(provider) => setForm({ ...form, provider: provider as typeof form.provider })}
-        />
+        <Select {...bind('provider')} label="Provider" options={providers} />
+        <Field {...bind('model')} label="Model" help="Leave empty to use the default model." />
         <Field
-          name="model"
-          label="Model"
-          value={form.model}
-          onValue={(model) => setForm({ ...form, model })}
-          help="Leave empty to use the default model."
-        />
-        <Field
-          name="api_key"
+          {...bind('key', 'api_key')}
           label="Provider API key"
           type="password"
           autoComplete="off"
-          value={form.key}
-          onValue={(key) => setForm({ ...form, key })}
           placeholder={settings.api_key_masked ?? ''}
           help={settings.api_key_masked ? 'Leave empty to keep the stored key.' : undefined}
         />
         <Field
-          name="base_url"
+          {...bind('url', 'base_url')}
           label="Base URL"
-          value={form.url}
-          onValue={(url) => setForm({ ...form, url })}
           help="Needed only for a router or a local model."
         />
       </div>
       {test.error && <Failed error={test.error} />}
       {test.data && (
-        <div className={`notice notice-${test.data.ok ? 'allow' : 'deny'}`} role="status">
-          <div>
-            {test.data.ok ? (
-              <>
-                Test passed: <Data text={test.data.model ?? 'default model'} max={120} />, in{' '}
-                {Math.round(test.data.latency_ms ?? 0)} ms.
-              </>
-            ) : (
-              <>
-                Test failed:{' '}
-                <Data text={test.data.error ?? 'the provider gave no reason'} mono={false} max={400} />
-              </>
-            )}
-          </div>
-        </div>
+        <Notice tone={test.data.ok ? 'allow' : 'deny'} role="status">
+          {test.data.ok ? (
+            <>
+              Test passed: <Data text={test.data.model ?? 'default model'} max={120} />, in{' '}
+              {Math.round(test.data.latency_ms ?? 0)} ms.
+            </>
+          ) : (
+            <Data
+              before="Test failed: "
+              text={test.data.error ?? 'the provider gave no reason'}
+              mono={false}
+              max={400}
+            />
+          )}
+        </Notice>
       )}
       <Forget open={forgetting} onClose={() => setForgetting(false)} />
     </Form>
   );
 }
 
-function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
-  const forget = useAction('deleteAiSettings', ['aiSettings']);
-  return (
-    <Confirm
-      title="Remove assistant"
-      open={open}
-      onClose={onClose}
-      by={forget}
-      act="Remove assistant"
-      onAct={() => forget.mutate({}, { onSuccess: onClose })}
-    >
-      <p>
-        Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.
-      </p>
-    </Confirm>
-  );
-}
+const Forget = (dialog: Readonly<{ open: boolean; onClose: () => void }>): JSX.Element => (
+  <RemovalDialog
+    operation="deleteAiSettings"
+    refreshes={['aiSettings']}
+    title="Remove assistant"
+    input={{}}
+    {...dialog}
+  >
+    Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.
+  </RemovalDialog>
+);

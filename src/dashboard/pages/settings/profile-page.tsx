@@ -4,8 +4,9 @@ import { useSignedIn } from '../../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
 import { rolesText } from '../../lib/roles.ts';
 import { useStore } from '../../lib/store.ts';
-import { Select } from '../../ui/form.tsx';
-import { Data, PageHead } from '../../ui/parts.tsx';
+import { Check, Select } from '../../ui/form.tsx';
+import { DataParagraph } from '../../ui/names.tsx';
+import { PageHead } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 
 export default function ProfilePage(): JSX.Element {
@@ -15,9 +16,7 @@ export default function ProfilePage(): JSX.Element {
       <PageHead title="Profile" />
       <div className="columns-two">
         <TitledCard title="You">
-          <p>
-            <Data text={me.email} mono={false} max={160} />
-          </p>
+          <DataParagraph text={me.email} mono={false} max={160} />
           <p className="muted">{rolesText(me.roles)}</p>
         </TitledCard>
         <View />
@@ -41,13 +40,12 @@ function View(): JSX.Element {
         ]}
         onValue={(next) => chooseTheme(next as Theme)}
       />
-      <label className="checks">
-        <input type="checkbox" checked={utc} onChange={() => changePrefs({ utc: !utc })} /> Show times in UTC
-      </label>
-      <label className="checks">
-        <input type="checkbox" checked={compact} onChange={() => changePrefs({ compact: !compact })} /> Use
-        compact rows
-      </label>
+      <Check checked={utc} onChange={() => changePrefs({ utc: !utc })}>
+        Show times in UTC
+      </Check>
+      <Check checked={compact} onChange={() => changePrefs({ compact: !compact })}>
+        Use compact rows
+      </Check>
       <p className="muted">Stored in this browser.</p>
     </TitledCard>
   );

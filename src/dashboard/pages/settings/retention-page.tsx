@@ -31,8 +31,7 @@ function Purge(): JSX.Element {
   useCommand('purgeEvents', () => field.current?.focus());
   const [open, setOpen] = useState(false);
   const age = unit === 'hours' ? { older_than_hours: Number(count) } : { older_than_days: Number(count) };
-  const ask = (): void =>
-    preview.mutate({ query: { ...age, dry_run: 'true' } }, { onSuccess: () => setOpen(true) });
+  const ask = (): void => preview.mutate({ query: { ...age, dry_run: 'true' } }, () => setOpen(true));
   const many = preview.data === undefined ? '' : counted(preview.data.deleted_count, 'event');
   const done = ({ deleted_count: deleted, complete }: Reply<'purgeEvents'>): void => {
     setOpen(false);
@@ -72,7 +71,7 @@ function Purge(): JSX.Element {
         open={open}
         busy={purge.isPending}
         onClose={() => setOpen(false)}
-        onGo={() => purge.mutate({ query: { ...age } }, { onSuccess: done })}
+        onGo={() => purge.mutate({ query: { ...age } }, done)}
       >
         <p>
           The purge removes {many} received before <Time at={preview.data?.cutoff ?? null} /> from all

@@ -1,4 +1,5 @@
 // How long records stay: days by kind, with a preview of what they would remove.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -8,6 +9,7 @@ import { Field, Form } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { TitledCard } from '../../ui/titled-card.tsx';
 
 const kinds = [
   ['events', 'Events', 'event', 'events'],
@@ -37,8 +39,7 @@ const bodyOf = (days: Days) => ({
 export function Retention(): JSX.Element {
   const policy = useCall('retention', {});
   return (
-    <section className="card" aria-label="Retention">
-      <h2>Retention</h2>
+    <TitledCard title="Retention">
       <p className="muted">
         Older records are removed each hour, by the time when the hub received them. 0 keeps them. Pending
         approvals stay.
@@ -46,7 +47,7 @@ export function Retention(): JSX.Element {
       <QueryResult query={policy} rows={4}>
         {(current) => <RetentionForm key={current.updated_at} current={current} />}
       </QueryResult>
-    </section>
+    </TitledCard>
   );
 }
 
@@ -58,18 +59,13 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
   const body = bodyOf(days);
   const isChanged = kinds.some(([kind]) => days[kind] !== daysOf(current)[kind]);
   const save = (): void =>
-    put.mutate(
-      { body },
-      {
-        onSuccess: () => {
-          setPreview(null);
-          say('Retention saved. Removal begins within a minute.', 'allow');
-        },
-      },
-    );
+    put.mutate({ body }, () => {
+      setPreview(null);
+      say('Retention saved. Removal begins within a minute.', 'allow');
+    });
   return (
     <Form
-      onSubmit={() => count.mutate({ body }, { onSuccess: setPreview })}
+      onSubmit={() => count.mutate({ body }, setPreview)}
       by={count}
       act="Preview retention"
       isOff={!isChanged}

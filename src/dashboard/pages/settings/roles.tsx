@@ -50,12 +50,10 @@ export function RoleEditor({ roles, onRoles }: EditorProps): JSX.Element {
   );
 }
 
-interface ChangeProps {
-  readonly user: Reply<'listUsers'>[number];
-  readonly onClose: () => void;
-}
-
-export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
+export function ChangeRoles({
+  user,
+  onClose,
+}: Readonly<{ user: Reply<'listUsers'>[number]; onClose: () => void }>): JSX.Element {
   const update = useAction('updateUser', ['listUsers']);
   const [roles, setRoles] = useState<readonly Role[]>(user.roles);
   return (
@@ -65,15 +63,10 @@ export function ChangeRoles({ user, onClose }: ChangeProps): JSX.Element {
         act="Save roles"
         isOff={roles.length === 0}
         onSubmit={() =>
-          update.mutate(
-            { params: { user_id: user.user_id }, body: { roles: [...roles] } },
-            {
-              onSuccess: () => {
-                say(`Roles of ${user.email} saved.`, 'allow');
-                onClose();
-              },
-            },
-          )
+          update.mutate({ params: { user_id: user.user_id }, body: { roles: [...roles] } }, () => {
+            say(`Roles of ${user.email} saved.`, 'allow');
+            onClose();
+          })
         }
       >
         <RoleEditor roles={roles} onRoles={setRoles} />

@@ -3,7 +3,7 @@ import { type JSX, useRef, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction } from '../../lib/query.ts';
-import { Field, Form } from '../../ui/form.tsx';
+import { Field, Form, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
@@ -21,7 +21,7 @@ export default function SecurityPage(): JSX.Element {
 
 function Password(): JSX.Element {
   const change = useAction('changePassword');
-  const [form, setForm] = useState({ old: '', next: '' });
+  const [form, bind, setForm] = useFields({ old: '', next: '' });
   // Each change begins with empty fields that nobody has filled in.
   const [changes, setChanges] = useState(0);
   const first = useRef<HTMLInputElement>(null);
@@ -35,36 +35,30 @@ function Password(): JSX.Element {
         onSubmit={() => {
           change.mutate(
             { body: { old_password: form.old, new_password: form.next } } as Input<'changePassword'>,
-            {
-              onSuccess: () => {
-                setForm({ old: '', next: '' });
-                setChanges(changes + 1);
-                say('Password changed. Your other sessions are signed out.', 'allow');
-              },
+            () => {
+              setForm({ old: '', next: '' });
+              setChanges(changes + 1);
+              say('Password changed. Your other sessions are signed out.', 'allow');
             },
           );
         }}
       >
         <Field
+          {...bind('old', 'old_password')}
           ref={first}
-          name="old_password"
           label="Current password"
           type="password"
           required
           autoComplete="current-password"
-          value={form.old}
-          onValue={(old) => setForm({ ...form, old })}
         />
         <Field
-          name="new_password"
+          {...bind('next', 'new_password')}
           label="New password"
           type="password"
           required
           minLength={12}
           maxLength={1024}
           autoComplete="new-password"
-          value={form.next}
-          onValue={(next) => setForm({ ...form, next })}
           help="Use at least 12 characters. The change signs out your other sessions."
         />
       </Form>

@@ -1,4 +1,5 @@
 // Service accounts: programs with roles of their own, for admins. Their tokens are in service-tokens.tsx.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -9,6 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
+import { AdminPage } from './admin-page.tsx';
 import { RoleEditor } from './roles.tsx';
 import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
@@ -61,15 +63,19 @@ const accountsOf: Resource<Account> = {
       refreshes: ['listServiceAccounts'],
       input: ({ id }) => ({ params: { account_id: id } }),
       text: ({ name }) => (
-        <>
-          All tokens of <Data text={name} mono={false} max={128} /> stop working within a second.
-        </>
+        <Data
+          before="All tokens of "
+          text={name}
+          mono={false}
+          max={128}
+          after=" stop working within a second."
+        />
       ),
     }),
   ],
 };
 
-export function ServiceAccounts(): JSX.Element {
+function ServiceAccounts(): JSX.Element {
   const accounts = useCall('listServiceAccounts', { query: { limit: 1000 } });
   return (
     <section className="card" aria-label="Service accounts">
@@ -127,8 +133,8 @@ function Edit({ account, onClose }: EditProps): JSX.Element {
       say(`Service account ${name} saved.`, 'allow');
       onClose();
     };
-    if (account) update.mutate({ params: { account_id: account.id }, body }, { onSuccess });
-    else create.mutate({ body }, { onSuccess });
+    if (account) update.mutate({ params: { account_id: account.id }, body }, onSuccess);
+    else create.mutate({ body }, onSuccess);
   };
   return (
     <Dialog title={account ? `Change ${account.name}` : 'Add service account'} open onClose={onClose}>
@@ -143,5 +149,13 @@ function Edit({ account, onClose }: EditProps): JSX.Element {
         {() => <RoleEditor roles={roles} onRoles={setRoles} />}
       </RecordForm>
     </Dialog>
+  );
+}
+
+export default function ServiceAccountsPage(): JSX.Element {
+  return (
+    <AdminPage title="Service accounts" needs="change service accounts">
+      <ServiceAccounts />
+    </AdminPage>
   );
 }

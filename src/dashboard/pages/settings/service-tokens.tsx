@@ -23,11 +23,6 @@ export const isSoon = (at: string): boolean => {
   return left > 0 && left < warningMs;
 };
 
-interface TokensProps {
-  readonly account: Reply<'listServiceAccounts'>[number];
-  readonly onClose: () => void;
-}
-
 const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   name: 'service_tokens',
   noun: 'token',
@@ -36,11 +31,7 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   columns: [
     proseColumn('label', 'Label', (token) => token.label, 2),
     {
-      key: 'expires',
-      label: 'Expires',
-      width: 1.6,
-      sort: (token) => Date.parse(token.expires_at),
-      text: (token) => token.expires_at,
+      ...timeColumn<Token>('expires', 'Expires', (token) => token.expires_at, 1.6),
       cell: (token) => <Expiry at={token.expires_at} />,
     },
     timeColumn('used', 'Last used', (token) => token.last_used_at),
@@ -48,7 +39,10 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
   acts: [{ label: 'Revoke', name: ({ label }) => `Revoke ${visible(label)}`, press: revoke }],
 });
 
-export function ServiceTokens({ account, onClose }: TokensProps): JSX.Element {
+export function ServiceTokens({
+  account,
+  onClose,
+}: Readonly<{ account: Reply<'listServiceAccounts'>[number]; onClose: () => void }>): JSX.Element {
   const params = { account_id: account.id };
   const tokens = useCall('listServiceTokens', { params });
   const create = useAction('createServiceToken', ['listServiceTokens', 'listServiceAccounts']);

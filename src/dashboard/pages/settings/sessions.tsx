@@ -84,12 +84,10 @@ export function OwnSessions(): JSX.Element {
   );
 }
 
-interface UserProps {
-  readonly user: Reply<'listUsers'>[number];
-  readonly onClose: () => void;
-}
-
-export function UserSessions({ user, onClose }: UserProps): JSX.Element {
+export function UserSessions({
+  user,
+  onClose,
+}: Readonly<{ user: Reply<'listUsers'>[number]; onClose: () => void }>): JSX.Element {
   const params = { user_id: user.user_id };
   const sessions = useCall('listUserSessions', { params });
   const end = useAction('endUserSessions', ['listUserSessions']);

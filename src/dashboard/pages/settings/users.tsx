@@ -1,4 +1,5 @@
 // Users: add one with an initial password, change roles, remove one. The last admin stays.
+
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -11,6 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
+import { AdminPage } from './admin-page.tsx';
 import { InviteLink, RenewInvite } from './invite.tsx';
 import { ChangeRoles, RoleEditor } from './roles.tsx';
 import { UserSessions } from './sessions.tsx';
@@ -72,16 +74,19 @@ const users = (own: string): Resource<User> => ({
       refreshes: ['listUsers'],
       input: (user) => ({ params: { user_id: user.user_id } }),
       text: (user) => (
-        <>
-          Removing <Data text={user.email} mono={false} max={120} /> signs this user out within a second and
-          blocks further sign-in. Records of earlier actions remain.
-        </>
+        <Data
+          before="Removing "
+          text={user.email}
+          mono={false}
+          max={120}
+          after=" signs this user out within a second and blocks further sign-in. Records of earlier actions remain."
+        />
       ),
     }),
   ].map((act) => ({ ...act, isHidden: (user: User) => user.user_id === own })),
 });
 
-export function Users(): JSX.Element {
+function Users(): JSX.Element {
   const me = useSignedIn();
   const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
   const adding = useState(false);
@@ -132,11 +137,9 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
         onSubmit={({ email, password }) =>
           add.mutate(
             { body: { email, roles: [...roles], ...(password === '' ? {} : { password }) } },
-            {
-              onSuccess: ({ invite_url: invited }) => {
-                say(`User ${email} added.`, 'allow');
-                if (!invited) onClose();
-              },
+            ({ invite_url: invited }) => {
+              say(`User ${email} added.`, 'allow');
+              if (!invited) onClose();
             },
           )
         }
@@ -144,5 +147,13 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
         {() => <RoleEditor roles={roles} onRoles={setRoles} />}
       </RecordForm>
     </Dialog>
+  );
+}
+
+export default function People(): JSX.Element {
+  return (
+    <AdminPage title="People" needs="change users">
+      <Users />
+    </AdminPage>
   );
 }

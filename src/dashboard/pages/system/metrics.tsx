@@ -4,7 +4,7 @@ import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { countColumn, nameColumn } from '../../ui/columns.tsx';
+import { countColumn, nameColumn, numberColumn } from '../../ui/columns.tsx';
 import { Data, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -19,46 +19,22 @@ const statusesFrom = ({ statuses }: Route, first: number, last: number): number 
     return status >= first && status <= last ? sum + requests : sum;
   }, 0);
 
-const within = (ms: number | null): string =>
-  ms === null ? '–' : Number.isFinite(ms) ? `≤ ${count(ms)}` : 'more';
+const within = (ms: number): string => (Number.isFinite(ms) ? `≤ ${count(ms)}` : 'more');
 
 const columnsOf = (bounds: readonly number[]): readonly Column<Route>[] => [
   nameColumn('route', 'Route', (row) => row.route, 3),
   countColumn('requests', 'Requests', (row) => row.requests),
   countColumn('refused', 'Refused (4xx)', (row) => statusesFrom(row, 400, 499), 1.2),
   {
-    key: 'failed',
-    label: 'Failed (5xx)',
-    width: 1.2,
-    number: true,
-    sort: (row) => statusesFrom(row, 500, 599),
+    ...countColumn<Route>('failed', 'Failed (5xx)', (row) => statusesFrom(row, 500, 599), 1.2),
     cell: (row) => {
       const failed = statusesFrom(row, 500, 599);
       return <span className={failed > 0 ? 'tone-deny' : ''}>{count(failed)}</span>;
     },
   },
-  {
-    key: 'mean',
-    label: 'Mean (ms)',
-    number: true,
-    sort: (row) => row.sum_ms / Math.max(1, row.requests),
-    cell: (row) => (row.sum_ms / Math.max(1, row.requests)).toFixed(1),
-  },
-  {
-    key: 'p95',
-    label: '95th percentile (ms)',
-    width: 1.1,
-    number: true,
-    sort: (row) => quantile(bounds, row.buckets, 0.95) ?? -1,
-    cell: (row) => within(quantile(bounds, row.buckets, 0.95)),
-  },
-  {
-    key: 'bytes',
-    label: 'Sent',
-    number: true,
-    sort: (row) => row.bytes,
-    cell: (row) => bytes(row.bytes),
-  },
+  numberColumn((ms) => ms.toFixed(1))('mean', 'Mean (ms)', (row) => row.sum_ms / Math.max(1, row.requests)),
+  numberColumn(within)('p95', '95th percentile (ms)', (row) => quantile(bounds, row.buckets, 0.95), 1.1),
+  numberColumn(bytes)('bytes', 'Sent', (row) => row.bytes),
 ];
 
 export function Metrics(): JSX.Element {

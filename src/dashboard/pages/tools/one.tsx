@@ -1,5 +1,5 @@
 // One definition of a tool: its change word by word, its schemas as a tree, its agents, and the decision about it.
-
+import './tools.css';
 import { Link, useParams } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -15,7 +15,6 @@ import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type JsonObject, membersOf, previousOf, statusWord, type ToolPinDetail } from './model.ts';
 import { Tree } from './tree.tsx';
-import './tools.css';
 
 export default function ToolPage(): JSX.Element {
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
@@ -82,13 +81,7 @@ const treeMembers = [
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : plainJson(value);
 
-function Changes({
-  before,
-  after,
-}: {
-  readonly before: JsonObject | null;
-  readonly after: JsonObject;
-}): JSX.Element {
+function Changes({ before, after }: Readonly<{ before: JsonObject | null; after: JsonObject }>): JSX.Element {
   const has = (member: string): boolean => after[member] !== undefined || before?.[member] !== undefined;
   return (
     <>
@@ -131,7 +124,7 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
         params: { pin_id: pin.id },
         body: { decision, envs: [...chosen], ...(reason === '' ? {} : { reason }) },
       },
-      { onSuccess: () => say(`The definition is ${decision} in ${chosen.join(', ')}.`) },
+      () => say(`The definition is ${decision} in ${chosen.join(', ')}.`),
     );
   const toggle = (env: Environment): void =>
     setChosen((before) => (before.includes(env) ? before.filter((one) => one !== env) : [...before, env]));

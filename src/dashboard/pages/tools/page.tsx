@@ -1,4 +1,5 @@
 // The tools page: servers of an environment with their modes, and definitions of their tools, undecided ones first.
+import './tools.css';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
@@ -6,13 +7,13 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
-import { nameColumn, timeColumn } from '../../ui/columns.tsx';
-import { Button, Empty, Env, Name, PageHead } from '../../ui/parts.tsx';
+import { envColumn, nameColumn, nameOrColumn, timeColumn } from '../../ui/columns.tsx';
+import { Select } from '../../ui/form.tsx';
+import { NameLink } from '../../ui/names.tsx';
+import { Button, Empty, Name, PageHead } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type Mode, modes, problemWords, statusWord, type ToolPin, type ToolServer } from './model.ts';
-import './tools.css';
-import { Select } from '../../ui/form.tsx';
 
 const maxTools = 1000;
 
@@ -35,28 +36,30 @@ export default function Tools(): JSX.Element {
       >
         {toolsQuery.data && <ModeSelect env={env} server={null} mode={toolsQuery.data.mode} />}
       </PageHead>
-      <QueryResult query={toolsQuery}>
-        {({ servers, tools, more, mode }) =>
-          servers.length === 0 ? (
-            <Empty title="No MCP servers yet">
-              <p>
-                Servers and their tools appear here when an agent connects to them through reeve-agent mcp.
-              </p>
-            </Empty>
-          ) : (
-            <>
-              <Servers servers={servers} env={env} mode={mode} />
-              <h2>{server === undefined ? 'Definitions' : `Definitions from ${visible(server)}`}</h2>
-              {server !== undefined && (
-                <Button onClick={() => chooseServer(undefined)}>Show all servers</Button>
-              )}
-              <Definitions tools={tools} />
-              {more && (
-                <p className="muted">Only the first {maxTools} definitions are here. Choose a server.</p>
-              )}
-            </>
+      <QueryResult
+        query={toolsQuery}
+        none={({ servers }) =>
+          servers.length === 0 && (
+            <Empty
+              title="No MCP servers yet"
+              text="Servers and their tools appear here when an agent connects to them through reeve-agent mcp."
+            />
           )
         }
+      >
+        {({ servers, tools, more, mode }) => (
+          <>
+            <Servers servers={servers} env={env} mode={mode} />
+            <h2>{server === undefined ? 'Definitions' : `Definitions from ${visible(server)}`}</h2>
+            {server !== undefined && (
+              <Button onClick={() => chooseServer(undefined)}>Show all servers</Button>
+            )}
+            <Definitions tools={tools} />
+            {more && (
+              <p className="muted">Only the first {maxTools} definitions are here. Choose a server.</p>
+            )}
+          </>
+        )}
       </QueryResult>
     </div>
   );
@@ -86,7 +89,7 @@ function ModeSelect({
       </span>
     );
   const inherited = [['', `as the environment (${mode})`]] as const;
-  const options = [...(server === null ? [] : inherited), ...modes.map((one) => [one, one] as const)];
+  const options = [...(server === null ? [] : inherited), ...modes];
   return (
     <>
       <Select
@@ -107,11 +110,7 @@ function Servers({
   servers,
   env,
   mode,
-}: {
-  readonly servers: readonly ToolServer[];
-  readonly env: Environment;
-  readonly mode: Mode;
-}): JSX.Element {
+}: Readonly<{ servers: readonly ToolServer[]; env: Environment; mode: Mode }>): JSX.Element {
   const columns: readonly Column<ToolServer>[] = [
     {
       key: 'server',
@@ -131,34 +130,18 @@ function Servers({
       sort: (one) => one.mode,
       cell: (one) => <ModeSelect env={env} server={one.server} mode={mode} own={one.own_mode} />,
     },
-    {
-      key: 'info',
-      label: 'Calls itself',
-      width: 1.3,
-      text: ({ server_info }) => (server_info ? `${server_info.name} ${server_info.version}` : ''),
-      cell: ({ server_info }) =>
-        server_info ? (
-          <Name mono={false} text={`${server_info.name} ${server_info.version}`} />
-        ) : (
-          <span className="muted">unknown</span>
-        ),
-    },
-    {
-      key: 'refused',
-      label: 'Refused tools',
-      width: 1.6,
-      text: ({ refused }) =>
-        refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; '),
-      cell: ({ refused }) =>
-        refused.length === 0 ? (
-          <span className="muted">none</span>
-        ) : (
-          <Name
-            mono={false}
-            text={refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; ')}
-          />
-        ),
-    },
+    nameOrColumn('unknown', false)(
+      'info',
+      'Calls itself',
+      ({ server_info: info }) => info && `${info.name} ${info.version}`,
+      1.3,
+    ),
+    nameOrColumn('none', false)(
+      'refused',
+      'Refused tools',
+      ({ refused }) => refused.map(({ name, problem }) => `${name}: ${problemWords[problem]}`).join('; '),
+      1.6,
+    ),
     timeColumn('seen', 'Last reported', ({ last_seen_at }) => last_seen_at ?? '', 1),
   ];
   return (
@@ -169,15 +152,8 @@ function Servers({
 function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Element {
   const columns: readonly Column<ToolPin>[] = [
     {
-      key: 'tool',
-      label: 'Tool',
-      width: 1.6,
-      sort: ({ tool }) => tool,
-      cell: ({ id, tool }) => (
-        <Link {...linkTo.tool(id)}>
-          <Name text={tool} />
-        </Link>
-      ),
+      ...nameColumn<ToolPin>('tool', 'Tool', ({ tool }) => tool, 1.6),
+      cell: ({ id, tool }) => <NameLink link={linkTo.tool(id)} text={tool} />,
     },
     nameColumn('server', 'Server', ({ server }) => server, 1.6),
     {
@@ -193,8 +169,8 @@ function Definitions({ tools }: { readonly tools: readonly ToolPin[] }): JSX.Ele
       ),
     },
     nameColumn('by', 'Decided by', ({ decided_by }) => decided_by ?? '', 1.2),
-    { ...timeColumn('first', 'First seen', (pin: ToolPin) => pin.first_seen_at, 1) },
-    { key: 'env', label: 'Environment', width: 1, cell: ({ env }) => <Env name={env} /> },
+    timeColumn('first', 'First seen', (pin) => pin.first_seen_at, 1),
+    envColumn('env', 'Environment', ({ env }) => env, 1),
   ];
   return <Table name="tools" row="definition" rows={tools} columns={columns} keyOf={({ id }) => id} />;
 }

@@ -73,11 +73,7 @@ const Marked = ({
   word,
   label,
   value,
-}: {
-  readonly word: 'added' | 'removed';
-  readonly label: JSX.Element;
-  readonly value: unknown;
-}): JSX.Element => (
+}: Readonly<{ word: 'added' | 'removed'; label: JSX.Element; value: unknown }>): JSX.Element => (
   <li className={`diff-${word}`}>
     <span aria-hidden="true">{word === 'added' ? '+ ' : '− '}</span>
     <span className="heard">{word}: </span>

@@ -1,6 +1,8 @@
 // The fields that queries of each page may name. Pure; runs in browsers.
+import { agentStates } from '../../../agent/record.ts';
 import { auditSubjects } from '../../../audit/record.ts';
 import { environments } from '../../../shared/ids.ts';
+import { thenChoices, verdictChoices } from '../../record/words.ts';
 
 /** How the values of a field are written and compared. */
 export type FieldKind =
@@ -35,35 +37,6 @@ const choice = (name: string, choices: QueryField['choices'] & object): QueryFie
 });
 const plain = (...words: readonly string[]): { readonly [word: string]: readonly string[] } =>
   Object.fromEntries(words.map((word) => [word, []]));
-
-/** The four words of a call, with the words of both APIs for each. */
-export const verdictChoices = {
-  allowed: ['call_allowed', 'call_executed', 'call_approval_granted', 'allow', 'executed'],
-  denied: ['call_denied', 'call_blocked', 'call_approval_denied', 'call_approval_blocked', 'block', 'deny'],
-  would_deny: [
-    'call_would_deny',
-    'call_would_block',
-    'would_block',
-    'observed',
-    'observe',
-    'would deny',
-    'would-deny',
-  ],
-  asked: ['call_asked', 'call_approval_requested', 'ask', 'approve', 'pending', 'pending_approval'],
-} as const;
-export type VerdictWord = keyof typeof verdictChoices;
-
-/** The words for later reports about a call. */
-export const thenChoices = {
-  approved: ['call_approval_granted', 'granted'],
-  denied: ['call_approval_denied', 'call_approval_blocked', 'blocked'],
-  expired: ['call_approval_timeout', 'timeout'],
-  succeeded: ['call_executed', 'executed'],
-  failed: ['call_failed'],
-  timed_out: ['timed out'],
-  warned: ['postcondition_warning'],
-} as const;
-export type ThenWord = keyof typeof thenChoices;
 
 const env = choice('env', plain(...environments));
 
@@ -112,20 +85,7 @@ export const approvalGrammar: QueryGrammar = {
 };
 
 export const agentGrammar: QueryGrammar = {
-  fields: [
-    choice('is', {
-      connected: [],
-      away: [],
-      current: [],
-      out_of_date: ['drift', 'out-of-date'],
-      unknown: [],
-    }),
-    text('agent'),
-    text('bundle'),
-    text('version'),
-    text('tag'),
-    env,
-  ],
+  fields: [choice('is', agentStates), text('agent'), text('bundle'), text('version'), text('tag'), env],
 };
 
 export const runGrammar: QueryGrammar = {

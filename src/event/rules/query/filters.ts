@@ -1,20 +1,23 @@
 // Between a query's text and the single filters of lists: stored addresses become text, and text becomes the
 // parameters of lists that take no query. Pure; runs in browsers.
-import { type QueryGrammar, thenChoices, verdictChoices } from './fields.ts';
+
+import { snakeKeys } from '../../../shared/snake-keys.ts';
+import { thenChoices, verdictChoices } from '../../record/words.ts';
+import type { QueryGrammar } from './fields.ts';
 import type { Query, QueryProblem, QueryTerm } from './parse.ts';
 import { printQuery, valueTerm } from './print.ts';
 
 /** The single filters of the list of events, by parameter. */
-const eventFields: { readonly [parameter: string]: string | null } = {
-  agent_id: 'agent',
-  tool_name: 'tool',
+const eventFields: { readonly [parameter: string]: string | null } = snakeKeys({
+  agentId: 'agent',
+  toolName: 'tool',
   mode: 'mode',
   env: 'env',
-  decision_name: 'contract',
-  run_id: 'run',
-  call_id: 'call',
+  decisionName: 'contract',
+  runId: 'run',
+  callId: 'call',
   search: null,
-};
+});
 
 /** Words for later reports: a filter by one of them finds calls by the outcome, not by the first verdict. */
 const laterWords = ['approved', 'denied', 'expired', 'failed', 'warned'] as const;

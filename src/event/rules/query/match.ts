@@ -1,14 +1,17 @@
 // Whether an event matches a query. Both stores and the browser's tail use this test, so their answers agree. Pure.
+
+import type { ThenWord, VerdictWord } from '../../record/words.ts';
 import {
   type CountedAs,
   countedAs,
+  decisionNameOf,
   durationOf,
   type EventInput,
   type EventOutcome,
   policyVersionOf,
+  reportedDuration,
 } from '../../record.ts';
 import { actionOf, callIdOf, runIdOf, sessionOf } from '../decision.ts';
-import type { ThenWord, VerdictWord } from './fields.ts';
 import { durationMsOf, type Query, type QueryTerm } from './parse.ts';
 import { anyOf, comparison, globs, isText, pathTest, someText, textsIn } from './values.ts';
 import { visibleText, wordTest } from './words.ts';
@@ -62,6 +65,13 @@ export const verdictWords: { readonly [C in CountedAs]: VerdictWord } = {
 export const verdictWordOf = (verdict: string, mode: string): VerdictWord =>
   verdictWords[countedAs(verdict, mode)];
 
+const namedBy =
+  (test: (name: string) => boolean) =>
+  (outcome: QueriedOutcome): boolean => {
+    const name = decisionNameOf(outcome);
+    return name !== null && test(name);
+  };
+
 /** The test of a term that counted parts decide; null for another field. */
 function countedTest(term: QueryTerm): CountedTest | null {
   const test = globs(term);
@@ -79,9 +89,7 @@ function countedTest(term: QueryTerm): CountedTest | null {
     case 'version':
       return ({ version }) => version !== '' && test(version);
     case 'contract':
-      return ({ name }, outcomes) =>
-        (name !== null && test(name)) ||
-        outcomes.some(({ decision_name }) => decision_name !== null && test(decision_name));
+      return ({ name }, outcomes) => (name !== null && test(name)) || outcomes.some(namedBy(test));
     default:
       return null;
   }
@@ -92,18 +100,18 @@ function durationTest({ operator, values }: QueryTerm): EventTest {
   return ({ event, outcomes }) => {
     const own = durationOf(event);
     if (own !== null && compare(own)) return true;
-    return outcomes.some(({ duration_ms }) => duration_ms !== undefined && compare(duration_ms));
+    return outcomes.map(reportedDuration).some((ms) => ms !== undefined && compare(ms));
   };
 }
 
-const thenActions: { readonly [action: string]: ThenWord } = {
-  call_approval_granted: 'approved',
-  call_approval_blocked: 'denied',
-  call_approval_timeout: 'expired',
-  call_executed: 'succeeded',
-  call_failed: 'failed',
-  postcondition_warning: 'warned',
-};
+const thenActions: ReadonlyMap<string, ThenWord> = new Map([
+  ['call_approval_granted', 'approved'],
+  ['call_approval_blocked', 'denied'],
+  ['call_approval_timeout', 'expired'],
+  ['call_executed', 'succeeded'],
+  ['call_failed', 'failed'],
+  ['postcondition_warning', 'warned'],
+]);
 
 const isTimeout = (error: unknown): boolean =>
   typeof error === 'string' && /\btimed?[ _-]?out\b/i.test(error);
@@ -115,15 +123,13 @@ export function thenWordsOf(
 ): ReadonlySet<ThenWord> {
   const words = new Set<ThenWord>();
   const add = (verdict: string, end: Partial<Record<keyof QueriedOutcome, unknown>>): void => {
-    const action = actionOf(verdict);
-    const word = Object.hasOwn(thenActions, action) ? thenActions[action] : undefined;
+    const word = thenActions.get(actionOf(verdict));
     if (word) words.add(word);
     if (end.tool_success === true) words.add('succeeded');
     if (end.tool_success === false) words.add(isTimeout(end.error) ? 'timed_out' : 'failed');
     if (end.postconditions_passed === false) words.add('warned');
   };
-  const { tool_success, postconditions_passed, error } = event.payload ?? {};
-  add(event.verdict, { tool_success, postconditions_passed, error });
+  add(event.verdict, event.payload ?? {});
   for (const outcome of outcomes) add(outcome.verdict, outcome);
   return words;
 }
@@ -157,7 +163,7 @@ function wordsTest({ values }: QueryTerm, isAnywhere: boolean): EventTest {
     return (
       [event.agent_id, event.tool_name, callIdOf(event) ?? ''].some(isIn) ||
       textsIn(event.payload, 'decision_name').some(isIn) ||
-      outcomes.some(({ decision_name }) => isText(decision_name) && isIn(decision_name)) ||
+      outcomes.some(namedBy(isIn)) ||
       someText(event.payload?.tool_args, test)
     );
   };

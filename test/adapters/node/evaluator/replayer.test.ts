@@ -5,9 +5,9 @@ import { systemClock } from '../../../../adapters/node/clock.ts';
 import { createReplayer, type ReplayerOptions } from '../../../../adapters/node/evaluator/replayer.ts';
 import type { Replayer } from '../../../../src/evaluation/port/replayer.ts';
 import type { ReplayCall } from '../../../../src/evaluation/rules/replay-call.ts';
-import { compiled } from '../../../compiled.ts';
+import { bundledThread } from '../../../compiled.ts';
 
-const entry = compiled('adapters/node/evaluator/worker.ts');
+const entry = bundledThread('worker');
 const made: Replayer[] = [];
 const make = (options: Partial<ReplayerOptions> = {}): Replayer => {
   const replayer = createReplayer({

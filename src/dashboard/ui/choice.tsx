@@ -1,0 +1,18 @@
+// A choice among things of the hub, such as bundles. A short list is the browser's own control; a long one is searched
+// by typing, and its code loads on demand.
+import { type JSX, lazy, Suspense } from 'react';
+import { Select, type SelectProps } from './form.tsx';
+
+const Searched = lazy(() => import('./searched-choice.tsx'));
+
+/** Options from which on nobody looks through a list. */
+const manyOptions = 20;
+
+export const Choice = (props: SelectProps): JSX.Element =>
+  props.options.length < manyOptions ? (
+    <Select {...props} />
+  ) : (
+    <Suspense fallback={<Select {...props} />}>
+      <Searched {...props} />
+    </Suspense>
+  );
