@@ -213,7 +213,6 @@ async function measureTransports(
 }
 
 export async function runFanout(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients = [new StreamClient(), new StreamClient()];
   const bare = new BareServer();

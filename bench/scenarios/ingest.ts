@@ -269,7 +269,6 @@ async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions):
 }
 
 export async function runIngest(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options, { preloads: ['loop'] });
   const loaders = Array.from({ length: options.loaders }, () => new Loader());
   try {

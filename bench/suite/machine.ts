@@ -86,7 +86,7 @@ function diskWaitMs(): number | null {
 
 export interface Usage {
   readonly elapsedMs: number;
-  /** Of the whole machine. */
+  /** Of the whole machine; null for a hub elsewhere. */
   readonly diskWaitMs: number | null;
   readonly hubMs: number | null;
   /** The client with the most processor time. */
@@ -127,7 +127,7 @@ export function startUsage(hub: number | readonly number[], clients: readonly nu
     const ownMs = minus(after.own, before.own);
     return {
       elapsedMs: after.at - before.at,
-      diskWaitMs: minus(after.diskWait, before.diskWait),
+      diskWaitMs: hubMs === null ? null : minus(after.diskWait, before.diskWait),
       hubMs,
       clientMs,
       busiestClientMs: clientMs === null ? null : Math.max(0, ...clientTimes),
