@@ -2,8 +2,6 @@
 import { createJudges, isSecretValue, type Judges } from './redact/judges.ts';
 import { redacted, SecretScan } from './redact/scan.ts';
 
-export { looksSecret } from './redact/tokens.ts';
-
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
@@ -55,10 +53,10 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   const detect = policy.detectSecretValues ?? true;
   const custom = (policy.customPatterns ?? []).map(([pattern, replacement]) => {
     const { source, flags } = new RegExp(pattern);
-    return { pattern: new RegExp(source, `${flags.replace(/[gy]/g, '')}g`), replacement };
+    const everyMatch = new RegExp(source, `${flags.replace(/[gy]/g, '')}g`);
+    return (text: string): string => text.replace(everyMatch, replacement);
   });
-  const replaceCustom = (text: string): string =>
-    custom.reduce((rest, { pattern, replacement }) => rest.replace(pattern, replacement), text);
+  const replaceCustom = (text: string): string => custom.reduce((rest, replace) => replace(rest), text);
   const hide = (text: string): string => (detect ? new SecretScan(replaceCustom(text), judges).run() : text);
   const shorten = (text: string, length: number): string => {
     const hidden = hide(text.slice(0, maxRead));
@@ -89,10 +87,10 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
   let nodes = 0;
   /** An item of a list, judged as text behind the flag before it, or behind the name in a pair. */
   const walkItem = (item: unknown, before: unknown, isPair: boolean, depth: number): unknown => {
-    const name = typeof before === 'string' && typeof item === 'string' ? before : '';
-    if (!detect || !(isPair ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/).test(name))
+    const isName = isPair ? /^[\w.-]{1,128}$/ : /^-[\w.-]{1,128}$/;
+    if (!detect || typeof item !== 'string' || typeof before !== 'string' || !isName.test(before))
       return walk(item, depth) ?? null;
-    const start = name[0] === '-' ? `${name} "` : `${name}: "`;
+    const start = before[0] === '-' ? `${before} "` : `${before}: "`;
     const judged = text(`${start}${item}"`);
     const isHidden = !judged.startsWith(start) || judged.startsWith(start + redacted);
     return isHidden ? redacted : judged.slice(start.length).replace(/"$/, '');
@@ -113,24 +111,20 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
     if (value instanceof Date) return value.toJSON();
     if (ArrayBuffer.isView(value)) return `[BINARY ${value.byteLength} bytes]`;
     const room = maxNodes - nodes;
-    if (Array.isArray(value) || value instanceof Set) {
-      const list = [...value];
-      nodes += list.length;
-      const items = list.slice(0, room);
-      const copies = items.map((item, i) => walkItem(item, list[i - 1], list.length === 2, depth + 1));
-      return list.length > room ? [...copies, truncated] : copies;
-    }
-    const members = Object.entries(value instanceof Map ? Object.fromEntries(value) : value);
+    const list = Array.isArray(value) || value instanceof Set ? [...value] : null;
+    const members = Object.entries(list ?? (value instanceof Map ? Object.fromEntries(value) : value));
     nodes += members.length;
-    const isNamed = areNamed(members);
-    const copies = members.slice(0, room).map(([name, item]) => {
+    const isNamed = list === null && areNamed(members);
+    const copies = members.slice(0, room).map(([name, item], i): [string, unknown] => {
+      if (list) return [name, walkItem(item, list[i - 1], list.length === 2, depth + 1)];
       const isHidden = isSecretValue(judges.ofKey(name), item) || (isNamed && valueFields.test(name));
       return [name, isHidden ? redacted : walk(item, depth + 1)];
     });
-    return Object.fromEntries(members.length > room ? [...copies, [truncated, true]] : copies);
+    if (members.length > room) copies.push(list ? [truncated, truncated] : [truncated, true]);
+    return list ? copies.map(([, item]) => item) : Object.fromEntries(copies);
   };
   return walk(root, 0);
 }
 
 export const defaultRedaction: Redaction = createRedaction();
-export const { redactArgs, redactText, redactResult } = defaultRedaction;
+export const { looksSecret, redactArgs, redactText, redactResult } = defaultRedaction;

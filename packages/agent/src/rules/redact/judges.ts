@@ -22,8 +22,8 @@ export function createJudges(sensitive: string[], safe: string[], keyPrefixes: s
     const spellings = [snakeCase(name), lower(name)];
     const fits = (pattern: RegExp): boolean => spellings.some((spelling) => pattern.test(spelling));
     const listing = spellings.map((spelling) => listed.get(spelling)).find((strength) => strength);
-    const other = isKey && fits(part) ? 'any' : 'none';
-    return listing ?? patterns.find((row) => fits(row.pattern))?.strength ?? other;
+    const strength = listing ?? patterns.find((row) => fits(row.pattern))?.strength;
+    return strength ?? (isKey && fits(part) ? 'any' : 'none');
   };
   return {
     tokens: tokenPattern(keyPrefixes),

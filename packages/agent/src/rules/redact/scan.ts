@@ -96,15 +96,11 @@ export class SecretScan {
       const value = this.#at(form, index)?.groups?.v ?? '';
       const from = form.lastIndex - value.length;
       if (wasHidden.test(value)) return false;
-      const isQuoted = /["'`]/.test(this.text[from - 1] ?? '');
-      if (from >= this.#kept && isSecret(value, strength, isQuoted)) return this.#hide(from, form.lastIndex);
+      if (from < this.#kept || /^["'\\`]*$/.test(value) || !isSecretValue(strength, value)) continue;
+      const isQuoted = /["'`]/.test(this.text[from - 1] ?? '') || /^["'`\\]/.test(value);
+      const isOther = declaration.test(value) || (strength === 'text' && /^[\d.]+[,;]?$/.test(value));
+      if (strength === 'chosen' || isQuoted || !isOther) return this.#hide(from, form.lastIndex);
     }
     return false;
   }
-}
-
-function isSecret(value: string, strength: Strength, isQuoted: boolean): boolean {
-  if (/^["'\\`]*$/.test(value) || !isSecretValue(strength, value)) return false;
-  if (strength === 'chosen' || isQuoted || /^["'`\\]/.test(value)) return true;
-  return !declaration.test(value) && (strength !== 'text' || !/^[\d.]+[,;]?$/.test(value));
 }

@@ -9,14 +9,13 @@ export type Strength = 'any' | 'text' | 'path' | 'code' | 'chosen' | 'none';
 export const lists: readonly string[] = [
   'text pass pw creds cred jwt bearer authheader mnemonic seed_phrase recovery_phrase secret_phrase backup_phrase passcode',
   'text pgpass secret_string securestring convertto_securestring from_literal add_mask requirepass keypass masterauth bindpw',
-  'none max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens audio_tokens',
-  'none cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens',
   'any password secret token api_key apikey api-key authorization auth credentials private_key privatekey access_token',
   'any refresh_token client_secret connection_string database_url db_password ssh_key passphrase',
   'any assword passwort kennwort contraseña passe senha wachtwoord hasło пароль 密码 密碼 パスワード 비밀번호',
 ];
 /** Strengths of other names; the first that fits counts. */
 export const patterns = [
+  raw`none ^(?:(?:max|num|total|completion|prompt|cached?|reasoning|audio|input|(?:max_)?output)_tokens|(?:sort|index)_keys)$`,
   raw`text (?:^|_)(?:psk|(?:admin|app|auth|basic|become|bind|database|db|docker|email|ftp|git|http|imap|key|ldap|login)_?pass\d*)$`,
   raw`text (?:^|_)(?:rootpw|(?:mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|store|sudo|user|vnc|wifi)_?pass\d*)$`,
   raw`path (?:^|_)(?:old)?pwd\d*$`,

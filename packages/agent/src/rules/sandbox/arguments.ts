@@ -1,7 +1,7 @@
 // What a call names: the paths, URLs and commands among its arguments, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type ArgumentKind, type Declared, kindOfName } from './names.ts';
+import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
 import { looksLikePath, readingsOf } from './path.ts';
 import { looksLikeRemote, looksLikeUrl } from './url.ts';
 
@@ -18,15 +18,22 @@ export interface NamedCommand {
   readonly words: readonly string[];
 }
 
-/** Where a value stands. */
-interface Place {
+/** One argument, or an item of one. */
+interface Argument {
+  readonly value: unknown;
+  readonly name: string;
+  /** Where a declaration names it. */
+  readonly place: string;
+  readonly isDeclared: boolean;
+  /** What its own name or declaration implies. */
+  readonly own: ArgumentKind | null;
   /** What the nearest name above implies; null: the look of each text decides. */
   readonly kind: ArgumentKind | null;
-  readonly declared: Declared | null;
   readonly depth: number;
-  readonly name: string;
 }
-type Entries = readonly (readonly [name: unknown, value: unknown])[];
+
+/** What may hold the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+const restNames = new Set(['args', 'argv', 'arguments']);
 
 /** What a call names. Reading throws only for a spent budget or an accessor of the caller's own. */
 export class Naming {
@@ -45,48 +52,69 @@ export class Naming {
   /** More texts or a deeper nesting than is judged. */
   tooMuch = false;
   #count = 0;
+  readonly #declared: Declared;
   readonly #budget: Budget;
 
-  constructor(call: ToolCall, declared: Declared | null, budget: Budget) {
+  constructor(call: ToolCall, declared: Declared, budget: Budget) {
+    this.#declared = declared;
     this.#budget = budget;
-    this.#visit(call.args, { kind: null, declared, depth: 0, name: '' });
+    this.#visit({
+      value: call.args,
+      name: '',
+      place: '',
+      isDeclared: false,
+      own: null,
+      kind: null,
+      depth: 0,
+    });
   }
 
-  #visit(value: unknown, place: Place): void {
+  #visit(argument: Argument): void {
+    const { value, kind, depth, name } = argument;
     spend(this.#budget, 1);
-    const { kind, depth } = place;
     if (this.tooMuch) return;
     if (typeof value === 'string') this.#text(value, kind);
     else if (typeof value === 'number' || typeof value === 'bigint') this.oddCommand ||= kind === 'command';
     else if (typeof value !== 'object' || value === null) return;
     else if (depth > maxNesting) this.tooMuch = true;
-    else if (Array.isArray(value) || value instanceof Set) this.#list([...value], place);
-    else if (value instanceof URL || value instanceof String) this.#text(String(value), kind);
-    else if (value instanceof Map) this.#mapping([...value], place);
-    else if (!(value instanceof Uint8Array)) this.#mapping(Object.entries(value), place);
+    else if (Array.isArray(value) || value instanceof Set) {
+      // Lists under a plural hold one command line each.
+      const items = [...value];
+      if (kind === 'command' && !/s$/i.test(name) && items.every(isWord))
+        this.commands.push({ line: '', words: items.map(String) });
+      else for (const item of items) this.#visit({ ...argument, value: item, name: '', depth: depth + 1 });
+    } else if (value instanceof URL || value instanceof String) this.#text(String(value), kind);
+    else if (!(value instanceof Uint8Array))
+      this.#mapping(value instanceof Map ? [...value] : Object.entries(value), argument);
     else if (kind !== null) this.#text(new TextDecoder().decode(value), kind);
   }
 
-  #list(items: readonly unknown[], { kind, declared, depth, name }: Place): void {
-    // Lists under a plural hold one command line each.
-    if (kind === 'command' && !/s$/i.test(name) && items.every(isWord))
-      this.commands.push({ line: '', words: items.map(String) });
-    else for (const item of items) this.#visit(item, { kind, declared, depth: depth + 1, name: '' });
-  }
-
-  #mapping(entries: Entries, { kind: above, declared, depth }: Place): void {
-    const split = splitCommand(entries, declared);
-    if (split) this.commands.push(split.command);
-    for (const [key, value] of entries) {
+  #mapping(entries: readonly (readonly [name: unknown, value: unknown])[], above: Argument): void {
+    const members = entries.map(([key, value]): Argument => {
       const name = typeof key === 'string' ? key : '';
-      // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
-      if (above !== 'content' && /[/:~%\\]|\.\./.test(name)) this.#look(name);
+      const place = placeBelow(above.place, name);
       // A declaration holds for all that is below it, but for what is declared there.
-      const below = declared?.below.get(name) ?? (declared?.kind === undefined ? null : declared);
+      const declared = this.#declared.get(place) ?? (above.isDeclared ? above.kind : null);
+      const own = declared ?? kindOfName(name);
       // Content is content only where it is named so; other names hold for everything below them.
-      const kind = below?.kind ?? kindOfName(name) ?? (above === 'content' ? null : above);
-      if (below?.kind === 'cwd') this.foldersDeclared = true;
-      if (!split?.names.includes(key)) this.#visit(value, { kind, declared: below, depth: depth + 1, name });
+      const kind = own ?? (above.kind === 'content' ? null : above.kind);
+      return { value, name, place, isDeclared: declared !== null, own, kind, depth: above.depth + 1 };
+    });
+    // A command in one argument and the rest of its words beside it: in a list, or as the rest of the line.
+    const first = members.find(({ value, own }) => typeof value === 'string' && own === 'command');
+    const rest = members.find((member) => {
+      const isRest = member !== first && restNames.has(member.name) && !this.#declared.has(member.place);
+      return (
+        isRest &&
+        (Array.isArray(member.value) ? member.value.every(isWord) : typeof member.value === 'string')
+      );
+    });
+    if (first && rest) this.commands.push(commandOf(String(first.value), rest.value));
+    for (const member of members) {
+      if (member.own === 'cwd' && member.isDeclared) this.foldersDeclared = true;
+      // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
+      if (above.kind !== 'content' && /[/:~%\\]|\.\./.test(member.name)) this.#look(member.name);
+      if (!(first && rest && (member === first || member === rest))) this.#visit(member);
     }
   }
 
@@ -109,7 +137,7 @@ export class Naming {
   #look(text: string): void {
     const line = text.trim();
     if (text.length > maxLook || text === '' || /[\n\r]/.test(line)) return;
-    const isPath = [...readingsOf(line)].some(looksLikePath);
+    const isPath = readingsOf(line).some(looksLikePath);
     if (isPath) this.paths.push(text);
     if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
@@ -117,33 +145,7 @@ export class Naming {
   }
 }
 
-const isWord = (item: unknown): boolean =>
-  typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean';
+const isWord = (item: unknown): boolean => /^(?:string|number|boolean)$/.test(typeof item);
 
-/** What may hold the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-const restNames = new Set<unknown>(['args', 'argv', 'arguments']);
-
-/** A command in one argument and the rest of its words beside it: in a list, or as the rest of the line. */
-function splitCommand(
-  entries: Entries,
-  declared: Declared | null,
-): { readonly names: readonly unknown[]; readonly command: NamedCommand } | null {
-  const kindOf = (name: unknown) => declared?.below.get(String(name))?.kind;
-  const rest = entries.find(
-    ([name, value]) =>
-      restNames.has(name) &&
-      kindOf(name) === undefined &&
-      (typeof value === 'string' || (Array.isArray(value) && value.every(isWord))),
-  );
-  const first = entries.find(
-    ([name, value]) =>
-      typeof value === 'string' &&
-      typeof name === 'string' &&
-      (kindOf(name) ?? kindOfName(name)) === 'command',
-  );
-  if (!rest || !first) return null;
-  const isLine = typeof rest[1] === 'string';
-  const line = isLine ? `${first[1]} ${rest[1]}` : String(first[1]);
-  const words = isLine ? [] : (rest[1] as unknown[]).map(String);
-  return { names: [first[0], rest[0]], command: { line, words } };
-}
+const commandOf = (first: string, rest: unknown): NamedCommand =>
+  Array.isArray(rest) ? { line: first, words: rest.map(String) } : { line: `${first} ${rest}`, words: [] };

@@ -1,29 +1,31 @@
-// The test whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
+// The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
-import { climbs, type FileName, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
-import { wildcards } from './shell.ts';
-import { filePathOf, isFileUrl } from './url.ts';
+import {
+  climbs,
+  type Files,
+  filePathOf,
+  isFileUrl,
+  isRooted,
+  lexicalPath,
+  liesWithin,
+  readingsOf,
+} from './path.ts';
 
 /** Links and folders that are looked up to follow one glob. */
 export const maxMatches = 1_000;
 /** Names that are read to find them. */
 export const maxListed = 10_000;
-
-/** Words of one call that are looked up among the files. */
+/** Names of one call that are looked up among the files. */
 export const maxLookups = 10_000;
-
-/** Names that leave no sandbox: nothing is kept there. */
-const harmless = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
-export const isHarmless = (path: string): boolean => harmless.has(path);
 
 /** The folders of one sandbox as they lie at the time of one call. */
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
   readonly #files: Files | null;
-  /** The canonical form of a folder that words are taken from. */
+  /** The canonical form of a folder that names are taken from. */
   readonly #start = remembered(maxLookups, (cwd: string) => this.canonical(cwd, '/'));
   #lookups = 0;
 
@@ -40,39 +42,34 @@ export class Boundaries {
     return this.#files?.canonical(path, cwd) ?? lexicalPath(path, cwd);
   }
 
-  /** True if a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
-  leaves(text: string, cwd: string): boolean {
-    return [...readingsOf(text)].some((reading) => {
+  /**
+   * True if a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL.
+   * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
+   */
+  leaves(text: string, cwd: string, isName = false): boolean {
+    return readingsOf(text).some((reading) => {
       const bare = reading.trim();
       // On some systems a backslash parts folders too.
       const paths = new Set([reading, bare, bare.replaceAll('\\', '/')]);
       return (
         reading.includes('\0') ||
-        [...paths].some((path) => this.#pathLeaves(path, cwd)) ||
+        [...paths].some((path) => this.#pathLeaves(path, cwd, isName)) ||
         (isFileUrl(bare) && this.leaves(filePathOf(bare), cwd))
       );
     });
   }
 
-  /**
-   * True if a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
-   * when it is a name of something, leads through a link, or lies by its text in a folder that is excluded.
-   */
-  wordLeaves(word: string, cwd: string, tilde: boolean): boolean {
-    if (isHarmless(word)) return false;
-    if (isFileUrl(word)) return this.leaves(filePathOf(word), cwd);
-    return [...readingsOf(word)].some((reading) => {
-      const isPath = reading[0] === '/' || (tilde && reading[0] === '~') || climbs(reading);
-      return isPath ? this.#pathLeaves(reading, cwd) : this.#nameLeaves(reading, cwd);
-    });
-  }
-
   /** True if a path is in none of the folders, or in an excluded one. */
-  #pathLeaves(path: string, cwd: string): boolean {
-    if (this.#isOut(this.canonical(path, cwd))) return true;
-    if (this.#files === null || !climbs(path) || /^[~$]/.test(path)) return false;
+  #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
+    if (isName && ++this.#lookups > maxLookups) return true;
+    const start = this.#start(cwd);
+    const canonical = this.canonical(path, start);
+    const byText = lexicalPath(path, start);
     // Many programs resolve `..` by text before they follow links.
-    return this.#isOut(this.canonical(lexicalPath(path, this.#start(cwd)), cwd));
+    if (climbs(path) && !/^[~$]/.test(path))
+      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, start));
+    const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
+    return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
   }
 
   #isOut(canonical: string): boolean {
@@ -89,94 +86,55 @@ export class Boundaries {
     return this.#files?.ignoresCase ? foldCase(canonical.normalize('NFC')) : canonical;
   }
 
-  #nameLeaves(word: string, cwd: string): boolean {
-    if (word === '' || word.length > 4_096) return false;
-    const start = this.#start(cwd);
-    // Not from `start`: a word that begins with `~` or `$` is only a name here.
-    const byText = lexicalPath(`${start}/${word}`);
-    const files = this.#files;
-    if (!files) return word.includes('/') && this.#isExcluded(byText);
-    if (++this.#lookups > maxLookups) return true;
-    const canonical = files.canonical(`${start}/${word}`, start);
-    if (!this.#isOut(canonical)) return false;
-    return (
-      canonical !== byText || (word.includes('/') && this.#isExcluded(canonical)) || files.exists(canonical)
-    );
-  }
-
   /**
    * True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
    * matches. These are the names of excluded folders, and of files.
    */
   globLeaves(glob: string, cwd: string): boolean {
-    const parts = glob.split('/').filter((part) => part !== '' && part !== '.');
-    if (parts.some((part) => part.startsWith('.'))) return true;
-    const steps = parts.map(stepOf);
-    const first = steps.findIndex(({ isWild }) => isWild);
-    if (first < 0) return false;
-    const fixed = parts.slice(0, first).join('/');
-    const start = this.#start(cwd);
-    const rooted = glob.startsWith('/');
-    const folder = this.canonical(`${rooted ? '' : start}/${fixed}`, start);
-    const linked = !rooted && folder !== lexicalPath(`${start}/${fixed}`);
-    return (
-      this.#isExcluded(folder) ||
-      ((rooted || linked) && this.#isOut(folder)) ||
-      this.#matchesLeave(folder, steps.slice(first))
-    );
+    // A set `[…]` is taken for anything up to the end of its part: too much, never too little.
+    const parts = glob.replace(/\[[^/]*/g, '*').split('/');
+    const first = parts.findIndex((part) => /[*?]/.test(part));
+    const start = parts.slice(0, first).reduce((path, part) => `${path}${part}/`, '');
+    const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
+    if (parts.some((part) => part[0] === '.' && part !== '.') || this.#pathLeaves(start, cwd, true))
+      return true;
+    const folder = this.canonical(start, this.#start(cwd));
+    const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
+    const reaches = (excluded: string): boolean => {
+      const names = excluded.slice(below.length).split('/');
+      const matches = compileGlob(wild.slice(0, names.length).join('/'));
+      return excluded.startsWith(below) && names.length <= wild.length && matches(names.join('/'));
+    };
+    return this.#notWithin.some(reaches) || this.#matchesLeave(folder, wild);
   }
 
   /** Follows a glob through folders. More names than can be looked at leave. */
-  #matchesLeave(start: string, steps: readonly GlobStep[]): boolean {
-    let folders = [start];
+  #matchesLeave(start: string, parts: readonly string[]): boolean {
+    const files = this.#files;
+    if (!files) return false;
     const counts = { listed: 0, lookups: 0 };
-    for (const [i, step] of steps.entries()) {
-      const isLast = i === steps.length - 1;
+    let folders = new Set([start]);
+    for (const [i, part] of parts.entries()) {
+      const isWild = /[*?]/.test(part);
+      const matches = compileGlob(part);
       const paths = new Set<string>();
       for (const folder of folders) {
-        const names = this.#namesIn(folder, step, maxListed - counts.listed);
+        const isThere = isWild || files.exists(`${folder}/${part}`);
+        const others = isThere ? [{ name: part, isLink: true }] : [];
+        const names = isWild ? files.list(folder, maxListed - counts.listed) : others;
         if (names === null) return true;
         counts.listed += names.length;
-        for (const { name, isLink } of names.filter(({ name }) => step.matches(name))) {
-          if ((isLink || !isLast) && ++counts.lookups > maxMatches) return true;
+        // A wildcard at the start does not match a dot there.
+        for (const { name, isLink } of names.filter(({ name }) => name[0] !== '.' && matches(name))) {
+          if ((isLink || i < parts.length - 1) && ++counts.lookups > maxMatches) return true;
           const path = lexicalPath(`${folder}/${name}`);
           const canonical = isLink ? this.canonical(path, folder) : path;
-          if (this.#isExcluded(canonical) || (isLast && this.#isOut(canonical))) return true;
+          if (this.#isExcluded(canonical)) return true;
           paths.add(canonical);
         }
       }
-      folders = [...paths];
+      folders = paths;
     }
-    return false;
+    return [...folders].some((path) => this.#isOut(path));
   }
-
-  /** Names in a folder that a step may match: those of files, and of the ways to excluded folders. */
-  #namesIn(folder: string, { text, isWild }: GlobStep, max: number): readonly FileName[] | null {
-    const from = folder === '/' ? '/' : `${this.#name(folder)}/`;
-    const ways = this.#notWithin.filter((excluded) => excluded.startsWith(from));
-    const excluded = ways.map((way) => ({ name: way.slice(from.length).split('/')[0] ?? '', isLink: false }));
-    const files = this.#files;
-    if (!files) return excluded;
-    const isThere = isWild || files.exists(lexicalPath(`${folder}/${text}`));
-    const names = isWild ? files.list(folder, max) : isThere ? [{ name: text, isLink: true }] : [];
-    return names && [...excluded, ...names];
-  }
-}
-
-interface GlobStep {
-  readonly text: string;
-  readonly isWild: boolean;
-  matches(name: string): boolean;
-}
-
-/** One part of a glob. A set `[…]` is taken for anything up to the end of its part: too much, never too little. */
-function stepOf(part: string): GlobStep {
-  const star = wildcards['*'];
-  const marked = part.replace(new RegExp(`${wildcards['[']}.*`, 's'), star);
-  if (!marked.includes(star) && !marked.includes(wildcards['?']))
-    return { text: part, isWild: false, matches: (name) => name === part };
-  const pattern = marked.replace(/[*?[]/g, '[$&]').replaceAll(star, '*').replaceAll(wildcards['?'], '?');
-  const fits = compileGlob(pattern);
-  // A wildcard at the start does not match a dot there.
-  return { text: part, isWild: true, matches: (name) => name[0] !== '.' && fits(name) };
 }

@@ -1,22 +1,31 @@
 // Judges a command: its words by the profile of its program, as paths, and as hosts.
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
-import { type Boundaries, isHarmless } from './boundaries.ts';
-import { hidesCommand, isPlain } from './hidden.ts';
-import { nameOf } from './profiles/index.ts';
-import { type CommandProfile, withoutProfile } from './profiles/profile.ts';
-import { type ReadWord, readWords } from './reader.ts';
-import { literalWord, readCommand, type ShellWord } from './shell.ts';
-import { hostOfRemote, hostsInText, hostsOfUrl, isFileUrl, workOfHost } from './url.ts';
+import type { Boundaries } from './boundaries.ts';
+import { isFileUrl } from './path.ts';
+import {
+  addressOfUrl,
+  carriers,
+  curlPattern,
+  hiding,
+  lineOption,
+  plain,
+  shells,
+} from './profiles/commands.ts';
+import { inlineCode, nameOf, profiles } from './profiles/index.ts';
+import { type CommandProfile, type WordKind, withoutProfile } from './profiles/profile.ts';
+import { type ReadWord, WordReader } from './reader.ts';
+import { readCommand, type ShellWord } from './shell.ts';
 
 /** The part of a sandbox that the commands of one call are judged by. */
 export interface CommandRules {
+  readonly budget: Budget;
   /** First words that are allowed; null: all. */
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** True if a host is refused; null: hosts are not judged. */
-  readonly refusesHost: ((host: string) => boolean) | null;
+  /** True if a host that a text of a kind names is refused; null: hosts are not judged. */
+  readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
   /** Quotes mean nothing that can be relied on. */
@@ -24,121 +33,114 @@ export interface CommandRules {
   readonly profileOf: (program: string) => CommandProfile | undefined;
 }
 
-export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand, budget: Budget): boolean {
-  spend(budget, 8 + line.length + words.length);
+/** Programs that run the next one among their words: `sudo nice make`. */
+const maxDepth = 8;
+/** Parts of one word that may be words of their own. */
+const maxParts = 100;
+/** Names that leave no sandbox: nothing is kept there. */
+const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
+
+export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
+  spend(rules.budget, 8 + line.length + words.length);
   if (rules.windows && /[;&|`%^\n\r]/.test(line)) return true;
   const read = readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
-  const all = [...read, ...words.map(literalWord)];
-  const [first] = all;
-  const isListed = first !== undefined && first.glob === null && rules.commands?.has(first.text) === true;
-  if (rules.commands && !isListed) return true;
-  return new CommandJudge(rules, budget).leaves(all, isListed, 0);
+  const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
+  const isListed = all[0]?.isGlob === false && rules.commands?.has(all[0].text) === true;
+  return (rules.commands !== null && !isListed) || wordsLeave(rules, all, isListed, 0);
 }
 
-/** Programs that run the next one among their words: `sudo nice make`. */
-const maxDepth = 8;
-
-class CommandJudge {
-  readonly #rules: CommandRules;
-  readonly #budget: Budget;
-
-  constructor(rules: CommandRules, budget: Budget) {
-    this.#rules = rules;
-    this.#budget = budget;
-  }
-
-  leaves(words: readonly ShellWord[], isListed: boolean, depth: number): boolean {
-    const [first] = words;
-    if (first === undefined) return false;
-    // A value of a variable, or a line for another shell.
-    if (depth > maxDepth || first.text.includes('=') || (depth > 0 && /\s/.test(first.text))) return true;
-    const name = nameOf(first.text);
-    const profile = this.#rules.profileOf(name);
-    const roles = readWords(profile ?? withoutProfile, words, depth === 0 && first.text === name);
-    if (roles === null) return true;
-    const texts = words.map(({ text }) => text);
-    const rest = words.slice(roles.length);
-    return (
-      hidesCommand(texts, roles, name, profile) ||
-      roles.some((role, i) => !(isListed && i === 0) && this.#wordLeaves(words[i] as ShellWord, role)) ||
-      // Watch gives the words to a shell.
-      (name === 'watch' && !texts.slice(roles.length).every(isPlain)) ||
-      this.leaves(rest, false, depth + 1)
-    );
-  }
-
-  #wordLeaves(word: ShellWord, role: ReadWord): boolean {
-    spend(this.#budget, 1 + (word.text.length >> 2));
-    const { kind, value } = role;
-    if (kind === 'text' && word.glob === null) return false;
-    if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
-    if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
-    // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
-    if (kind === 'host' && /[{[]/.test(isFileUrl(value) ? value : (value.split('/', 1)[0] ?? '')))
-      return true;
-    return this.#pathLeaves(word, role) || (kind !== 'text' && this.#hostLeaves(word.text, role));
-  }
-
-  #pathLeaves({ text, glob }: ShellWord, { kind, value }: ReadWord): boolean {
-    const { boundaries, cwds } = this.#rules;
-    if (boundaries === null) return false;
-    const isPath = (kind === 'path' || (kind === 'words' && !value.startsWith('-'))) && !isHarmless(value);
-    const parts = partsOf(text);
-    if (parts === null) return true;
-    spend(this.#budget, 4 * parts.length);
-    return cwds.some(
-      (cwd) =>
-        (glob !== null && boundaries.globLeaves(glob, cwd)) ||
-        (isPath && boundaries.leaves(value, cwd)) ||
-        boundaries.wordLeaves(text, cwd, false) ||
-        parts.some((part) => boundaries.wordLeaves(part, cwd, true)),
-    );
-  }
-
-  #hostLeaves(text: string, { kind, value }: ReadWord): boolean {
-    const { refusesHost } = this.#rules;
-    if (refusesHost === null) return false;
-    if (text.includes(':')) spend(this.#budget, workOfHost + text.length);
-    const hosts = new Set(hostsInText(text));
-    if (kind === 'host') for (const host of hostsOfUrl(value)) hosts.add(host);
-    const [start = '', ...rest] = value.split(':', 2);
-    // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-    const hasHost = rest.length > 0 && /[.@]/.test(start) && !rest[0]?.startsWith('refs/');
-    const isRemote = kind === 'remote' || (kind === 'ref' && hasHost);
-    const host = isRemote && !value.includes('://') ? hostOfRemote(value) : null;
-    if (host !== null) hosts.add(host);
-    spend(this.#budget, hosts.size * workOfHost);
-    return [...hosts].some((one) => refusesHost(one));
-  }
+function wordsLeave(
+  rules: CommandRules,
+  words: readonly ShellWord[],
+  isListed: boolean,
+  depth: number,
+): boolean {
+  const texts = words.map(({ text }) => text);
+  const [first] = texts;
+  if (first === undefined) return false;
+  // A value of a variable, or a line for another shell.
+  if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
+  const program = nameOf(first);
+  const profile = rules.profileOf(program);
+  const hasTexts = depth === 0 && first === program;
+  const roles = new WordReader(profile ?? withoutProfile, texts, hasTexts).read();
+  return (
+    roles === null ||
+    hidesCommand(texts, texts.slice(0, roles.length), program, profile) ||
+    roles.some((role, i) => !(isListed && i === 0) && wordLeaves(rules, words[i] as ShellWord, role)) ||
+    wordsLeave(rules, words.slice(roles.length), false, depth + 1)
+  );
 }
 
-/** Parts of one word that may be words of their own. */
-const maxParts = 100;
+/**
+ * True if a word may hold a command that the profile does not name.
+ * @param words the program first, then its own, then those of a command that it runs
+ */
+function hidesCommand(
+  words: readonly string[],
+  own: readonly string[],
+  program: string,
+  profile: CommandProfile | undefined,
+): boolean {
+  const behind = (programs: RegExp): readonly string[] => {
+    const at = own.findIndex((word, i) => (i > 0 || profile === undefined) && programs.test(nameOf(word)));
+    return at < 0 ? [] : own.slice(at + 1);
+  };
+  const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
+  // The built-in profile of an interpreter names no option with code.
+  const inline = profile === profiles[program] ? undefined : inlineCode.get(program);
+  const isCurl = words.some((word) => /^curl$/i.test(nameOf(word)));
+  return (
+    words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
+    own.some((word, i) => i > 0 && inline?.test(word)) ||
+    behind(carriers).some((word) => !plain.test(word)) ||
+    behind(shells).some((word) => lineOption.test(word)) ||
+    (isCurl && own.some((word) => curlPattern.test(word)))
+  );
+}
 
-/** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
-const addressOfUrl =
-  /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
+function wordLeaves(rules: CommandRules, word: ShellWord, role: ReadWord): boolean {
+  const { kind, value } = role;
+  const { boundaries, budget, cwds, refusesHosts } = rules;
+  spend(budget, 1 + (word.text.length >> 2));
+  if (kind === 'text' && !word.isGlob) return false;
+  if (kind === 'number' && !/^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/.test(value)) return true;
+  if (kind === 'words' && /^@|=@|^-[A-Za-z][^=]*\//.test(value)) return true;
+  // Curl expands braces and ranges itself: in a scheme or a host they spell another one.
+  if (kind === 'host' && /[{[]/.test(isFileUrl(value) ? value : (value.split('/', 1)[0] ?? ''))) return true;
+  const namesHost = (text: string, as: WordKind): boolean => refusesHosts?.(text, as, budget) === true;
+  if (kind !== 'text' && (namesHost(value, kind) || (value !== word.text && namesHost(word.text, 'word'))))
+    return true;
+  if (boundaries === null) return false;
+  const parts = partsOf(word.text);
+  if (parts === null) return true;
+  spend(budget, 4 * parts.length);
+  const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
+  return cwds.some(
+    (cwd) =>
+      (word.isGlob && boundaries.globLeaves(word.text, cwd)) ||
+      (isPath && !harmless.has(value) && boundaries.leaves(value, cwd)) ||
+      parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwd, true)),
+  );
+}
 
-/** The text behind `=`, `@` and the letters of short options in a word; null if there is too much of it. */
+/**
+ * A word, and the text behind `=`, `@`, `<` and the letters of short options in it: whole, and each item of a list.
+ * Null if there is too much of it.
+ */
 function partsOf(word: string): readonly string[] | null {
-  const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;
-  if (letters > maxParts || word.split(/[=@]/, maxParts + 2).length > maxParts + 1) return null;
-  const marks = [...word.matchAll(/[=@](?=.)/gs)];
-  const parts = marks.flatMap(({ 0: mark, index }) => {
-    const part = word.slice(index + 1);
-    // `a=<file` and `a=~/x:~/y` are read as files too, and so is each of `a=@x,y`. An address in a URL is no list.
-    const file = part[0] === '<' ? [part.slice(1)] : [];
-    if (mark === '=') return [part, ...file, ...part.replace(addressOfUrl, '').split(':', maxParts).slice(1)];
-    return [part, ...file, ...(word[index - 1] === '=' ? part.split(/[,;]/, maxParts) : [])];
-  });
-  for (let i = 2; i <= letters && i < word.length; i++) parts.push(word.slice(i));
+  const starts = [...word.matchAll(/[=@<]/g)].map(({ index }) => index + 1);
+  for (const { 0: letters, index } of word.matchAll(/(?<![^=\s"'])-[A-Za-z0-9]+/g))
+    for (let i = 2; i <= letters.length; i++) starts.push(index + i);
   // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
-  if (!/^(?:[A-Z_]|npm_)\w*=/.test(word)) return parts;
-  for (const piece of word.slice(word.indexOf('=') + 1).split(/[\s"']+/, maxParts)) {
-    const below = partsOf(piece);
-    if (below === null) return null;
-    parts.push(piece, ...below);
-  }
-  return parts;
+  const separator = /^(?:[A-Z_]|npm_)\w*=/.test(word) ? /[:,;\s"']/ : /[:,;]/;
+  const lists = starts.slice(0, maxParts).map((index) => {
+    const rest = word.slice(index);
+    const isAddress = word[index - 1] === '@' && word[index - 2] !== '=';
+    return [rest, ...(isAddress ? [] : rest.replace(addressOfUrl, '').split(separator, maxParts))];
+  });
+  return starts.length > maxParts || lists.some(({ length }) => length > maxParts)
+    ? null
+    : [word, ...lists.flat()];
 }

@@ -3,7 +3,7 @@
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
-import { type ArgumentKind, lastWords, type Named, wholes } from './profiles/arguments.ts';
+import { type ArgumentKind, lastWords, wholes } from './profiles/arguments.ts';
 
 export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
 
@@ -12,42 +12,29 @@ export type ToolArguments = {
   readonly [tool: string]: { readonly [argument: string]: ArgumentKind };
 };
 
-/** The declarations of one tool as a tree of names. */
-export interface Declared {
-  kind?: ArgumentKind;
-  readonly below: Map<string, Declared>;
-}
+/** The declarations of one tool, by the names on the way to an argument with a dot before each: `.a.b`. */
+export type Declared = ReadonlyMap<string, ArgumentKind>;
 
-const kindIn = (kinds: Named, name: string): ArgumentKind | null =>
-  kinds.find(([, names]) => names.test(name))?.[0] ?? null;
+/** The place of an argument in a mapping. A declaration cannot name an argument with a dot. */
+export const placeBelow = (place: string, name: string): string => `${place}.${name.replaceAll('.', '\0')}`;
 
 /** The kind that a name implies; null when its text must be looked at. Case, `_` and `-` do not count. */
 export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
   if (name.length > 100) return null;
-  const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/);
-  const last = words.length > 1 ? foldCase(words.at(-1) ?? '') : '';
-  return kindIn(wholes, foldCase(name.replace(/[_\-. ]/g, ''))) ?? kindIn(lastWords, last);
+  const [last = '', ...others] = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).reverse();
+  const whole = wholes.find(([, names]) => names.test(foldCase(name.replace(/[_\-. ]/g, ''))));
+  const end = others.length > 0 ? lastWords.find(([, names]) => names.test(foldCase(last))) : undefined;
+  return (whole ?? end)?.[0] ?? null;
 });
 
 /** The declarations for each tool. An exact name wins over globs, later ones over earlier ones. */
-export function compileDeclarations(tools: ToolArguments = {}): (tool: string) => Declared | null {
-  const globs = Object.entries(tools).map(([name, kinds]) => ({ name, kinds, matches: compileGlob(name) }));
+export function compileDeclarations(tools: ToolArguments = {}): (tool: string) => Declared {
+  const rows = Object.entries(tools).map(([name, kinds]) => ({ name, kinds, matches: compileGlob(name) }));
   return remembered(1_000, (tool) => {
-    const matching = globs.filter(({ name, matches }) => name !== tool && matches(tool));
-    const exact = globs.filter(({ name }) => name === tool);
-    const declared: Declared = { below: new Map() };
-    for (const { kinds } of [...matching, ...exact])
-      for (const [path, kind] of Object.entries(kinds)) nodeAt(declared, path.split('.')).kind = kind;
-    return declared.below.size === 0 ? null : declared;
+    const globs = rows.filter(({ name, matches }) => name !== tool && matches(tool));
+    const all = [...globs, ...rows.filter(({ name }) => name === tool)];
+    return new Map(
+      all.flatMap(({ kinds }) => Object.entries(kinds).map(([path, kind]) => [`.${path}`, kind])),
+    );
   });
-}
-
-function nodeAt(root: Declared, steps: readonly string[]): Declared {
-  let node = root;
-  for (const step of steps) {
-    const next = node.below.get(step) ?? { below: new Map() };
-    node.below.set(step, next);
-    node = next;
-  }
-  return node;
 }

@@ -51,14 +51,9 @@ export const liesWithin = (path: string, boundary: string): boolean =>
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
 /** A text as written and as programs that decode it would read it, at most three times over. */
-export function* readingsOf(text: string): Iterable<string> {
-  yield text;
-  for (let round = 0; round < 3 && text.includes('%'); round++) {
-    const decoded = percentDecode(text);
-    if (decoded === text) return;
-    text = decoded;
-    yield text;
-  }
+export function readingsOf(text: string, rounds = 3): readonly string[] {
+  const decoded = percentDecode(text);
+  return rounds === 0 || decoded === text ? [text] : [text, ...readingsOf(decoded, rounds - 1)];
 }
 
 /** Decodes what is well formed and leaves the rest. Bytes that are no UTF-8 become one character each. */
@@ -71,11 +66,21 @@ const percentDecode = (text: string): string =>
     }
   });
 
+/** Also within another URL, as archives, viewers and package managers name files. */
+const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
+export const isFileUrl = (text: string): boolean => fileUrl.test(text);
+
+/** The path of a `file:` URL, percent-encoded as it is. */
+export function filePathOf(text: string): string {
+  const url = text.replace(fileUrl, 'file:');
+  if (!URL.canParse(url)) return url.replace(/^file:/i, '');
+  const { pathname, hostname } = new URL(url);
+  // A drive letter needs no slash before it; a host names another machine's files.
+  return hostname === '' ? pathname : `//${hostname}${pathname}`;
+}
+
 /** True if a whole text is a path by its look, whatever the name it stands under. */
 export const looksLikePath = (text: string): boolean =>
-  /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|[a-z]:[\\/]|(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:)/i.test(
-    text,
-  ) ||
-  text === '~' ||
-  text === '..' ||
+  /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|~$|\.\.$|[a-z]:[\\/])/i.test(text) ||
+  isFileUrl(text) ||
   (climbs(text) && !/\s/.test(text));

@@ -2,7 +2,6 @@
 // without a place in the profile leaves every sandbox.
 import { remembered } from '../remembered.ts';
 import { type CommandProfile, type WordKind, wordKinds } from './profiles/profile.ts';
-import type { ShellWord } from './shell.ts';
 
 /** The part of a word that has a kind: the word, or the value of the option in it. */
 export interface ReadWord {
@@ -15,73 +14,60 @@ const isListed = (name: string, list = ''): boolean => namesIn(list).includes(na
 
 /** Kinds of options by name; the first kind that lists a name has it. */
 const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => {
-  const pairs = wordKinds.flatMap((kind) =>
-    namesIn(options?.[kind] ?? '').map((name) => [name, kind] as const),
-  );
-  return new Map<string, WordKind>(pairs.reverse());
+  const pairs = wordKinds.map((kind) => namesIn(options?.[kind] ?? '').map((name) => [name, kind] as const));
+  return new Map<string, WordKind>(pairs.flat().reverse());
 });
 
-/**
- * The kinds of all words up to another command, which starts at their end; null if a word has no place.
- * @param hasTexts false: a text is judged as a word
- */
-export function readWords(
-  profile: CommandProfile,
-  words: readonly ShellWord[],
-  hasTexts: boolean,
-): readonly ReadWord[] | null {
-  const reader = new WordReader(profile, words, hasTexts);
-  return reader.read() ? reader.roles : null;
-}
-
-class WordReader {
-  readonly roles: ReadWord[] = [];
-  readonly #words: readonly ShellWord[];
+/** Reads words, up to another command among them. */
+export class WordReader {
+  readonly #roles: ReadWord[] = [];
+  readonly #words: readonly string[];
   #profile: CommandProfile;
   #hasTexts: boolean;
   /** An option replaces the first operand. */
   #isShifted = false;
 
-  constructor(profile: CommandProfile, words: readonly ShellWord[], hasTexts: boolean) {
+  /** @param hasTexts false: a text is judged as a word */
+  constructor(profile: CommandProfile, words: readonly string[], hasTexts: boolean) {
     this.#profile = profile;
     this.#words = words;
     this.#hasTexts = hasTexts;
   }
 
-  read(): boolean {
-    this.#add('flag', this.#next() ?? '');
+  /** The kinds of the words, which end where another command starts; null if a word has no place. */
+  read(): readonly ReadWord[] | null {
+    this.#add('flag');
     const operands: ReadWord[] = [];
     let depth = 0;
-    let hasOptions = this.#profile.options !== undefined;
+    let isRest = false;
     for (let text = this.#next(); text !== undefined; text = this.#next()) {
       const { subcommands = {}, stops } = this.#profile;
-      if (hasOptions && text === '--') {
-        hasOptions = false;
-        this.#add('flag');
-      } else if (hasOptions && text.length > 1 && text[0] === '-') {
-        if (!this.#option(text)) return false;
-      } else if (operands.length === 0 && Object.hasOwn(subcommands, text)) {
-        this.#profile = subcommands[text] as CommandProfile;
-        hasOptions = this.#profile.options !== undefined;
+      const below = Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
+      if (!isRest && this.#profile.options && /^-./s.test(text)) {
+        isRest = text === '--';
+        if (!(isRest ? this.#add('flag') : this.#option(text))) return null;
+      } else if (below && operands.length === 0) {
+        this.#profile = below;
+        isRest = false;
         // Behind an option a word may be its value instead, and no text.
-        this.#hasTexts &&= depth++ > 0 || this.roles.length === 1;
+        this.#hasTexts &&= this.#roles.length === ++depth;
         this.#add('flag');
       } else {
         const kind = this.#operandKind(operands.length);
-        if (kind === undefined) return false;
+        if (kind === undefined) return null;
         if (kind === 'command') break;
         operands.push(this.#add(kind, text));
-        if (stops) hasOptions = false;
+        isRest ||= stops === true;
       }
     }
     if (this.#isShifted)
       for (const [i, role] of operands.entries()) role.kind = this.#operandKind(i + 1) ?? role.kind;
-    if (!this.#hasTexts) for (const role of this.roles) if (role.kind === 'text') role.kind = 'word';
-    return true;
+    if (!this.#hasTexts) for (const role of this.#roles) if (role.kind === 'text') role.kind = 'word';
+    return this.#roles;
   }
 
   #next(): string | undefined {
-    return this.#words[this.roles.length]?.text;
+    return this.#words[this.#roles.length];
   }
 
   #operandKind(index: number): WordKind | undefined {
@@ -91,43 +77,35 @@ class WordReader {
 
   #add(kind: WordKind, value = ''): ReadWord {
     const role = { kind, value };
-    this.roles.push(role);
+    this.#roles.push(role);
     return role;
   }
 
-  #kindOf(option: string): WordKind | undefined {
-    return kindsByOption(this.#profile.options).get(option);
-  }
-
+  /** Reads an option with its value; false if the profile does not name it. */
   #option(text: string): boolean {
+    const kinds = kindsByOption(this.#profile.options);
     const [name = ''] = text.split('=', 1);
     const value = name === text ? null : text.slice(name.length + 1);
-    const kind = this.#kindOf(name);
+    const kind = kinds.get(name);
     // A short flag has no value, and the letter behind it may be that of another option.
-    if (kind === 'flag' && name.length === 2 && value !== null) return false;
-    if (kind !== undefined) return this.#value(name, kind, value);
-    if (/^-\d+$/.test(text) && this.#kindOf('-#')) return this.#value('-#', 'flag', null);
-    const other = this.#kindOf('*');
-    if (text[1] === '-' || other !== undefined) return other !== undefined && !!this.#add(other, text);
-    return this.#letters(text);
+    if (kind !== undefined)
+      return !(kind === 'flag' && name.length === 2 && value !== null) && this.#value(name, kind, value);
+    if (/^-\d+$/.test(text) && kinds.has('-#')) return !!this.#add('flag');
+    const other = kinds.get('*');
+    if (other !== undefined) return !!this.#add(other, text);
+    return text[1] !== '-' && this.#letters(text, kinds);
   }
 
   /** Flags of one letter each; the last letter may have a value: the rest of the word, or the next word. */
-  #letters(text: string): boolean {
-    const letters = [...text.slice(1)].map((letter) => `-${letter}`);
-    const index = letters.findIndex((letter) => this.#kindOf(letter) !== 'flag');
-    const option = letters[index];
-    if (option === undefined) return this.#value(text, 'flag', null);
-    const kind = this.#kindOf(option);
-    if (kind === undefined) return false;
-    const rest = letters
-      .slice(index + 1)
-      .map((letter) => letter.slice(1))
-      .join('');
-    const isAttached = isListed(option, this.#profile.attached);
-    if (kind === 'text' && isAttached && index > 0) this.#hasTexts = false;
-    const isWord = kind === 'text' && !isAttached && (rest !== '' || index > 0);
-    return this.#value(option, isWord ? 'word' : kind, rest === '' ? null : rest);
+  #letters(text: string, kinds: ReadonlyMap<string, WordKind>): boolean {
+    const index = [...text].findIndex((letter, i) => i > 0 && kinds.get(`-${letter}`) !== 'flag');
+    if (index < 0) return !!this.#add('flag');
+    const option = `-${text[index]}`;
+    const kind = kinds.get(option);
+    const rest = text.slice(index + 1);
+    const isAttached = rest !== '' && !isListed(option, this.#profile.attached);
+    if (kind === 'text' && (index > 1 || isAttached)) this.#hasTexts = false;
+    return kind !== undefined && this.#value(option, kind, rest === '' ? null : rest);
   }
 
   #value(option: string, kind: WordKind, attached: string | null): boolean {
@@ -139,8 +117,7 @@ class WordReader {
     const value = kind === 'flag' ? undefined : (attached ?? this.#next());
     if (value === undefined) return true;
     this.#add(kind, value);
-    const allowed = values?.[option];
     const fits = (one: string): boolean => (/[=.]$/.test(one) ? value.startsWith(one) : value === one);
-    return allowed === undefined || namesIn(allowed).some(fits);
+    return values?.[option] === undefined || namesIn(values[option]).some(fits);
   }
 }

@@ -5,15 +5,15 @@ import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
-import { type Budget, spend } from '../regex/regex.ts';
+import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
-import type { Files } from './path.ts';
+import { type Files, isFileUrl } from './path.ts';
 import { profileOf } from './profiles/index.ts';
 import type { CommandProfiles } from './profiles/profile.ts';
-import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
+import { hostsOf } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
@@ -25,8 +25,9 @@ export interface SandboxOptions {
   readonly windows: boolean;
 }
 
-/** Compiles sandboxes that share one reading of each call. */
+/** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
 export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
+  const { files, windows, commandProfiles = {} } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
@@ -34,86 +35,66 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
     namings.set(view, naming);
     return naming;
   };
-  return (rule) => compileSandbox(rule, namingOf, options);
-}
-
-/** Yes means the call leaves the sandbox. */
-function compileSandbox(
-  rule: SandboxRule,
-  namingOf: (view: View) => Naming,
-  { files, windows, commandProfiles = {} }: SandboxOptions,
-): Predicate {
-  const commands = rule.commands && new Set(rule.commands);
-  const hostTest = compileHosts(rule.domains, rule.notDomains);
-  const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
-  // Links change; text alone does not.
-  const fixed = files === null ? boundariesOf() : null;
-  const isForEveryTool = rule.tools.every((tool) => tool === '*');
-  return (view) => {
-    const { budget, call } = view;
-    const naming = namingOf(view);
-    if (naming.tooMuch) return yes;
-    if (commands && naming.oddCommand) return fault;
-    const boundaries = fixed ?? boundariesOf();
-    const start = call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/';
-    const cwds = foldersOf(naming, boundaries, start);
-    const isNothingNamed = naming.commands.length + naming.paths.length + naming.urls.length === 0;
-    // Commands work in the call's folder; a call that names no path may do so, too.
-    const isInFolder =
-      naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
-    const refusesHost = hostTest && ((host: string) => hostTest(host, budget));
-    const profile = (name: string) => profileOf(name, commandProfiles);
-    const rules: CommandRules = { commands, boundaries, refusesHost, cwds, windows, profileOf: profile };
-    const isOutside =
-      (boundaries !== null && pathsLeave(naming, boundaries, start, cwds, budget)) ||
-      (boundaries !== null && isInFolder && call.cwd && boundaries.leaves(call.cwd, start)) ||
-      naming.commands.some((command) => commandLeaves(rules, command, budget)) ||
-      (commands !== null && isNothingNamed && !isForEveryTool) ||
-      (refusesHost !== null && hostsOf(naming, boundaries !== null, budget).some(refusesHost));
-    return isOutside ? yes : no;
+  return (rule) => {
+    const commands = rule.commands && new Set(rule.commands);
+    const refusesHosts = compileHosts(rule);
+    const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
+    // Links change; text alone does not.
+    const fixed = files === null ? boundariesOf() : null;
+    const isForEveryTool = rule.tools.every((tool) => tool === '*');
+    return (view) => {
+      const { budget, call } = view;
+      const naming = namingOf(view);
+      if (naming.tooMuch) return yes;
+      if (commands && naming.oddCommand) return fault;
+      const boundaries = fixed ?? boundariesOf();
+      const start = call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/';
+      const isNothingNamed = naming.commands.length + naming.paths.length + naming.urls.length === 0;
+      const profile = (name: string) => profileOf(name, commandProfiles);
+      const cwds = foldersOf(naming, boundaries, start);
+      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, profileOf: profile };
+      // Commands work in the call's folder; a call that names no path may do so, too.
+      const isInFolder =
+        naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
+      const ownFolders = [...(isInFolder && call.cwd ? [call.cwd] : []), ...naming.folders];
+      const pathsLeave = (paths: readonly string[], starts: readonly string[]): boolean =>
+        boundaries !== null &&
+        paths.some((path) => {
+          spend(budget, 8 + (path.length >> 2));
+          return starts.some((cwd) => boundaries.leaves(path, cwd));
+        });
+      // No host is missing in a `file:` URL that is judged as a path.
+      const isPath = (text: string): boolean => boundaries !== null && isFileUrl(text.trim());
+      const isOutside =
+        pathsLeave(ownFolders, [start]) ||
+        pathsLeave(
+          naming.paths.filter((path) => !naming.folders.includes(path)),
+          cwds,
+        ) ||
+        naming.commands.some((command) => commandLeaves(rules, command)) ||
+        (commands !== null && isNothingNamed && !isForEveryTool) ||
+        naming.urls.some((text) => refusesHosts?.(text, isPath(text) ? 'word' : 'host', budget)) ||
+        naming.texts.some((text) => refusesHosts?.(text, 'word', budget));
+      return isOutside ? yes : no;
+    };
   };
 }
 
 /** The folders a command may run in. An argument that nobody declared may name one, or mean nothing to the tool. */
 function foldersOf(naming: Naming, boundaries: Boundaries | null, start: string): readonly string[] {
-  if (!boundaries || naming.folders.length === 0) return [start];
-  const folders = naming.folders.map((folder) => boundaries.canonical(folder, start));
-  return naming.foldersDeclared ? folders : [start, ...folders];
+  const folders = naming.folders.map((folder) => boundaries?.canonical(folder, start) ?? folder);
+  return naming.foldersDeclared && folders.length > 0 ? folders : [start, ...folders];
 }
 
-const pathsLeave = (
-  { paths, folders }: Naming,
-  boundaries: Boundaries,
-  start: string,
-  cwds: readonly string[],
-  budget: Budget,
-): boolean =>
-  paths.some((path) => {
-    spend(budget, 8 + (path.length >> 2));
-    return (folders.includes(path) ? [start] : cwds).some((cwd) => boundaries.leaves(path, cwd));
-  });
-
-/** @param pathsJudged `file:` URLs were judged as paths: no host is missing in them */
-function hostsOf({ urls, texts }: Naming, pathsJudged: boolean, budget: Budget): readonly string[] {
-  for (const text of [...urls, ...texts]) spend(budget, workOfHosts(text));
-  const isPath = (text: string): boolean => pathsJudged && isFileUrl(text.trim());
-  return [
-    ...urls.flatMap((text) => [...(isPath(text) ? hostsInText(text) : hostsOfUrl(text))]),
-    ...texts.flatMap((text) => [...hostsInText(text)]),
-  ];
-}
-
-/** True if a host is refused; null if the sandbox has no list of hosts. */
-function compileHosts(
-  allowed: readonly string[] | null,
-  denied: readonly string[],
-): ((host: string, budget: Budget) => boolean) | null {
-  if (!allowed && denied.length === 0) return null;
-  const inside = allowed ?? ['*'];
-  const [isInside, isOutside] = [compileHostGlobs(inside), compileHostGlobs(denied)];
-  return (host, budget) => {
-    spend(budget, (denied.length + inside.length) * (1 + (host.length >> 2)));
-    // The empty host stands for a text that is no canonical URL.
-    return host === '' || isOutside(host) || !isInside(host);
-  };
+/** A test whether a host that a text names is refused; null if the sandbox has no list of hosts. */
+function compileHosts({ domains, notDomains }: SandboxRule): CommandRules['refusesHosts'] {
+  if (!domains && notDomains.length === 0) return null;
+  const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
+  const globs = notDomains.length + (domains?.length ?? 1);
+  return (text, kind, budget) =>
+    hostsOf(text, kind, budget).some((host) => {
+      spend(budget, globs * (1 + (host.length >> 2)));
+      // The empty host stands for a text that is no canonical URL.
+      return host === '' || isOutside(host) || !isInside(host);
+    });
 }

@@ -135,6 +135,10 @@ describe('a command does not leave by', () => {
     ['a NUL', 'cat a\0/etc/passwd'],
     ['an open quote', "cat 'a"],
     ['a percent-encoded climb', 'curl x/%2e%2e/%2e%2e/etc/passwd'],
+    ['a redirection in the same word', 'ls a>/dev/null'],
+    ['wildcards inside and outside of quotes', 'cat "*"*'],
+    ['a variable in single quotes', "tool '$HOME/x'"],
+    ['a home folder in single quotes', "tool '~/x'"],
     ['what a shell without &> runs', 'ls &>/dev/null cat /w/a'],
     ['eval behind builtin', "builtin eval 'cat /etc/passwd'"],
     ['eval behind command', "command -p eval 'cat /etc/passwd'"],
@@ -197,6 +201,12 @@ describe('a command does not leave by', () => {
     expect(leaves(paths, { command: 'post', args: '/etc/passwd' }, declared)).toBe(false);
   });
 
+  it('a name that is the name of an excluded folder', () => {
+    const box = 'within: [/w], not_within: [/w/secret]';
+    expect(leaves(box, { command: 'tool secret' })).toBe(true);
+    expect(leaves(box, { command: 'tool secrets' })).toBe(false);
+  });
+
   it('writing, where no folder is named', () => {
     const commands = 'allows: {commands: [echo, cat]}';
     expect(leaves(commands, { command: 'echo x > y' })).toBe(true);
@@ -244,6 +254,7 @@ describe('a command given to another program does not leave by', () => {
     ['a lock', "flock a -c 'cat /etc/passwd'"],
     ['a repetition', "watch 'cat /etc/passwd'"],
     ['a script of npx', "npx -c 'cat /etc/passwd'"],
+    ['a script of npx in the same word', "npx tool --call='cat /etc/passwd'"],
     ['another shell', "fish -c 'cat /etc/passwd'"],
     ['a find', "find . -exec sh -c 'cat /etc/passwd' ';'"],
     ['an xargs', "xargs -I{} sh -c 'cat /etc/{}'"],

@@ -45,7 +45,7 @@ describe('the reader of words', () => {
     const lines = sample(gibberish, 4);
     const read = lines.flatMap((line) => {
       const words = readCommand(line);
-      const isPlain = words?.every(({ glob }) => glob === null) && !words[0]?.text.includes('=');
+      const isPlain = words?.every(({ isGlob }) => !isGlob) && !words[0]?.text.includes('=');
       return words && isPlain ? [{ line, words: words.map(({ text }) => text) }] : [];
     });
     const given = worlds.text.words(read.map(({ line }) => line));
