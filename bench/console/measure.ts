@@ -221,7 +221,6 @@ async function readOtherCores(): Promise<number> {
 
 export async function runConsole(options: RunOptions): Promise<Scenario> {
   const { rounds: count, rows, seconds, quiet, report } = options;
-  report('starting the hub', 0);
   const otherCores = await readOtherCores();
   const hub = await openHub(options, { settings: { APPROVALS_PER_MINUTE: '1000000' } });
   const [loader, dashboards] = [new Loader(), new StreamClient()];

@@ -65,7 +65,6 @@ async function runOn(hub: Hub, { approver, bound }: Clients, options: RunOptions
 }
 
 export async function runApproval(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients: Clients = { approver: new Approver(), bound: new WriteAndHop() };
   try {

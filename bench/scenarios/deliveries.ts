@@ -91,7 +91,6 @@ async function runOn(hub: Hub, { receivers, bound }: Clients, options: RunOption
 }
 
 export async function runDeliveries(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const settings = { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '1000000' };
   const hub = await openHub(options, { settings });
   const clients: Clients = { receivers: new Receivers(), bound: new WriteAndHop() };

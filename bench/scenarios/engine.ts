@@ -2,10 +2,12 @@
 // conditions in plain code as the bound.
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { compileBundle, evaluateCall } from 'reeve-agent/rules';
-import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { ClientProcess, nextTurn, serveOrders } from '../suite/client-process.ts';
 import { newHistogram } from '../suite/histogram.ts';
 
 export const contractCount = 100;
+/** Between two of them, the end of the suite reaches the process. */
+const callsOfTurn = 1000;
 export const byHandText = 'the same conditions in plain code';
 
 export type EngineSubject = 'engine' | 'byHand';
@@ -143,6 +145,7 @@ async function run(order: Order): Promise<EngineResult> {
   const durations = newHistogram();
   const before = process.cpuUsage();
   for (let n = 0; n < order.calls; n++) {
+    if (n % callsOfTurn === 0) await nextTurn();
     const call = calls[n % calls.length] as Call;
     const began = process.hrtime.bigint();
     evaluate(call);

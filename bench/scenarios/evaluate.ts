@@ -227,7 +227,6 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
 }
 
 export async function runEvaluate(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients: Clients = { engine: new Engine(), requester: new Requester(), loader: new Loader() };
   try {

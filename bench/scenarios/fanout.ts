@@ -5,9 +5,9 @@ import { BundleDeployer, type Transport, transports } from '../suite/bundles.ts'
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
-import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
+import { coresOf, describeUsage, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure, Scenario } from '../suite/results.ts';
+import type { Figure, RivalResult, Scenario } from '../suite/results.ts';
 import { medianOf } from '../suite/statistics.ts';
 import { StreamClient } from '../suite/streams.ts';
 import { RivalFanout } from './rival-streams.ts';
@@ -95,7 +95,7 @@ class FanoutRun {
       if (n > 0) rounds.push(round);
       const share = ++this.#doneRounds / ((count + 1) * measuredForms);
       const name = n === 0 ? 'warm-up' : `round ${n} of ${count}`;
-      report(`${id}, ${name}: ${round.hub.lastMs.toFixed(1)} ms`, share);
+      report(`${id}, ${name}: ${round.hub.lastMs.toFixed(1)} ms; ${describeUsage(round.usage)}`, share);
     }
     const others = medianOrNull(rounds.map(({ usage }) => coresOf(usage.otherMs, usage)));
     return [
@@ -113,6 +113,29 @@ class FanoutRun {
 
 const lastForm = (id: string, what: string) =>
   ({ id: `fanout.${id}_last`, what, unit: 'ms', better: 'lower' }) as const;
+
+/** The bare loop in C as a second bound of SSE, where `--rivals epoll` has measured it and no frame was lost. */
+function besideC(
+  figures: readonly Figure[],
+  rivals: readonly RivalResult[],
+  { frame }: RunOptions,
+): Figure[] {
+  const { id, ...form } = lastForm('sse', `${transportTexts.sse}, beside C`);
+  const own = figures.find((figure) => figure.id === id);
+  const epoll = rivals.find(({ name }) => name === 'epoll');
+  const figure = epoll && 'figures' in epoll ? epoll.figures.find((one) => one.id === id) : undefined;
+  if (!own || !figure || figure.rounds.length < own.rounds.length) return [];
+  return [
+    figureOf({
+      ...form,
+      id: `${id}_of_c`,
+      rounds: own.rounds,
+      bound: { what: 'a bare loop in C (epoll)', rounds: figure.rounds },
+      ...(frame >= largeFrameBytes ? {} : { target: { at_most: 1.2, of: 'ratio' } }),
+      isDisturbed: own.verdict === 'no_verdict',
+    }),
+  ];
+}
 
 const transportTexts: { readonly [name in Transport]: string } = {
   sse: 'deploying call → last delivery over SSE',
@@ -140,7 +163,12 @@ async function runOn(hub: Hub, clients: readonly StreamClient[], bare: BareServe
   try {
     const figures = await measureTransports(run, deployer, { hub, clients, rivals, options });
     const rivalForm = lastForm('sse', 'publish call → last delivery over SSE');
-    return { figures, usages: run.usages, rivals: rivals.results(rivalForm) };
+    const results = rivals.results(rivalForm);
+    return {
+      figures: [...figures, ...besideC(figures, results, options)],
+      usages: run.usages,
+      rivals: results,
+    };
   } finally {
     await rivals.stop();
   }
@@ -185,7 +213,6 @@ async function measureTransports(
 }
 
 export async function runFanout(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients = [new StreamClient(), new StreamClient()];
   const bare = new BareServer();

@@ -186,7 +186,6 @@ async function runOn(hub: Hub, loader: Loader, options: RunOptions): Promise<Sce
 }
 
 export async function runHosted(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const loader = new Loader();
   try {

@@ -4,6 +4,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { agentName, batchSize, ReusableBody, type WireEvent } from '../batch.ts';
+import { nextTurn } from '../suite/client-process.ts';
 
 export type BoundName = 'insert' | 'append' | 'parse';
 
@@ -80,6 +81,7 @@ export async function measureBound(order: {
     do {
       bound.writeGroup();
       groups++;
+      await nextTurn();
     } while (performance.now() - began < order.seconds * 1000);
     return (groups * groupSize * batchSize * 1000) / (performance.now() - began);
   } finally {

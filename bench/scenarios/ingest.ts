@@ -6,7 +6,7 @@ import { batchSize } from '../batch.ts';
 import { figureOf, maxLagMs, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies, newHistogram } from '../suite/histogram.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
-import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
+import { coresOf, describeUsage, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader, type LoadResult } from '../suite/loader.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
@@ -190,6 +190,13 @@ function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure
       target: { at_most: 3000, of: 'value' },
     }),
     figureOf({
+      id: 'ingest.disk_wait',
+      what: 'processors that were idle while the disk had requests, at the full rate',
+      unit: 'cores',
+      better: 'lower',
+      rounds: rounds.map(({ closed: { usage } }) => coresOf(usage.diskWaitMs, usage)),
+    }),
+    figureOf({
       id: 'ingest.loop_p99',
       what: "event-loop delay of the hub's main thread at the full rate, p99",
       unit: 'ms',
@@ -233,9 +240,9 @@ async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions):
   for (let n = 0; n < count; n++) {
     const round = await run.measureRound(n);
     rounds.push(round);
-    const { events, elapsedMs } = round.closed;
+    const { events, elapsedMs, usage } = round.closed;
     report(
-      `round ${n + 1} of ${count}: ${Math.round((events * 1000) / elapsedMs)} events/s`,
+      `round ${n + 1} of ${count}: ${Math.round((events * 1000) / elapsedMs)} events/s; ${describeUsage(usage)}`,
       (n + 1) / count,
     );
   }
@@ -262,7 +269,6 @@ async function runOn(hub: Hub, loaders: readonly Loader[], options: RunOptions):
 }
 
 export async function runIngest(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options, { preloads: ['loop'] });
   const loaders = Array.from({ length: options.loaders }, () => new Loader());
   try {

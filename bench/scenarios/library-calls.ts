@@ -1,15 +1,15 @@
 // The agent library in a process of its own, each way in turns with its bound: a guarded call beside a bare one, the
 // gate beside Node alone, an MCP client and server with and without the proxy.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { Guard } from 'reeve-agent';
-import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { ClientProcess, nextTurn, serveOrders } from '../suite/client-process.ts';
+import { makeTemporaryFolder } from '../suite/folder.ts';
 import { newHistogram } from '../suite/histogram.ts';
 import { microsecondsSince } from '../suite/open-loop.ts';
 
@@ -61,6 +61,8 @@ class Pair {
   readonly #bare = newHistogram();
 
   async time(side: 'governed' | 'bare', call: () => unknown): Promise<void> {
+    // The end of the suite reaches this process between two calls.
+    await nextTurn();
     const began = performance.now();
     await call();
     (side === 'governed' ? this.#governed : this.#bare).recordValue(microsecondsSince(began));
@@ -166,14 +168,12 @@ async function measureMcp(calls: number, folder: string): Promise<WayResult> {
 
 async function run({ way, calls }: Order): Promise<WayResult> {
   if (way === 'guard') return measureGuard(calls);
-  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove);
+  const temporary = makeTemporaryFolder();
+  const folder = temporary.path;
   try {
     return await (way === 'gate' ? measureGate(calls, folder) : measureMcp(calls, folder));
   } finally {
-    process.off('exit', remove);
-    remove();
+    temporary.remove();
   }
 }
 

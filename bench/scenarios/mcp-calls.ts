@@ -1,7 +1,6 @@
 // Tool calls of MCP clients through the proxy in a process of its own, in every pair of the protocol's eras, in turns
 // with the client's own era without the proxy.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
@@ -9,6 +8,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { makeTemporaryFolder } from '../suite/folder.ts';
 import { newHistogram } from '../suite/histogram.ts';
 import { microsecondsSince } from '../suite/open-loop.ts';
 import { agentProgram, contractsOf } from './library-calls.ts';
@@ -116,7 +116,8 @@ async function inTurns<Name extends string>(
 }
 
 async function run(order: PairOrder | PlainOrder): Promise<PairResult | PlainResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const temporary = makeTemporaryFolder();
+  const folder = temporary.path;
   const programOf = (era: Era, text: string): string[] => {
     const file = join(folder, `${era}.mjs`);
     writeFileSync(file, text);
@@ -138,7 +139,7 @@ async function run(order: PairOrder | PlainOrder): Promise<PairResult | PlainRes
     const governed = await connect(client, [...proxy, ...programOf(server, serverText(server))]);
     return await inTurns({ bare, governed }, calls);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    temporary.remove();
   }
 }
 

@@ -2,14 +2,14 @@
 // memory of open tasks, and accepted definitions of tools on their way to many proxies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { Guard, HubClient, systemClock } from 'reeve-agent';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { makeTemporaryFolder } from '../suite/folder.ts';
 import { newHistogram } from '../suite/histogram.ts';
 import { microsecondsSince } from '../suite/open-loop.ts';
 import { agentProgram } from './library-calls.ts';
@@ -373,7 +373,8 @@ async function accepts({ hub, label, proxies, count }: AcceptOrder, folder: stri
 }
 
 async function run(order: Order): Promise<unknown> {
-  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const temporary = makeTemporaryFolder();
+  const folder = temporary.path;
   try {
     if (order.type === 'accepts') return await accepts(order, folder);
     const proxy = await ProxyProcess.start(order.hub, order.agent, folder);
@@ -384,7 +385,7 @@ async function run(order: Order): Promise<unknown> {
       await proxy.end();
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    temporary.remove();
   }
 }
 

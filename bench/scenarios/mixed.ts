@@ -186,7 +186,6 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
 }
 
 export async function runMixed(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients: Clients = {
     streams: new StreamClient(),

@@ -2,7 +2,7 @@
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { figureOf, maxLagMs, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
-import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
+import { coresOf, describeUsage, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { OpenLoopResult } from '../suite/open-loop.ts';
 import type { Figure, Scenario, Target } from '../suite/results.ts';
@@ -51,7 +51,8 @@ export async function runOpenRounds(
     rounds.push({ hub, bound: early ?? (await measureBound(n)) });
     const [name = '', sample] = Object.entries(hub)[0] ?? [];
     const latency = sample === undefined ? 0 : percentileOf(sample.latencies, 99);
-    report(`round ${n + 1} of ${count}: ${name} p99 ${latency.toFixed(1)} ms`, (n + 1) / count);
+    const usage = sample === undefined ? '' : `; ${describeUsage(sample.usage)}`;
+    report(`round ${n + 1} of ${count}: ${name} p99 ${latency.toFixed(1)} ms${usage}`, (n + 1) / count);
   }
   return rounds;
 }

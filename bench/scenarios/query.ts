@@ -177,7 +177,6 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
 }
 
 export async function runQuery(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const clients: Clients = { loader: new Loader(), requester: new Requester(), bound: new NewestRows() };
   try {

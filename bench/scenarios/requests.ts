@@ -102,7 +102,6 @@ async function runOn(hub: Hub, load: RateProcess, bare: RateProcess, options: Ru
 }
 
 export async function runRequests(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options);
   const [load, bare] = [new RateProcess(), new RateProcess()];
   try {

@@ -138,7 +138,6 @@ async function runOn(hub: Hub, client: StreamClient, options: RunOptions): Promi
 }
 
 export async function runScrape(options: RunOptions): Promise<Scenario> {
-  options.report('starting the hub', 0);
   const hub = await openHub(options, { preloads: ['loop'], settings: { METRICS_TOKEN: token } });
   const client = new StreamClient();
   try {

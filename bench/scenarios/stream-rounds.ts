@@ -4,7 +4,7 @@ import type { StreamRival, StreamServer } from '../rivals/rival.ts';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { maxOtherCores } from '../suite/figures.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
-import { loadOf } from '../suite/load.ts';
+import { describeUsage, loadOf } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import type { Figure, RivalResult, Scenario } from '../suite/results.ts';
 import { StreamClient } from '../suite/streams.ts';
@@ -124,7 +124,7 @@ export async function runStreamRounds<Cost>(
     usages.push(usage);
     rounds.push({ hub, bare: early ?? (await withBare(form)) });
     await rivals.measureRound();
-    report(`round ${n + 1} of ${count}: ${form.describe(hub)}`, (n + 1) / count);
+    report(`round ${n + 1} of ${count}: ${form.describe(hub)}; ${describeUsage(usage)}`, (n + 1) / count);
   }
   const load = loadOf(usages);
   const hasOthers = (load.other_cores ?? 0) > maxOtherCores;

@@ -89,6 +89,9 @@ export abstract class ClientProcess<Order> {
   }
 }
 
+/** Lets a client whose order does not wait notice that the suite has ended. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** In a process that `ClientProcess` started from the module `moduleUrl`: answers its orders. Elsewhere: nothing. */
 export function serveOrders<Order>(moduleUrl: string, run: (order: Order) => Promise<unknown>): void {
   if (process.argv[1] !== fileURLToPath(moduleUrl) || !process.send) return;

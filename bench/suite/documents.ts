@@ -34,7 +34,7 @@ function rowOf(figure: Figure): string {
   const cells = [
     `\`${id}\``,
     what,
-    `${formatNumber(median)} ${unit}`,
+    median === null ? formatNumber(median) : `${formatNumber(median)} ${unit}`,
     beside,
     goalOf(figure),
     verdicts[verdict],

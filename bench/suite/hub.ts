@@ -182,6 +182,18 @@ export async function startBenchHub({
   };
 }
 
+let nameOfRun: string | null = null;
+
+/** One for all scenarios of a command. Says so the first time. */
+function runNameOnce(): string {
+  if (nameOfRun !== null) return nameOfRun;
+  nameOfRun = newRunName();
+  process.stderr.write(
+    `This run makes keys and agents named ${nameOfRun}. Remove the keys with --clean ${nameOfRun}.\n`,
+  );
+  return nameOfRun;
+}
+
 /** A running hub. Bounds have their files in a temporary folder of this machine. */
 function attachHub(url: string): Hub {
   const { origin, port, protocol } = new URL(url);
@@ -192,7 +204,7 @@ function attachHub(url: string): Hub {
     port: Number(port) || (protocol === 'https:' ? 443 : 80),
     url: origin,
     dataFolder: folder.path,
-    runName: newRunName(),
+    runName: runNameOnce(),
     access,
     logBytes: () => null,
     ask: () => Promise.reject(new CannotRun('A hub by --url answers no questions of the suite.')),
@@ -205,20 +217,19 @@ export interface HubChoice {
   readonly url: string | null;
   readonly slow: readonly string[];
   readonly profile: boolean;
+  readonly report: (text: string, share: number) => void;
 }
 
 /** The hub of `--url`, or a new one from the checkout. */
 export async function openHub(
-  { hub, url, slow, profile }: HubChoice,
+  { hub, url, slow, profile, report }: HubChoice,
   { preloads = [], ...others }: Pick<HubOptions, 'preloads' | 'settings' | 'keptFolder'> = {},
 ): Promise<Hub> {
-  if (url === null)
+  if (url === null) {
+    report('starting a hub', 0);
     return startBenchHub({ folder: hub, preloads: [...preloads, ...slow], ...others, profile });
-  const attached = attachHub(url);
-  process.stderr.write(
-    `This run makes keys and agents named ${attached.runName}. Remove the keys with --clean ${attached.runName}.\n`,
-  );
-  return attached;
+  }
+  return attachHub(url);
 }
 
 /**

@@ -12,6 +12,24 @@ export function medianOrNull(values: readonly (number | null)[]): number | null 
 export const coresOf = (milliseconds: number | null, { elapsedMs }: Usage): number | null =>
   milliseconds === null ? null : milliseconds / elapsedMs;
 
+/** What a round used, for its line of progress. */
+export function describeUsage(usage: Usage): string {
+  const { hubMs, clientMs, otherMs, diskWaitMs, hubRssBytes } = usage;
+  const cores = (
+    [
+      ['hub', hubMs],
+      ['clients', clientMs],
+      ['others', otherMs],
+      ['disk wait', diskWaitMs],
+    ] as const
+  ).flatMap(([name, milliseconds]) => {
+    const value = coresOf(milliseconds, usage);
+    return value === null ? [] : [`${name} ${value.toFixed(2)}`];
+  });
+  const memory = hubRssBytes === null ? [] : [`hub ${Math.round(hubRssBytes / 2 ** 20)} MiB`];
+  return [...(cores.length === 0 ? [] : [`cores: ${cores.join(', ')}`]), ...memory].join('; ');
+}
+
 /** Medians of the rounds. */
 export function loadOf(usages: readonly Usage[]): Load {
   const median = (value: (usage: Usage) => number | null): number | null => medianOrNull(usages.map(value));

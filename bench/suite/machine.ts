@@ -77,8 +77,17 @@ export const writeCallBytesOf = (pid: number): number | null => numberAfter(read
 export const machineBusyMs = (): number =>
   cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
 
+/** Time so far that processors were idle while a disk had requests, milliseconds. */
+function diskWaitMs(): number | null {
+  const fields = /^cpu +(.*)$/m.exec(readProc('stat') ?? '')?.[1]?.split(' ');
+  const ticks = Number(fields?.[4]);
+  return Number.isFinite(ticks) ? ticks * tickMs : null;
+}
+
 export interface Usage {
   readonly elapsedMs: number;
+  /** Of the whole machine; null for a hub elsewhere. */
+  readonly diskWaitMs: number | null;
   readonly hubMs: number | null;
   /** The client with the most processor time. */
   readonly busiestClientMs: number | null;
@@ -101,6 +110,7 @@ export function startUsage(hub: number | readonly number[], clients: readonly nu
   const read = () => ({
     at: performance.now(),
     busy: machineBusyMs(),
+    diskWait: diskWaitMs(),
     own: processorMsOf(process.pid),
     hub: totalOf(hubs, processorMsOf),
     clients: clients.map(processorMsOf),
@@ -117,6 +127,7 @@ export function startUsage(hub: number | readonly number[], clients: readonly nu
     const ownMs = minus(after.own, before.own);
     return {
       elapsedMs: after.at - before.at,
+      diskWaitMs: hubMs === null ? null : minus(after.diskWait, before.diskWait),
       hubMs,
       clientMs,
       busiestClientMs: clientMs === null ? null : Math.max(0, ...clientTimes),

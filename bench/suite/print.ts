@@ -6,14 +6,15 @@ import { describeLead, describeRival, isBehind, standingsOf } from './standings.
 const verdictTexts = { met: 'met', missed: 'MISSED', no_verdict: 'no verdict', no_target: '' };
 
 function formatFigure({ id, what, unit, median, bound, ratio, target, verdict }: Figure): string {
-  const beside =
-    bound === null ? '' : `; ${formatNumber(ratio)} × ${formatNumber(bound.median)} (${bound.what})`;
+  const times = ratio === null ? 'beside' : `${formatNumber(ratio)} ×`;
+  const beside = bound === null ? '' : `; ${times} ${formatNumber(bound.median)} (${bound.what})`;
+  const value = median === null ? 'not measured' : `${formatNumber(median)} ${unit}`;
   const limit =
     target === null
       ? ''
       : `; target ${'at_most' in target ? `≤ ${target.at_most}` : `≥ ${target.at_least}`}` +
         `${target.of === 'ratio' ? ' ×' : ` ${unit}`}: ${verdictTexts[verdict]}`;
-  return `  ${id}: ${formatNumber(median)} ${unit}, ${what}${beside}${limit}`;
+  return `  ${id}: ${value}, ${what}${beside}${limit}`;
 }
 
 export function formatScenario(scenario: Scenario): string {

@@ -63,7 +63,7 @@ function figureSection({ id, figures }: Series): string {
   const what = figures.at(-1)?.figure.what ?? '';
   const summary = figures.map(({ file, figure }) => [
     file,
-    `${formatNumber(figure.median)} ${figure.unit}`,
+    figure.median === null ? 'not measured' : `${formatNumber(figure.median)} ${figure.unit}`,
     figure.spread === null ? '–' : `${Math.round(figure.spread * 100)} %`,
     figure.bound === null ? '–' : `${formatNumber(figure.bound.median)} (${figure.bound.what})`,
     figure.ratio === null ? '–' : `${formatNumber(figure.ratio)} ×`,

@@ -62,6 +62,7 @@ async function runScenario(run: ScenarioRun, { args, hub }: RunContext): Promise
   if (args.url !== null && program.ownHub !== undefined) {
     return skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`);
   }
+  process.stderr.write(`${name}: ${program.about}\n`);
   return program.run({ ...settingsOf(run, args), hub, report: progressOf(name) });
 }
 

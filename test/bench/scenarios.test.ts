@@ -85,7 +85,7 @@ describe('a scenario', () => {
         batchesPerSecond: 10_000,
         seconds: 0.05,
       });
-      const usage = { elapsedMs: 1000, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
+      const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
       const sample = { ...result, usage: { ...usage, writtenBytes: null, hubRssBytes: null } };
       const rounds = Array.from({ length: 3 }, () => ({ hub: { answer: sample }, bound: {} }));
       const target = { at_most: 600_000, of: 'value' } as const;
