@@ -7,8 +7,6 @@ import { askOver, type WireFormat } from './call.ts';
 import { chatCompletionsFormat } from './chat-completions.ts';
 import { messagesFormat } from './messages.ts';
 
-/** The base address of each provider where a tenant names no other. */
-
 const formats: { readonly [P in AiProvider]: WireFormat } = {
   hosted_a: messagesFormat,
   hosted_b: chatCompletionsFormat,

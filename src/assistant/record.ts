@@ -6,6 +6,7 @@
  */
 export const aiProviders = ['hosted_a', 'hosted_b', 'router', 'local'] as const;
 export type AiProvider = (typeof aiProviders)[number];
+/** The base address of each provider where a tenant names no other. */
 export type AiAddresses = { readonly [P in AiProvider]: string };
 
 export const addressesOf = (addressOf: (provider: AiProvider) => string): AiAddresses =>

@@ -114,6 +114,15 @@ describe('words', () => {
     expect(found).toEqual([]);
   });
 
+  it('leaves no comment of a declaration behind when the declaration goes', () => {
+    const orphans = sources([...code, ...programs]).flatMap(({ file, text }) =>
+      [...text.matchAll(/\/\*\*(?:(?!\*\/).)*\*\/\n[ \t]*\n/gs)].map(
+        ({ index }) => `${file}:${text.slice(0, index).split('\n').length}`,
+      ),
+    );
+    expect(orphans).toEqual([]);
+  });
+
   it('writes pages in lines of 120 columns, where they are neither code nor tables', () => {
     const found = sources(pages, /\.md$/).flatMap(({ file, text }) =>
       text

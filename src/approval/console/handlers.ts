@@ -118,8 +118,6 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     render(await app.approvals.withdraw(keyPrincipalOf(caller), params.approval_id)),
 };
 
-/** A cursor was sealed by this hub: what it holds is what was written. */
-
 /**
  * Asks for an approval over a route or a socket.
  * @throws HubError validation_failed when neither header nor body names the agent

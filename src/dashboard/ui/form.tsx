@@ -76,7 +76,8 @@ export function Form(props: FormProps): JSX.Element {
 
 /**
  * The values of a form, and a function that binds a field to one of them.
- * @returns the values, the binding (`sent`: the field's name in the hub's refusals), and a function that sets all values
+ * @returns the values, the binding (`sent`: the field's name in the hub's refusals), and a function that sets all of
+ *   them
  */
 export function useFields<V extends { readonly [name: string]: string }>(initial: V | (() => V)) {
   const [values, setValues] = useState<V>(initial);

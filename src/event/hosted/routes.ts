@@ -67,8 +67,6 @@ export const decisionEventInput = z.object({
 
 export const decisionEventBatch = z.object({ events: z.array(decisionEventInput).max(10_000) });
 
-/** What an action is counted and filtered as. */
-
 const nullable = listed(z.unknown()).nullable();
 
 /** A stored event. Fields that are listed neither here nor for events that are sent stand in `extra`. */

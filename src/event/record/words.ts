@@ -60,5 +60,7 @@ export const decisionClasses = [
   'workflow',
   'other',
 ] as const;
+
+/** What an action is counted and filtered as. */
 export const decisionClass = z.enum(decisionClasses);
 export type DecisionClass = z.output<typeof decisionClass>;

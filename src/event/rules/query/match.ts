@@ -100,7 +100,10 @@ function durationTest({ operator, values }: QueryTerm): EventTest {
   return ({ event, outcomes }) => {
     const own = durationOf(event);
     if (own !== null && compare(own)) return true;
-    return outcomes.map(reportedDuration).some((ms) => ms !== undefined && compare(ms));
+    return outcomes.some((outcome) => {
+      const ms = reportedDuration(outcome);
+      return ms !== undefined && compare(ms);
+    });
   };
 }
 
