@@ -3,9 +3,18 @@ import type { z } from 'zod';
 import { consoleVerdict } from '../../event/rules/decision.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { replaySideRecord } from '../record.ts';
+import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  replayedSessionRecord,
+  replaySideRecord,
+  replaySizeRecord,
+  replayWindowRecord,
+  ruleHitsRecord,
+} from '../record.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderFrame, renderHits, renderResult, renderTotals } from '../wire/replay.ts';
 import type { consoleReplay, replayRoutes } from './replay-routes.ts';
 
 type Body = z.output<(typeof replayRoutes)['replayComposition']['body']>;
@@ -39,12 +48,32 @@ export const replay: Handlers<typeof replayRoutes> = {
     ),
 };
 
-const render = (replay: Replay): z.input<typeof consoleReplay> => ({
-  ...renderFrame('console', replay),
-  base: replay.base && replaySideRecord.render('console', replay.base),
-  totals: { ...renderTotals('console', replay), by_contract: renderHits('console', replay) },
-  results: replay.results.map((result) =>
-    renderResult('console', result, { recorded_verdict: consoleVerdict(result.call.recordedAction) }),
-  ),
-  skipped_contracts: replay.skippedRules,
-});
+function render(replay: Replay): z.input<typeof consoleReplay> {
+  const { totals } = replay;
+  return {
+    name: replay.name,
+    candidate: replaySideRecord.render('console', replay.candidate),
+    window: replayWindowRecord.render('console', replay.window),
+    ...replaySizeRecord.render('console', replay),
+    sessions: replay.sessions.map((session) => replayedSessionRecord.render('console', session)),
+    base: replay.base && replaySideRecord.render('console', replay.base),
+    totals: {
+      sessions: totals.sessions,
+      calls: totals.calls,
+      ...changeCountRecord.render('console', totals.changes),
+      uncertain: totals.uncertain,
+      errors: totals.errors,
+      by_contract: replay.byRule.map((hits) => ruleHitsRecord.render('console', hits)),
+    },
+    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
+      ...replayedCallRecord.render('console', call),
+      recorded_verdict: consoleVerdict(call.recordedAction),
+      base: judgementRecord.render('console', base),
+      candidate: judgementRecord.render('console', candidate),
+      ...changeRecord.render('console', { change }),
+      uncertain: doubts.length > 0,
+      uncertain_because: [...doubts],
+    })),
+    skipped_contracts: replay.skippedRules,
+  };
+}

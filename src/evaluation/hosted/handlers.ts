@@ -3,9 +3,18 @@ import type { z } from 'zod';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { HubError } from '../../shared/error.ts';
-import { replaySideRecord } from '../record.ts';
+import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  replayedSessionRecord,
+  replaySideRecord,
+  replaySizeRecord,
+  replayWindowRecord,
+  ruleHitsRecord,
+} from '../record.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../use-cases/replays.ts';
-import { renderFrame, renderHits, renderResult, renderTotals } from '../wire/replay.ts';
 import type { hostedReplay, hostedReplayRoutes } from './routes.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
@@ -43,15 +52,33 @@ export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
 };
 
 function render(replay: Replay): z.input<typeof hostedReplay> {
+  const { totals } = replay;
   // The request asks for a base.
   if (!replay.base) throw new HubError('internal', 'A replay without a base.');
   return {
-    ...renderFrame('hosted', replay),
+    name: replay.name,
+    candidate: replaySideRecord.render('hosted', replay.candidate),
+    window: replayWindowRecord.render('hosted', replay.window),
+    ...replaySizeRecord.render('hosted', replay),
+    sessions: replay.sessions.map((session) => replayedSessionRecord.render('hosted', session)),
     base: replaySideRecord.render('hosted', replay.base),
-    totals: { ...renderTotals('hosted', replay), by_rule: renderHits('hosted', replay) },
-    results: replay.results.map((result) =>
-      renderResult('hosted', result, { recorded_action: result.call.recordedAction }),
-    ),
+    totals: {
+      sessions: totals.sessions,
+      calls: totals.calls,
+      ...changeCountRecord.render('hosted', totals.changes),
+      uncertain: totals.uncertain,
+      errors: totals.errors,
+      by_rule: replay.byRule.map((hits) => ruleHitsRecord.render('hosted', hits)),
+    },
+    results: replay.results.map(({ call, base, candidate, change, doubts }) => ({
+      ...replayedCallRecord.render('hosted', call),
+      recorded_action: call.recordedAction,
+      base: judgementRecord.render('hosted', base),
+      candidate: judgementRecord.render('hosted', candidate),
+      ...changeRecord.render('hosted', { change }),
+      uncertain: doubts.length > 0,
+      uncertain_because: [...doubts],
+    })),
     skipped_rules: replay.skippedRules,
   };
 }
