@@ -81,7 +81,7 @@ export const alarmScenario = (runs: readonly AlarmRun[]): Scenario => ({
 });
 
 /** @throws CannotRun for a tree with changes, whose build can differ from that of its commit */
-function cleanCommit(hub: string): string {
+export function cleanCommit(hub: string): string {
   const { sha, dirty } = readCommit(hub);
   if (sha === null) throw new CannotRun(`${hub} is no clone, so it has no commit to compare with.`);
   if (dirty !== false) {
