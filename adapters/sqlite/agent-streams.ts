@@ -1,10 +1,9 @@
 // Streams that agents had, in SQLite.
 import type { AgentStreamStore, AwayAgent } from '../../src/agent/port.ts';
-import { maxPastStreams, type PastStream } from '../../src/agent/record.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import { maxPastStreams, type PastStream, pastStreamRecord } from '../../src/agent/record.ts';
 import { type Database, givenText } from './database.ts';
 import { finish, type Sync } from './sync.ts';
-import { flag, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
 // The last index finds streams that are forgotten.
 export const agentStreamTable = `
@@ -16,17 +15,7 @@ CREATE INDEX agent_streams_ended ON agent_streams (tenant_id, env, ended_at, id)
 CREATE INDEX agent_streams_begun ON agent_streams (started_at);
 `;
 
-export const agentStreams = table<PastStream>('agent_streams', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  env: text<Env>('env'),
-  agentId: text('agent_id'),
-  startedAt: number('started_at'),
-  endedAt: number('ended_at'),
-  isEndNoticed: flag('is_end_noticed'),
-  transport: text('transport'),
-  node: text('node'),
-});
+export const agentStreams = tableOf<PastStream>(pastStreamRecord);
 
 const ofAgent = 'tenant_id = ? AND env = ? AND agent_id = ?';
 const select = `SELECT ${agentStreams.columns} FROM agent_streams`;

@@ -1,10 +1,11 @@
 // Records of operators' tokens in SQLite.
 import { taken } from '../../src/shared/error.ts';
-import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/user/port/operator-tokens.ts';
+import type { OperatorTokenStore } from '../../src/user/port/operator-tokens.ts';
+import { type OperatorTokenRecord, operatorTokenRecord } from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
 export const operatorTokenTable = `
 CREATE TABLE operator_tokens (
@@ -14,15 +15,7 @@ CREATE INDEX operator_tokens_of_tenant ON operator_tokens (tenant_id, created_at
 CREATE INDEX operator_tokens_expiry ON operator_tokens (expires_at);
 `;
 
-export const tokens = table<OperatorTokenRecord>('operator_tokens', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  role: text('role'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-  expiresAt: number('expires_at'),
-  revokedAt: number('revoked_at'),
-});
+export const tokens = tableOf<OperatorTokenRecord>(operatorTokenRecord);
 
 export function operatorTokenStore(db: Database): Sync<OperatorTokenStore> {
   return {

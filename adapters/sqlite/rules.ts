@@ -1,21 +1,12 @@
 // Assignment rules in SQLite.
 
 import type { RuleStore } from '../../src/agent/port.ts';
-import type { AssignmentRule } from '../../src/agent/record.ts';
+import { type AssignmentRule, ruleRecord } from '../../src/agent/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const rules = table<AssignmentRule>('rules', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  priority: number('priority'),
-  pattern: text('pattern'),
-  tagMatch: json('tag_match'),
-  bundleName: text('bundle_name'),
-  env: text('env'),
-  createdAt: number('created_at'),
-});
+export const rules = tableOf<AssignmentRule>(ruleRecord);
 
 export function ruleStore(db: Database): Sync<RuleStore> {
   const taken = (tenantId: string, priority: number, except: string | null) =>

@@ -1,14 +1,15 @@
 // Service accounts and their tokens in SQLite.
+import { maxServiceTokens, type ServiceAccountStore } from '../../src/user/port/service-accounts.ts';
 import {
-  maxServiceTokens,
   type ServiceAccount,
-  type ServiceAccountStore,
   type ServiceToken,
-} from '../../src/user/port/service-accounts.ts';
+  serviceAccountRecord,
+  serviceTokenRecord,
+} from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
 export const serviceAccountTables = `
 CREATE TABLE service_accounts (
@@ -22,26 +23,8 @@ CREATE INDEX service_tokens_of_account ON service_tokens (tenant_id, account_id,
 CREATE INDEX service_tokens_expiry ON service_tokens (expires_at);
 `;
 
-export const accounts = table<ServiceAccount>('service_accounts', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  name: text('name'),
-  roles: json('roles'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-});
-
-export const tokens = table<ServiceToken>('service_tokens', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  accountId: text('account_id'),
-  label: text('label'),
-  hash: text('hash'),
-  createdBy: text('created_by'),
-  createdAt: number('created_at'),
-  expiresAt: number('expires_at'),
-  lastUsedAt: number('last_used_at'),
-});
+export const accounts = tableOf<ServiceAccount>(serviceAccountRecord);
+export const tokens = tableOf<ServiceToken>(serviceTokenRecord);
 
 const accountOf = (db: Database, tenantId: string, id: string): ServiceAccount | null =>
   accounts.maybe(

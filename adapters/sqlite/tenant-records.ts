@@ -5,15 +5,13 @@ import type {
   TenantRecord,
   TenantRecordStore,
 } from '../../src/tenant/port/records.ts';
+import { type Tenant, tenantRecord } from '../../src/tenant/record.ts';
 import type { Database } from './database.ts';
 import { tenantNumber } from './events/segment.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { number, tableOf } from './table.ts';
 
-export const records = table<TenantRecord>('tenants', {
-  id: text('id'),
-  name: text('name'),
-  createdAt: number('created_at'),
+export const records = tableOf<Tenant, Omit<TenantRecord, keyof Tenant>>(tenantRecord, {
   suspendedAt: number('suspended_at'),
   removedAt: number('removed_at'),
 });

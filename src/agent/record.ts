@@ -1,9 +1,13 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
+import { z } from 'zod';
 import type { AgentManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
+import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { env, uuid } from '../shared/schemas.ts';
 import type { AgentApi, AgentVocabulary } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
+const tagMap = z.record(z.string(), z.string());
 
 export interface Registration extends AgentVocabulary {
   readonly id: string;
@@ -46,21 +50,22 @@ export interface Reported {
 }
 
 /** A stream of an agent, as it is remembered for a week. */
-export interface PastStream {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly agentId: string;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
+const pastStreamFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  env: field(env),
+  agentId: field(z.string()),
+  startedAt: field(instant),
   /** Null: it was open when it was stored. */
-  readonly endedAt: number | null;
+  endedAt: field(instant.nullable()),
   /** False: its node died, and `endedAt` is when the hub noticed. */
-  readonly isEndNoticed: boolean;
+  isEndNoticed: field(z.boolean()),
   /** Null: not recorded. */
-  readonly transport: StreamTransport | null;
-  readonly node: string;
-}
+  transport: field(z.enum(['sse', 'websocket']).nullable()),
+  node: field(z.string()),
+};
+export type PastStream = RecordOf<typeof pastStreamFields>;
+export const pastStreamRecord = record('agent_streams', pastStreamFields);
 
 /** An open stream of an agent. */
 export interface OpenStream {
@@ -91,18 +96,20 @@ export interface OpenStreams {
 /** Streams of an agent in an environment that are remembered. */
 export const maxPastStreams = 200;
 
-export interface AssignmentRule {
-  readonly id: string;
-  readonly tenantId: string;
+const ruleFields = {
+  id: field(uuid),
   /** Unique per tenant; the lowest number that matches wins. */
-  readonly priority: number;
+  priority: field(z.number().int()),
   /** fnmatch glob on the agent id. */
-  readonly pattern: string;
-  readonly tagMatch: Tags | null;
-  readonly bundleName: string;
-  readonly env: Env;
-  readonly createdAt: number;
-}
+  pattern: field(z.string()),
+  tagMatch: field(json<Tags, typeof tagMap>(tagMap).nullable()),
+  bundleName: field(z.string()),
+  env: field(env),
+  createdAt: field(instant),
+  tenantId: field(z.string(), { wire: false }),
+};
+export type AssignmentRule = RecordOf<typeof ruleFields>;
+export const ruleRecord = record('rules', ruleFields);
 
 /** How the frames of a stream travel. */
 export type StreamTransport = 'sse' | 'websocket';

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { modes } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
-import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { field, instant, json, record, type StoredOf } from '../shared/record.ts';
+import { uuid } from '../shared/schemas.ts';
 
 export interface AssembledContract {
   readonly contract_id: string;
@@ -17,33 +18,39 @@ export interface AssembledContract {
 
 export const contractIdOf = ({ contract_id }: AssembledContract): string => contract_id;
 
+const hidden = { wire: false } as const;
+/** Of bundles from other hubs, which do not exist. */
+const noSource = { stored: false } as const;
+
 /** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
 const versionFields = {
-  id: field(z.string()),
-  tenantId: field(z.string(), { wire: false }),
+  id: field(uuid),
+  tenantId: field(uuid),
   name: field(z.string()),
   /** From 1, by one per upload of this name. */
-  version: field(z.int()),
+  version: field(z.number().int()),
   /** Hex SHA-256 of exactly the bytes that were uploaded. */
   revisionHash: field(z.string()),
-  /** Null when the YAML has no list of contracts. */
-  contractCount: field(z.int().nullable()),
-  /** Default mode of the document's rules. Null if the document has another default, or if the hub never stored it. */
-  mode: field(z.enum(modes).nullable()),
-  /** The first 2,000 characters of the document's own description. */
-  description: field(z.string().nullable()),
-  /** Bytes of YAML. */
-  size: field(z.int()),
+  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
+  signature: field(z.string().nullable(), { name: 'signature_hex' }),
+  sourceHubSlug: field(z.string().nullable(), noSource),
+  sourceHubRevision: field(z.string().nullable(), noSource),
   uploadedBy: field(z.string()),
   createdAt: field(instant),
+  /** Null when the YAML has no list of contracts. */
+  contractCount: field(z.int().nullable(), hidden),
+  /** Default mode of the document's rules. Null if the document has another default, or if the hub never stored it. */
+  mode: field(z.enum(modes).nullable(), hidden),
+  /** The first 2,000 characters of the document's own description. */
+  description: field(z.string().nullable(), hidden),
+  /** Bytes of YAML. */
+  size: field(z.int(), hidden),
   /** The composition it was assembled from, and the contracts' versions then. */
-  compositionId: field(z.string().nullable()),
-  snapshot: field(json<readonly AssembledContract[], z.ZodUnknown>(z.unknown()).nullable()),
-  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
-  signature: field(z.string().nullable()),
+  compositionId: field(z.string().nullable(), hidden),
+  snapshot: field(json<readonly AssembledContract[], z.ZodUnknown>(z.unknown()).nullable(), hidden),
 };
 
-export type BundleVersion = RecordOf<typeof versionFields>;
+export type BundleVersion = StoredOf<typeof versionFields>;
 
 export const bundleRecord = record('bundles', versionFields);
 

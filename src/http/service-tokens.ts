@@ -4,7 +4,8 @@ import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import type { ServiceAccount, ServiceAccountStore, ServiceToken } from '../user/port/service-accounts.ts';
+import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
+import type { ServiceAccount, ServiceToken } from '../user/record.ts';
 import { bearer, type Headers, maxCredential } from './credentials.ts';
 
 /** A token that was looked up is taken so long without another look: a revocation holds within a second. */

@@ -228,3 +228,13 @@ const runFields = {
 
 export const runRecord = record('runs', runFields);
 export type StoredRun = StoredOf<typeof runFields>;
+
+const sampleRunFields = {
+  agentId: field(z.string()),
+  sessionId: field(z.string()),
+  runId: field(z.string()),
+  rulesetName: field(z.string()),
+  approvalId: field(z.string()),
+};
+export type SampleRun = RecordOf<typeof sampleRunFields>;
+export const sampleRunRecord = record('sample_runs', sampleRunFields);

@@ -121,10 +121,6 @@ export interface RecordForms<F extends RecordFields, C> {
   ): RecordInput<F, A, N>;
 }
 
-/** A record's reply in an API. */
-export type ReplyOf<R, A extends ReplyApi> =
-  R extends RecordForms<infer F, infer C> ? z.input<z.ZodObject<Shape<F, C, A, 'one'>>> : never;
-
 export type DocumentOf<F extends RecordFields> = {
   readonly [N in keyof F as F[N]['options'] extends { readonly stored: false }
     ? never

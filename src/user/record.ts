@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { dayMs } from '../shared/duration.ts';
 import type { EnvRole } from '../shared/env-roles.ts';
+import type { OperatorRole } from '../shared/principal.ts';
 import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { uuid } from '../shared/schemas.ts';
 
 const userFields = {
   id: field(z.string()),
@@ -49,6 +51,54 @@ export const loginRecord = record('logins', loginFields);
 
 /** A network that a user signed in from within this time is familiar to the account. */
 export const familiarMs = 30 * dayMs;
+
+/** A token that an admin made. The token itself is not kept. */
+const operatorTokenFields = {
+  /** Its `jti`. */
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
+  role: field(z.custom<OperatorRole>()),
+  /** The name of the admin. */
+  createdBy: field(z.string()),
+  createdAt: field(instant),
+  expiresAt: field(instant),
+  /** Null until somebody revokes it. */
+  revokedAt: field(instant.nullable(), { wire: false }),
+};
+export type OperatorTokenRecord = RecordOf<typeof operatorTokenFields>;
+export const operatorTokenRecord = record('operator_tokens', operatorTokenFields);
+
+/** A program with roles of its own. */
+const serviceAccountFields = {
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
+  /** Unique in the tenant. */
+  name: field(z.string()),
+  /** As a user's. */
+  roles: field(json<readonly EnvRole[], z.ZodUnknown>(z.unknown())),
+  createdBy: field(z.string()),
+  createdAt: field(instant),
+};
+export type ServiceAccount = RecordOf<typeof serviceAccountFields>;
+export const serviceAccountRecord = record('service_accounts', serviceAccountFields);
+
+/** A token of a service account. The token itself is not kept. */
+const serviceTokenFields = {
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
+  accountId: field(z.string(), { wire: false }),
+  label: field(z.string()),
+  /** Hex SHA-256 of the whole token. */
+  hash: field(z.string(), { wire: false }),
+  createdBy: field(z.string()),
+  createdAt: field(instant),
+  /** From then on it is refused. */
+  expiresAt: field(instant),
+  /** To the minute. */
+  lastUsedAt: field(instant.nullable()),
+};
+export type ServiceToken = RecordOf<typeof serviceTokenFields>;
+export const serviceTokenRecord = record('service_tokens', serviceTokenFields);
 
 /** The claims of an identity provider about an e-mail address; null: there is none. */
 export const emailClaims = ({

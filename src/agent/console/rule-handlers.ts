@@ -3,11 +3,11 @@
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso, unableText } from '../../http/contract/render.ts';
+import { unableText } from '../../http/contract/render.ts';
 import { isEnv } from '../../shared/ids.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { AssignmentRule } from '../record.ts';
+import { type AssignmentRule, ruleRecord } from '../record.ts';
 import { ruleText } from '../rules/rule-text.ts';
 import type { ruleRoutes } from './rule-routes.ts';
 
@@ -76,12 +76,6 @@ async function warningsOf(
 }
 
 const render = (rule: AssignmentRule, { sha256 }: Pick<Hub['secrets'], 'sha256'>) => ({
-  id: rule.id,
-  priority: rule.priority,
-  pattern: rule.pattern,
-  tag_match: rule.tagMatch === null ? null : { ...rule.tagMatch },
-  bundle_name: rule.bundleName,
-  env: rule.env,
-  created_at: iso(rule.createdAt),
+  ...ruleRecord.render('console', rule),
   hash: sha256(ruleText(rule)),
 });

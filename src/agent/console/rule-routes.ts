@@ -1,18 +1,10 @@
 // Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
-import {
-  assignmentSource,
-  bundleName,
-  env,
-  instant,
-  line,
-  paging,
-  tagMap,
-  uuid,
-} from '../../http/contract/fields.ts';
+import { assignmentSource, bundleName, env, line, paging, tagMap, uuid } from '../../http/contract/fields.ts';
 import { bytesOf, maxListedField } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
+import { ruleRecord } from '../record.ts';
 import { assignmentWarnings } from './routes.ts';
 
 const priority = z.number().int().min(0).max(2_147_483_647);
@@ -25,14 +17,7 @@ const tagMatch = tagMap.refine(
   `must be at most ${maxListedField} bytes of JSON`,
 );
 
-export const rule = z.object({
-  id: uuid,
-  priority: z.number().int(),
-  pattern: z.string(),
-  tag_match: z.record(z.string(), z.string()).nullable(),
-  bundle_name: z.string(),
-  env,
-  created_at: instant,
+export const rule = ruleRecord.reply('console', 'one').extend({
   /** Of all fields that a person sets; a tag for If-Match. */
   hash: z.string(),
 });

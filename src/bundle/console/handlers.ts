@@ -11,21 +11,11 @@ import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { BundleVersion } from '../record.ts';
+import { type BundleVersion, bundleRecord } from '../record.ts';
 import type { bundleRoutes } from './routes.ts';
 
-const renderVersion = (bundle: BundleVersion) => ({
-  id: bundle.id,
-  tenant_id: bundle.tenantId,
-  name: bundle.name,
-  version: bundle.version,
-  revision_hash: bundle.revisionHash,
-  signature_hex: bundle.signature,
-  source_hub_slug: null,
-  source_hub_revision: null,
-  uploaded_by: bundle.uploadedBy,
-  created_at: iso(bundle.createdAt),
-});
+const renderVersion = (bundle: BundleVersion) =>
+  bundleRecord.render('console', { ...bundle, sourceHubSlug: null, sourceHubRevision: null });
 
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle({ app }, { body }, caller) {

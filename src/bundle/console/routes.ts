@@ -14,21 +14,10 @@ import {
 } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { bundleRecord } from '../record.ts';
 import { deployReason, forceQuery, runningVersion, warnings } from '../wire.ts';
 
-export const version = z.object({
-  id: uuid,
-  tenant_id: uuid,
-  name: z.string(),
-  version: z.number().int(),
-  revision_hash: z.string(),
-  signature_hex: z.string().nullable(),
-  source_hub_slug: z.string().nullable(),
-  source_hub_revision: z.string().nullable(),
-  uploaded_by: z.string(),
-  created_at: instant,
-});
-
+export const version = bundleRecord.reply('console', 'one');
 export const deployment = deploymentRecord.reply('console', 'one');
 
 /** Names in paths are only looked up: an impossible one is simply not found. */

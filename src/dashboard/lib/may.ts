@@ -18,8 +18,6 @@ const enforcing: ReadonlySet<string> = new Set<Operation | HostedOperation>([
   'updateRule',
   'deleteRule',
   'decideToolPin',
-  'hostedDeployRuleset',
-  'hostedUndeployRuleset',
 ]);
 
 const routes: { readonly [name: string]: { readonly method: string; readonly role?: OperatorRole } } = {

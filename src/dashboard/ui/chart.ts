@@ -30,8 +30,6 @@ export const chartEnd = 22;
 
 export interface Drawing {
   readonly shape: Shape;
-  /** Unit after each value of the axis. */
-  readonly unit: string;
   /** Drawn tracks. The first one is at the bottom of a stack. */
   readonly tracks: readonly Track[];
   /** All slots from the first to the last, without gaps. Values are in the order of `tracks`. */

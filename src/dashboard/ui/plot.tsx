@@ -123,7 +123,7 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
             incrs: [1, 2, 5]
               .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
               .sort((a, b) => a - b),
-            values: (_, splits) => splits.map((value) => `${short.format(value)}${latest.current.unit}`),
+            values: (_, splits) => splits.map((value) => short.format(value)),
           },
     ],
     series: [

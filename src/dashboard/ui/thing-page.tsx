@@ -16,16 +16,14 @@ export interface ThingPageProps {
   readonly kind: string;
   readonly name: string;
   readonly back: { readonly to: string; readonly view?: string; readonly label: string };
-  readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function ThingPage({ kind, name, back, actions, children }: ThingPageProps): JSX.Element {
+export function ThingPage({ kind, name, back, children }: ThingPageProps): JSX.Element {
   const title = `${kind} ${middleCut(visible(name), 120)}`;
   return (
     <section className="page thing-page" aria-label={title}>
       <PageHead title={title}>
-        {actions}
         <Link to={back.to} search={(back.view ? { view: back.view } : {}) as never}>
           {back.label}
         </Link>

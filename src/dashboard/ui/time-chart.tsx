@@ -36,8 +36,6 @@ export interface TimeChartProps {
   /** Name of the chart and of its table. */
   readonly title: string;
   readonly shape: Shape;
-  /** Unit after each value of the axis. */
-  readonly unit?: string;
   readonly tracks: readonly Track[];
   /** In chronological order. Empty slots may be missing. */
   readonly slots: readonly Slot[];
@@ -149,7 +147,7 @@ const noMarks: readonly number[] = [];
 
 /** All slots of the period, with the tracks that have a colour. */
 function useDrawing(
-  { shape, unit = '', tracks, slots, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
+  { shape, tracks, slots, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
   utc: boolean,
 ): Drawing {
   return useMemo(() => {
@@ -157,7 +155,6 @@ function useDrawing(
     const bySlot = new Map(slots.map(({ at, values }) => [slotOf(at, from, slotMs), values]));
     return {
       shape,
-      unit,
       tracks: drawn.map(({ track }) => track),
       slots: Array.from({ length: Math.max(1, Math.ceil((until - from) / slotMs)) }, (_, slot) => ({
         at: from + slot * slotMs,
@@ -172,7 +169,7 @@ function useDrawing(
       marks,
       utc,
     };
-  }, [shape, unit, tracks, slots, absent, from, until, slotMs, marks, utc]);
+  }, [shape, tracks, slots, absent, from, until, slotMs, marks, utc]);
 }
 
 interface MomentsProps {

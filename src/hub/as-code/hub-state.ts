@@ -120,7 +120,7 @@ export async function readHub(hub: HubConnection, report: (what: string) => void
   const toolsContent = { toolArguments, customSelectors, customOperators, commandProfiles };
   return {
     tenantId,
-    environments: environments.map((one) => camelKeys(one)),
+    environments: environments.map(camelKeys),
     contracts,
     pinned,
     compositions,

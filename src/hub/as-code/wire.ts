@@ -19,22 +19,18 @@ const {
 
 export const contractFile = z
   .strictObject({ contract_id: contractId.optional(), ...contractShape })
-  .transform((contract) => camelKeys(contract));
-const itemOfFile = z
-  .strictObject({ ...item.shape, revision: hash.optional() })
-  .transform((one) => camelKeys(one));
+  .transform(camelKeys);
+const itemOfFile = z.strictObject({ ...item.shape, revision: hash.optional() }).transform(camelKeys);
 export const compositionFile = z
   .strictObject({
     name: bundleName.optional(),
     ...compositionShape,
     contracts: z.array(itemOfFile).max(100).default([]),
   })
-  .transform((composition) => camelKeys(composition));
-const rule = z.strictObject(ruleRoutes.createRule.body.shape).transform((one) => camelKeys(one));
+  .transform(camelKeys);
+const rule = z.strictObject(ruleRoutes.createRule.body.shape).transform(camelKeys);
 export const rulesFile = z.strictObject({ rules: z.array(rule).max(200) });
-export const toolsFile = z
-  .strictObject(settingRoutes.putToolSettings.body.shape)
-  .transform((settings) => camelKeys(settings));
+export const toolsFile = z.strictObject(settingRoutes.putToolSettings.body.shape).transform(camelKeys);
 export const deploymentsFile = z.strictObject({
   deployments: z
     .array(z.strictObject({ env, bundle: bundleName, revision: hash.optional() }))
@@ -47,7 +43,7 @@ export const compositionForm = <I extends object, T extends object>({
   ...content
 }: T & { readonly contracts: readonly I[] }) => ({
   ...snakeKeys(content),
-  contracts: contracts.map((one) => snakeKeys(one)),
+  contracts: contracts.map(snakeKeys),
 });
 
 export const planFormat = 'reeve-plan-1';
@@ -59,7 +55,7 @@ const change = z
     after: z.string().nullable(),
     only_with_prune: z.boolean(),
   })
-  .transform((one) => camelKeys(one));
+  .transform(camelKeys);
 
 export const planFile = z
   .object({
@@ -72,9 +68,8 @@ export const planFile = z
     saw: z.record(z.string(), z.string()),
     changes: z.array(change),
   })
-  .transform((plan) => camelKeys(plan));
+  .transform(camelKeys);
 
 export type Plan = z.output<typeof planFile>;
 
-export const planForm = (plan: Plan) =>
-  snakeKeys({ ...plan, changes: plan.changes.map((one) => snakeKeys(one)) });
+export const planForm = (plan: Plan) => snakeKeys({ ...plan, changes: plan.changes.map(snakeKeys) });

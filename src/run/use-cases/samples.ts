@@ -13,6 +13,7 @@ import type { EnvFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { SampleRun } from '../record.ts';
 import {
   type SampleCall,
   sample,
@@ -23,14 +24,6 @@ import {
 } from '../rules/sample.ts';
 
 const { agentId, sessionId, env } = sample;
-
-export interface SampleRun {
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly runId: string;
-  readonly rulesetName: string;
-  readonly approvalId: string;
-}
 
 export interface SampleRuns {
   /**

@@ -4,24 +4,12 @@ import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { ServiceAccount, ServiceToken } from '../use-cases/service-accounts.ts';
+import { type ServiceAccount, serviceAccountRecord, serviceTokenRecord } from '../record.ts';
 import type { serviceAccountRoutes } from './service-routes.ts';
 
-const render = ({ id, name, roles, createdBy, createdAt }: ServiceAccount) => ({
-  id,
-  name,
-  roles: [...roles],
-  created_by: createdBy,
-  created_at: iso(createdAt),
-});
-
-const renderToken = ({ id, label, createdBy, createdAt, expiresAt, lastUsedAt }: ServiceToken) => ({
-  id,
-  label,
-  created_by: createdBy,
-  created_at: iso(createdAt),
-  expires_at: iso(expiresAt),
-  last_used_at: isoOrNull(lastUsedAt),
+const render = (account: ServiceAccount) => ({
+  ...serviceAccountRecord.render('console', account),
+  roles: [...account.roles],
 });
 
 export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
@@ -45,7 +33,9 @@ export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
   },
 
   listServiceTokens: async ({ app }, { params }, caller) =>
-    (await app.serviceAccounts.tokens(principalOf(caller), params.account_id)).map(renderToken),
+    (await app.serviceAccounts.tokens(principalOf(caller), params.account_id)).map((token) =>
+      serviceTokenRecord.render('console', token),
+    ),
 
   async createServiceToken({ app }, { params, body }, caller) {
     const request = { label: body.label, days: body.expires_in_days };

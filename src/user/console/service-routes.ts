@@ -2,25 +2,12 @@
 import { z } from 'zod';
 import { instant, line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
+import { serviceAccountRecord, serviceTokenRecord } from '../record.ts';
 import { envRoles } from '../wire.ts';
 
-export const serviceAccount = z.object({
-  id: uuid,
-  name: z.string(),
-  roles: envRoles,
-  created_by: z.string(),
-  created_at: instant,
-});
+export const serviceAccount = serviceAccountRecord.reply('console', 'one').extend({ roles: envRoles });
 
-const serviceToken = z.object({
-  id: uuid,
-  label: z.string(),
-  created_by: z.string(),
-  created_at: instant,
-  expires_at: instant,
-  /** To the minute. */
-  last_used_at: instant.nullable(),
-});
+const serviceToken = serviceTokenRecord.reply('console', 'one');
 
 const params = z.object({ account_id: uuid });
 const name = line(128);

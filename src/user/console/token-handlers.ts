@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
+import { operatorTokenRecord } from '../record.ts';
 import type { GivenToken } from '../use-cases/operator-tokens.ts';
 import type { operatorTokenRoutes } from './token-routes.ts';
 
@@ -18,13 +19,7 @@ export const operatorTokens: Handlers<typeof operatorTokenRoutes> = {
 
   async listOperatorTokens({ app }, { query }, caller) {
     const page = await app.operatorTokens.list(principalOf(caller), query);
-    return listOf(page, query, ({ id, role, createdBy, createdAt, expiresAt }) => ({
-      id,
-      role,
-      created_by: createdBy,
-      created_at: iso(createdAt),
-      expires_at: iso(expiresAt),
-    }));
+    return listOf(page, query, (token) => operatorTokenRecord.render('console', token));
   },
 
   async revokeOperatorToken({ app }, { params }, caller) {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
+import { operatorTokenRecord } from '../record.ts';
 import { operatorRole } from '../wire.ts';
 
 export const givenToken = z.object({ token: z.string(), expires_at: instant });
@@ -35,15 +36,7 @@ export const operatorTokenRoutes = routes({
     summary: 'Active tokens that admins created, newest first; without the tokens themselves',
     query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(
-      z.object({
-        id: uuid,
-        role: operatorRole,
-        created_by: z.string(),
-        created_at: instant,
-        expires_at: instant,
-      }),
-    ),
+    reply: z.array(operatorTokenRecord.reply('console', 'one').extend({ role: operatorRole })),
     errors: ['validation_failed'],
   },
   revokeOperatorToken: {

@@ -2,7 +2,9 @@
 
 import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import type { OperatorRole } from '../../shared/principal.ts';
+import type { OperatorTokenRecord } from '../record.ts';
+
+export type { OperatorTokenRecord };
 
 /** An operator: tenant, issuer, subject, name and role. */
 export interface OperatorIdentity {
@@ -33,21 +35,6 @@ export interface OperatorTokens {
   identify(token: string): Promise<OperatorIdentity>;
   /** True if an admin revoked the token of this record. @throws HubError unavailable */
   isRevoked(tokenId: string): Promise<boolean>;
-}
-
-/** A token that an admin made. The token itself is not kept. */
-export interface OperatorTokenRecord {
-  /** Its `jti`. */
-  readonly id: string;
-  readonly tenantId: string;
-  readonly role: OperatorRole;
-  /** The name of the admin. */
-  readonly createdBy: string;
-  readonly createdAt: number;
-  /** Epoch milliseconds. */
-  readonly expiresAt: number;
-  /** Null until somebody revokes it. */
-  readonly revokedAt: number | null;
 }
 
 /** Records of the tokens that admins made, each until it expires. */

@@ -1,33 +1,8 @@
 // Store port of service accounts: programs with roles of their own, and their tokens.
-import type { EnvRole } from '../../shared/env-roles.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { ServiceAccount, ServiceToken } from '../record.ts';
 
-export interface ServiceAccount {
-  readonly id: string;
-  readonly tenantId: string;
-  /** Unique in the tenant. */
-  readonly name: string;
-  /** As a user's. */
-  readonly roles: readonly EnvRole[];
-  readonly createdBy: string;
-  readonly createdAt: number;
-}
-
-/** A token of a service account. The token itself is not kept. */
-export interface ServiceToken {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly accountId: string;
-  readonly label: string;
-  /** Hex SHA-256 of the whole token. */
-  readonly hash: string;
-  readonly createdBy: string;
-  readonly createdAt: number;
-  /** From then on it is refused. */
-  readonly expiresAt: number;
-  /** To the minute. */
-  readonly lastUsedAt: number | null;
-}
+export type { ServiceAccount, ServiceToken };
 
 /** Tokens of one account at once. */
 export const maxServiceTokens = 50;

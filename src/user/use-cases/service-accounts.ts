@@ -7,7 +7,8 @@ import { HubError, notFound } from '../../shared/error.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { maxServiceTokens, type ServiceAccount, type ServiceToken } from '../port/service-accounts.ts';
+import { maxServiceTokens } from '../port/service-accounts.ts';
+import type { ServiceAccount, ServiceToken } from '../record.ts';
 
 export type { ServiceAccount, ServiceToken };
 

@@ -1,6 +1,6 @@
 // The plan of a deployment: the difference from the current document, the affected agents, past calls, the reason, and
 // the button.
-import { type JSX, type ReactNode, useRef, useState } from 'react';
+import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -114,8 +114,6 @@ export function Plan(props: {
   readonly source: DeploySource;
   readonly env: Environment;
   readonly onDone: (done: Deployed) => void;
-  /** Content beside the button. */
-  readonly beside?: ReactNode;
 }): JSX.Element {
   const { source, env, onDone } = props;
   const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
@@ -191,7 +189,6 @@ export function Plan(props: {
             </Button>
           )}
         </UnchangedGuard>
-        {props.beside}
         {cannot && <span className="field-error">{cannot}</span>}
       </div>
     </>

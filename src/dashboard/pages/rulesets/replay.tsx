@@ -3,7 +3,7 @@
 import type { JSX } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
-import { type Env as Environment, useEnv } from '../../lib/search.ts';
+import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -29,16 +29,8 @@ export function VersionReplay({
   name,
   base,
   candidate,
-  env: of,
-}: {
-  readonly name: string;
-  readonly base: number;
-  readonly candidate: number;
-  /** The environment of the calls. Default: the one in the top bar, or all. */
-  readonly env?: Environment;
-}): JSX.Element {
-  const chosen = useEnv();
-  const env = of ?? chosen;
+}: Readonly<{ name: string; base: number; candidate: number }>): JSX.Element {
+  const env = useEnv();
   const replay = useHostedAction('hostedReplayVersions');
   const query = { base, candidate, env, sessions: maxSessions, limit: maxResults };
   return (

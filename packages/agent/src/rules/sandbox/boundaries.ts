@@ -61,7 +61,7 @@ export class Boundaries {
 
   /** True if a path is in none of the folders, or in an excluded one. */
   #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
-    if (isName && ++this.#lookups > maxLookups) return true;
+    if (this.#files && isName && ++this.#lookups > maxLookups) return true;
     const start = this.#start(cwd);
     const canonical = this.canonical(path, start);
     const byText = lexicalPath(path, start);

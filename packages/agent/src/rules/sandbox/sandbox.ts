@@ -56,7 +56,9 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       // Commands work in the call's folder; a call that names no path may do so, too.
       const isInFolder =
         naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
-      const ownFolders = [...(isInFolder && call.cwd ? [call.cwd] : []), ...naming.folders];
+      const folders = new Set(naming.folders);
+      const ownFolders = isInFolder && call.cwd ? [call.cwd, ...folders] : [...folders];
+      const otherPaths = naming.paths.filter((path) => !folders.has(path));
       const pathsLeave = (paths: readonly string[], starts: readonly string[]): boolean =>
         boundaries !== null &&
         paths.some((path) => {
@@ -67,10 +69,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const isPath = (text: string): boolean => boundaries !== null && isFileUrl(text.trim());
       const isOutside =
         pathsLeave(ownFolders, [start]) ||
-        pathsLeave(
-          naming.paths.filter((path) => !naming.folders.includes(path)),
-          cwds,
-        ) ||
+        pathsLeave(otherPaths, cwds) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && isNothingNamed && !isForEveryTool) ||
         naming.urls.some((text) => refusesHosts?.(text, isPath(text) ? 'word' : 'host', budget)) ||

@@ -14,9 +14,9 @@ const toNull = raw`[ \t]*/dev/null(?![^ \t\n])`;
 /** One piece of a line. A redirection duplicates standard output or error, or leads to `/dev/null`. */
 const piece = new RegExp(
   [
-    raw`(?:[ \t]|\\\n)+|^[ \t\n]+|[ \t\n]+$`,
+    raw`^[ \t\n]+|(?:[ \t]|\\\n)+|[ \t\n]+$`,
     raw`(?<![^ \t\n])(?:[12]?(?:>&[12](?![^ \t\n])|>>?${toNull})|<${toNull}|&>>?${toNull}(?=[ \t\n]*$))`,
-    raw`(?<word>(?:${quoted}|[^ \t\n\r'"\\$\x60;&|<>(){}])+)`,
+    raw`(?<word>(?:${quoted}|[^ \t\n\r'"\\$\x60;&|<>(){}]+)+)`,
   ].join('|'),
   'y',
 );

@@ -48,7 +48,7 @@ function hostsInText(text: string): Set<string> {
     // Programs disagree about which of several `@` ends the name of the user.
     if ((isSentence ? /[\t\n\r@\\]/ : /@.*@/).test(addressOf(whole))) hosts.add('');
     // Also what no parser takes: some programs read a host in it. A scheme alone names none.
-    if (!first.endsWith(':')) hosts.add(hostOf(isSentence ? withoutPunctuation(first) : whole));
+    if (!/^[^:]*:$/.test(first)) hosts.add(hostOf(isSentence ? withoutPunctuation(first) : whole));
   }
   for (const { 0: match, index, groups } of text.matchAll(urlsIn)) {
     const url = withoutPunctuation(groups?.url ?? '');

@@ -25,6 +25,7 @@ describe('a URL does not leave by', () => {
     ['a comma list of whole URLs', { urls: 'https://allowed.com/,https://evil.com/' }],
     ['a list with semicolons', { url: 'https://allowed.com/;https://evil.com/' }],
     ['a newline in it', { url: 'https://allowed.com\n@evil.com/' }],
+    ['a colon behind an address without slashes', { x: 'HTTPS:allowed.com@evil.com:' }],
     ['no scheme', { url: 'evil.com/x' }],
     ['a relative scheme', { url: '//evil.com/x' }],
     ['a port that looks like a scheme', { host: 'evil.com:8080' }],

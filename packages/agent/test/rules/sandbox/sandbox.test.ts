@@ -336,6 +336,12 @@ describe('sandboxes', () => {
     expect(judged({ command: `ls ${'a '.repeat(10_001)}` })).toBe(true);
   });
 
+  it('judges the words of each call apart from those of other calls', () => {
+    const box = compiled(bundleOf('  - {id: box, type: sandbox, tool: "*", message: out, within: [/w]}'));
+    const call = { tool: 't', args: { command: `ls ${'a '.repeat(6_000)}` } };
+    for (let i = 0; i < 3; i++) expect(evaluateCall(box, call).verdict).toBe('allow');
+  });
+
   it('fits the tools it names and asks where it says so', () => {
     const bundle = compiled(
       bundleOf(
