@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync, statSync, writeFileSync } from 'no
 import { basename, dirname, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
-import { runFalseAlarms } from './guard/false-alarms.ts';
+import { cleanCommit, runFalseAlarms } from './guard/false-alarms.ts';
 import { rivalsOf } from './rivals/index.ts';
 import { runRivals } from './rivals/install.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -65,6 +65,7 @@ async function measure(
   run: (hub: string, save: (scenarios: readonly Scenario[]) => void) => Promise<Measurement>,
 ): Promise<number> {
   for (const file of [args.json, args.html]) checkFile(file);
+  if (args.falseAlarms !== null) cleanCommit(resolve(args.hub ?? root));
   if (args.hub === null && args.url === null) ensureBuild(args.guard ? 'build:quick' : 'build');
   const hub = resolve(args.hub ?? root);
   if (args.url === null) checkBuild(hub);

@@ -81,7 +81,7 @@ export const alarmScenario = (runs: readonly AlarmRun[]): Scenario => ({
 });
 
 /** @throws CannotRun for a tree with changes, whose build can differ from that of its commit */
-function cleanCommit(hub: string): string {
+export function cleanCommit(hub: string): string {
   const { sha, dirty } = readCommit(hub);
   if (sha === null) throw new CannotRun(`${hub} is no clone, so it has no commit to compare with.`);
   if (dirty !== false) {
@@ -99,13 +99,19 @@ interface AlarmProgress {
 export async function runFalseAlarms(args: Arguments, hub: string, { report, onRun }: AlarmProgress) {
   const base = ensureBaseBuild(cleanCommit(hub));
   const bands = readBands();
+  const total = args.falseAlarms ?? runsOfAlarm;
+  const runs: AlarmRun[] = [];
+  // Without the share of the part: how often a part is repeated is not known before.
+  const reportPart = (text: string): void =>
+    report(`run ${runs.length + 1} of ${total}, ${text}`, runs.length / total);
   const parts: readonly GuardPart[] = [
     {
       name: 'counts',
       repeatedCode: 1,
       async measure(run) {
         const seeded = { ...args, seed: args.seed + run };
-        const figures = figuresOfRuns(await measureRuns(seeded, hub, args.rounds, () => undefined), bands);
+        const measured = await measureRuns(seeded, hub, args.rounds, (text) => reportPart(`counts, ${text}`));
+        const figures = figuresOfRuns(measured, bands);
         const worse = figures.filter(({ verdict }) => verdict === 'missed').map(({ id }) => id);
         return { code: exitCodeOf(figures), worse };
       },
@@ -115,14 +121,12 @@ export async function runFalseAlarms(args: Arguments, hub: string, { report, onR
       repeatedCode: 3,
       async measure(run) {
         const seeded = { ...args, seed: args.seed + run };
-        const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, () => undefined);
+        const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, reportPart);
         const worse = comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id);
         return { code: exitCodeOfComparisons(comparisons), worse };
       },
     },
   ];
-  const total = args.falseAlarms ?? runsOfAlarm;
-  const runs: AlarmRun[] = [];
   for (let n = 0; n < total; n++) {
     runs.push(await measureAlarms(parts, n));
     onRun([alarmScenario(runs)]);

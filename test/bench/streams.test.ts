@@ -69,7 +69,7 @@ describe('a stream client', () => {
 /** By scenario: its figures. */
 const expected = [
   ['fanout', ['fanout.sse_last', 'fanout.sse_stalled_last', 'fanout.json_last', 'fanout.msgpack_last']],
-  ['idle', ['idle.rss', 'idle.processor_time']],
+  ['idle', ['idle.rss', 'idle.kernel_memory', 'idle.processor_time']],
   ['storm', ['storm.rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
 ] as const;
 /** The others run at night. */
