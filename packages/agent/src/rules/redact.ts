@@ -98,8 +98,7 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
   /** True if one of the members is a name of the others. */
   const areNamed = (members: readonly (readonly [string, unknown])[]): boolean => {
     const value = members.find(([field]) => field === 'value')?.[1];
-    const isName = (name: unknown): boolean =>
-      typeof name === 'string' && name.length <= 128 && isSecretValue(judges.ofWord(name), value);
+    const isName = (name: unknown) => typeof name === 'string' && isSecretValue(judges.ofWord(name), value);
     return detect && members.some(([field, name]) => nameFields.test(field) && isName(name));
   };
   const walk = (value: unknown, depth: number): unknown => {

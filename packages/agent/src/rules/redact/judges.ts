@@ -19,11 +19,11 @@ export function createJudges(sensitive: string[], safe: string[], keyPrefixes: s
     for (const name of row.slice(1))
       listed.set(lower(name), row[0] as Strength).set(snakeCase(name), row[0] as Strength);
   const strengthOf = (name: string, isKey: boolean): Strength => {
-    const spellings = [snakeCase(name), lower(name)];
-    const fits = (pattern: RegExp): boolean => spellings.some((spelling) => pattern.test(spelling));
-    const listing = spellings.map((spelling) => listed.get(spelling)).find((strength) => strength);
-    const strength = listing ?? patterns.find((row) => fits(row.pattern))?.strength;
-    return strength ?? (isKey && fits(part) ? 'any' : 'none');
+    const [snake, plain] = [snakeCase(name), lower(name)];
+    const fits = (pattern: RegExp): boolean => pattern.test(snake) || pattern.test(plain);
+    const other = isKey && fits(part) ? 'any' : 'none';
+    const list = listed.get(snake) ?? listed.get(plain);
+    return list ?? patterns.find((row) => fits(row.pattern))?.strength ?? other;
   };
   return {
     tokens: tokenPattern(keyPrefixes),
@@ -31,7 +31,7 @@ export function createJudges(sensitive: string[], safe: string[], keyPrefixes: s
     ofKey: (key: string): Strength => strengthOf(key.slice(0, 1024), true),
     /** Of a name that ends at a place of a running text. */
     ofWord(name: string, text = name, end = name.length): Strength {
-      if (!stem.test(name) && sensitive.length === 0) return 'none';
+      if (name.length > 128 || (!stem.test(name) && sensitive.length === 0)) return 'none';
       // An environment variable is named by whoever needs it: any sensitive word counts.
       const before = text.slice(Math.max(0, end - 32), end);
       return topic.test(before) ? 'chosen' : strengthOf(name, /^[A-Z][A-Z0-9_]*$/.test(name));
