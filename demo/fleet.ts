@@ -21,7 +21,7 @@ export interface Ended {
   readonly outcome: Outcome;
   /** The contract that spoke up; null when none did. */
   readonly contract: string | null;
-  /** What it said, or what the tool gave back. */
+  /** Message from the contract, or the result of the tool. */
   readonly text: string;
 }
 

@@ -1,5 +1,5 @@
-// What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
-// the load weighs.
+// Measurements inside the page, by its own clock: times until something is on the screen, evenness of frames, bytes of
+// the load.
 import type { BrowserContext, Page } from 'playwright-core';
 
 /** @param share 0 to 1 */
@@ -10,7 +10,7 @@ function percentile(values: readonly number[], share: number): number {
 
 const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
-/** What Home shows, as expressions of the page. */
+/** Conditions of a loaded Home, as expressions for the page. */
 const shows = {
   /** The figures: somebody sees how many calls wait, were made and were denied. */
   usable:

@@ -38,7 +38,7 @@ export async function pageChangeTime(page: Page): Promise<number> {
       const isThere = `document.querySelector('main h1')?.textContent.startsWith(${JSON.stringify(name)})`;
       const ms = await timeFromPress(page, () => linkTo(page, name).click(), isThere);
       if (!isFirstVisit) slowest = Math.max(slowest, ms);
-      // What the page asks for belongs to its own visit.
+      // The requests of this page end within its own visit.
       await page.waitForTimeout(500);
     }
   }

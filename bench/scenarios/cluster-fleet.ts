@@ -10,7 +10,7 @@ import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { BareFleet } from './bare-fleet.ts';
 
-/** What a deployment leads to at once counts as its cost. */
+/** Work in this time after a deployment counts as its cost. Milliseconds. */
 const settleMs = 1000;
 /** A frame that a stream has not read by then is lost. */
 export const lossMs = 30_000;

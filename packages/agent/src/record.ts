@@ -139,7 +139,7 @@ export interface AuditRecord {
   readonly follows_decision?: true;
   /** Rounds of a call that asked its user in between. Only on the last record of such a call. */
   readonly rounds?: number;
-  /** What the user answered in its rounds. Only beside `rounds`, and only if there were answers. */
+  /** Answers from the user in the call's rounds. Only beside `rounds`, and only if there were answers. */
   readonly answers?: readonly RoundAnswers[];
   /** Of the caller's trace, in hex (W3C Trace Context). Absent where the call came without one. */
   readonly trace_id?: string;

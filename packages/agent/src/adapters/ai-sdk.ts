@@ -114,7 +114,7 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
   };
 }
 
-/** What the model reads: the reason of a refusal; else what the tool, or the SDK, makes of a result. */
+/** Text for the model: the reason of a refusal; else the output that the tool, or the SDK, makes from a result. */
 function modelOutput(own: ToModelOutput | null): ToModelOutput {
   return async (parameters) => {
     // AI SDK 5 hands over the output itself, later ones an object that holds it.

@@ -1,5 +1,5 @@
 // Tools of an MCP server under a guard: one gate where the server looks up who answers `tools/call`. Typed by shape:
-// the SDK's package is not needed here. What the gate cannot govern, it refuses.
+// the SDK's package is not needed here. The gate refuses servers and calls that it cannot govern.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
 import { RoundStateError } from '../rounds/round-state.ts';
@@ -131,7 +131,7 @@ class Gate {
     }
   }
 
-  /** Whoever looks up the handler of `tools/call` gets it governed; so does one who falls back. */
+  /** Every look-up of the handler of `tools/call` returns a governed one, and so does the fallback handler. */
   overHandlers(low: Fields, handlers: Map<unknown, unknown>): void {
     const listings = new McpListings(low, (listing) => {
       const { server = listing.info?.name.slice(0, maxServerLabel) || 'server' } = this.#options;
@@ -265,7 +265,7 @@ class Gate {
   }
 }
 
-/** The handler of `tools/list`. What it lists is reported; a failed report fails no listing. */
+/** The handler of `tools/list`, which reports the listed tools. A failed report fails no listing. */
 const listing =
   (handler: Handler, listings: McpListings): Handler =>
   async (request, ...rest) => {

@@ -117,7 +117,7 @@ function governed(guard: Governs, tool: FunctionTool, invoke: Invoke, options: O
   };
 }
 
-/** What is not the JSON of an object still has to be seen by the rules. */
+/** Rules also see input that is not the JSON of an object: it becomes the argument `input`. */
 function argumentsOf(input: string): { readonly [name: string]: unknown } {
   let read: unknown;
   try {

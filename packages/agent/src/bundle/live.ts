@@ -59,7 +59,7 @@ export class LiveBundle<T> {
   readonly #serial = new Serial();
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
-  /** What went wrong last, for a start that ends without a bundle. */
+  /** The last failure, for a start that ends without a bundle. */
   #lastFailure: unknown = null;
 
   constructor(options: LiveBundleOptions<T>) {

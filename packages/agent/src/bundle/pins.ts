@@ -1,12 +1,12 @@
-// What an agent remembers of the documents and keys it has trusted, so that a hub that lies later is found out: one pin
-// per hub, tenant, environment and bundle. In the folder of the cache file, else for the life of the process. Decides
-// nothing (verifier.ts).
+// Record of the documents and keys that an agent has trusted, so that a hub that lies later is found out: one pin per
+// hub, tenant, environment and bundle. Pins lie in the folder of the cache file, else in memory. Decides nothing
+// (verifier.ts).
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BundleRejectedError, isPublicKey } from './signature.ts';
 
-/** What a pin is for. `tenant` is the hub's id of it; from a hub that tells none, a name of the API key. */
+/** Scope of a pin. `tenant` is the hub's id for the tenant; if the hub sends none, a name of the API key. */
 export interface PinPlace {
   readonly tenant: string;
   readonly env: string;

@@ -1,4 +1,4 @@
-// What a command of the program is, and what commands share: options, files, the words of GitHub's annotations.
+// The interface of the program's commands, and their common parts: options, files, the form of GitHub's annotations.
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { maxYamlBytes } from '../rules/yaml.ts';

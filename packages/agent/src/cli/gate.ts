@@ -86,7 +86,7 @@ export const gateCommand: Command = {
   },
 };
 
-/** What a verdict is asked with besides the call. */
+/** Inputs of a verdict beside the call. */
 interface VerdictContext {
   readonly plan: ConnectionPlan;
   readonly state: GateState;

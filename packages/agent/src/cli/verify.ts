@@ -67,7 +67,7 @@ async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   if (size > 0) yield Buffer.concat(parts);
 }
 
-/** What is wrong with a line; null when nothing is, or it is empty. */
+/** The problem of a line; null for a valid or empty one. */
 async function problemOf(bytes: Uint8Array, check: ChainCheck): Promise<string | null> {
   let text: string;
   try {
@@ -78,10 +78,10 @@ async function problemOf(bytes: Uint8Array, check: ChainCheck): Promise<string |
   return text.trim() === '' ? null : check.take(text);
 }
 
-/** What was found out about a file. */
+/** Result for a file. */
 interface Outcome {
   readonly file: string;
-  /** Where in it; null: of the whole. */
+  /** Number of the line; null: the result is about the whole file. */
   readonly line: number | null;
   readonly ok: boolean;
   readonly message: string;

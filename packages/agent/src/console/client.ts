@@ -121,7 +121,7 @@ const streamType = 'text/event-stream';
 const maxAnswer = 64 * 1024 * 1024;
 
 /**
- * A client of the whole console API. Who signs in with `login` stays signed in until `logout`; in browsers the browser
+ * A client of the whole console API. After `login`, the client stays signed in until `logout`; in browsers the browser
  * keeps the session.
  * @throws TypeError naming an option that cannot be
  */

@@ -9,7 +9,7 @@ const maxDepth = 200;
 
 type Plain = { readonly [name: string]: unknown };
 
-/** What the arguments say, and whether the tool is sure to find the same. */
+/** A copy of the arguments for rules, and a doubt that the tool finds the same. */
 export interface Judged {
   readonly args: Plain;
   /** The first place where the tool may find something else, and why; null when there is none. */
@@ -94,7 +94,7 @@ class Copier {
     this.doubt ??= `${[...this.#path, ...below].join('.').slice(0, 200)} ${why}`;
   }
 
-  /** What stands under a name. */
+  /** Value under a name. */
   #field(of: object, name: string | number): unknown {
     if (getterOf.call(of, name) !== undefined) {
       this.#doubts('is a getter', name);

@@ -70,7 +70,7 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   /** Told to the hub for its assignment rules. */
   readonly tags?: { readonly [name: string]: string };
   /**
-   * Whose signatures of bundles are accepted; default `if-signed`: the first key that is seen and those it leads to.
+   * Accepted signatures of bundles; default `if-signed`: the first key that is seen and the keys that it leads to.
    * Pins are kept in the folder `reeve-pins` beside `cacheFile`, or for the life of the process.
    */
   readonly signing?: Signing;

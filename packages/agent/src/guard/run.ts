@@ -232,7 +232,7 @@ export class GovernedCall<A extends object, R> {
   readonly #undecided = (denial: Denial, reason: string): Promise<void> =>
     this.#deny({ ...denial, reason, policyError: true });
 
-  /** What follows from a person's decision. */
+  /** Continues the call after a person's decision. */
   async #conclude(denial: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
     let outcome: ApprovalOutcome;
     try {

@@ -1,5 +1,5 @@
-// What kind of value an argument is, and whether it says one thing to everybody who reads it. A value that runs code
-// when it is read, or that hides part of itself from some readers, can be judged as one thing and used as another.
+// Finds the kind of an argument's value, and doubts that all its readers see the same. A value that runs code when it
+// is read, or that hides part of itself from some readers, can be judged as one thing and used as another.
 import { EventEmitter } from 'node:events';
 import { ReadStream, WriteStream } from 'node:fs';
 import { Socket } from 'node:net';
@@ -34,7 +34,7 @@ const fields: Seen = { shape: 'fields', doubt: null };
 const list: Seen = { shape: 'list', doubt: null };
 const closed = (doubt: string): Seen => ({ shape: 'closed', doubt });
 
-/** Kinds whose fields are their own working, not data. What a program derives from them is looked at as a class. */
+/** Kinds whose fields are their own working, not data. A program's subclasses of these kinds are judged as classes. */
 const livePrototypes: ReadonlySet<object> = new Set(
   [
     ...[EventEmitter, EventTarget, AbortSignal, AbortController, Blob, Socket, ReadStream, WriteStream],

@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { type CallRounds, NotStartedError } from '../guard/call.ts';
 import { canonicalJson } from '../rules/canonical-json.ts';
 
-/** What a call needs to go on. */
+/** State with which a call goes on. */
 export interface RoundState extends CallRounds {
   /** 128 random bits, in hex. Used once. */
   readonly nonce: string;

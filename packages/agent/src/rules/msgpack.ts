@@ -11,7 +11,7 @@ export interface MessagePackBounds {
   readonly binary?: boolean;
   /** Items of all lists and maps together; default unbounded. A value may take a hundred times its byte in memory. */
   readonly maxValues?: number;
-  /** What an integer of 64 bits is read as; by default a number, which loses precision beyond 2^53. */
+  /** Reads an integer of 64 bits. Default: as a number, which loses precision beyond 2^53. */
   readonly large?: (value: bigint) => unknown;
 }
 

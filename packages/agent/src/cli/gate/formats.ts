@@ -1,5 +1,5 @@
-// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. What their
-// tools do is in tables.ts.
+// Formats of coding assistants: the payload that each sends to a hook before a tool, and the verdict that each reads.
+// tables.ts describes their tools.
 import { readStrictJson, StrictJsonError } from '../../rules/strict-json.ts';
 import {
   claudeTable,
@@ -50,7 +50,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** What a hook prints, and its exit code. */
+/** Output of a hook, and its exit code. */
 export interface HookOutput {
   readonly code: number;
   /** Null: nothing, so that the assistant's own permissions decide. */

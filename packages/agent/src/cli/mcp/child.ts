@@ -7,7 +7,7 @@ import type { Connect, Connection } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { MessageError, readServerMessages, textOf } from './message.ts';
 
-/** What a process is given to end by itself, and then after SIGTERM; milliseconds. */
+/** Time for a process to end by itself, and again after SIGTERM; milliseconds. */
 const grace = 2000;
 
 /** Variables that are the proxy's own: a server does not get the key of the hub. */

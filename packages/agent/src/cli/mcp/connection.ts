@@ -6,7 +6,7 @@ import { eraOf } from './era.ts';
 import type { ParamDeclaration } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 
-/** What a connection tells. Nothing more after `ended`. */
+/** Callbacks of a connection. `ended` is the last call. */
 export interface ConnectionEvents {
   /** @param related the request whose stream the message came on; null: none that is known */
   message(message: Message, related?: Id | null): void;
@@ -16,7 +16,7 @@ export interface ConnectionEvents {
 
 /** A running server process, or a session at a server over HTTP. */
 export interface Connection {
-  /** What is paused while the client is slow. */
+  /** The stream that is paused while the client is slow. */
   readonly output?: Readable;
   /** @param declarations of arguments that a request over HTTP repeats in headers */
   send(message: Message, declarations?: readonly ParamDeclaration[]): void;

@@ -8,7 +8,7 @@ export interface OpenSession {
   readonly server: EraBridge;
 }
 
-/** What differs between sessions of one proxy. */
+/** Options that differ between sessions of one proxy. */
 interface SessionPlan
   extends Pick<SessionOptions, 'place' | 'tasks' | 'toClient' | 'sessionId' | 'sessionMeta' | 'onIdle'> {
   /** The server serves several clients. */

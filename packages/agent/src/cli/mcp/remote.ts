@@ -216,7 +216,7 @@ class RemoteConnection implements Connection {
     });
   }
 
-  /** What the server says by itself, for as long as it offers that. */
+  /** Receives the messages that the server sends by itself, for as long as the server offers such a stream. */
   async #listen(): Promise<void> {
     let position: string | null = null;
     while (!this.#closed.signal.aborted) {

@@ -83,7 +83,7 @@ export class McpSession {
   #serverName = 'server';
   /** The client has made its handshake. */
   #isGreeted = false;
-  /** What the client's last modern request says of itself; null: there was none. */
+  /** `_meta` of the client's last modern request; null: there was none. */
   #modernMeta: Fields | null = null;
   /** Lists that the server has. */
   #offers: readonly string[] = [];

@@ -151,7 +151,7 @@ export class ToolList {
   }
 }
 
-/** What decides about the tools that a client may see. */
+/** Parts that decide which tools a client may see. */
 interface Visibility {
   readonly guard: Guard;
   readonly hide: boolean;

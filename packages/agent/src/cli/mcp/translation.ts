@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { codes, type Id, type Message, type Notification, type Request, type Response } from './message.ts';
 
-/** What a translation sends, and when. */
+/** Outlets of a translation, and its clock. */
 export interface Wire {
   readonly clock: Clock;
   /** Milliseconds that a server's question may wait for the client's answer. */

@@ -1,5 +1,5 @@
-// What an upload must tell about a bundle: its name, what it says of itself, and how many rules it lists. Everything
-// else may still be unfinished.
+// The part of a bundle that an upload must contain: its name, its description, and its number of rules. Everything else
+// may still be unfinished.
 import { RuleError } from '../error.ts';
 import { bundleNamePattern, reservedBundleNames } from '../names.ts';
 import { type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';

@@ -1,5 +1,5 @@
-// What is valid and still not what its author meant: contracts that can never match, and words that other agents read
-// otherwise. Finds; refuses nothing.
+// Finds valid parts that their author did not mean: contracts that can never match, and words that other agents read
+// otherwise. Refuses nothing.
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { interpreters, nameOf, profileOf } from '../sandbox/profiles/index.ts';
@@ -32,7 +32,7 @@ export interface LintFinding {
   readonly column: number;
   /** One sentence, without the place. */
   readonly message: string;
-  /** What was probably meant; null when nothing comes near. */
+  /** The word that the author probably meant; null when no word comes near. */
   readonly suggestion: string | null;
 }
 

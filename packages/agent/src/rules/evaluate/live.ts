@@ -71,8 +71,8 @@ export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters
 }
 
 /**
- * What the limits and session rules alone say of a call: a denial, or null. `evaluateCall` puts the attempt limit
- * before every other rule, and the rest behind them.
+ * Decision of the limits and session rules alone: a denial, or null. `evaluateCall` puts the attempt limit before every
+ * other rule, and the rest behind them.
  */
 export const limitDecision = (bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null =>
   attemptDecision(bundle, call, counters) ?? sessionDecision(bundle, call, counters, []);

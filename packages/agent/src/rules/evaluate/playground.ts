@@ -41,7 +41,7 @@ export interface DryRun {
 }
 
 export interface DryRunOptions {
-  /** What the caller computed for the text: 12 or 64 hex digits of its SHA-256. */
+  /** Version that the caller computed for the text: 12 or 64 hex digits of its SHA-256. */
   readonly policyVersion?: string;
   /** A tool result; post contracts are evaluated only with one. */
   readonly output?: unknown;

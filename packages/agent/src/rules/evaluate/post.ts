@@ -61,7 +61,7 @@ export function evaluatePost(
       const effect = compiled.rule.effect;
       if (!record.observed && effect !== 'warn') withheldReason ??= message;
       if (record.observed) warnings.push(`[observe] ${message}`);
-      // What has changed the world cannot be undone by hiding its result.
+      // Hiding the result cannot undo a change of the world.
       else if (effect === 'warn' || result) {
         warnings.push(`${message} ${advice(sideEffect)}`);
       } else if (effect === 'deny') {

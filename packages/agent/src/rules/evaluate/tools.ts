@@ -1,4 +1,4 @@
-// What a tool call may change: from the bundle's `tools`, or from the command of a shell.
+// Side effects of a tool call: from the bundle's `tools`, or from the command of a shell.
 import type { SideEffect, ToolTraits } from '../bundle/rule.ts';
 import type { ToolCall } from './call.ts';
 

@@ -33,7 +33,7 @@ export type TaskEnd =
 
 export interface TaskRecord {
   readonly taskId: string;
-  /** Who may ask for it. */
+  /** The one who may ask for the task. */
   readonly owner: string;
   /** Names the hub and the agent: another one does not know the approval. */
   readonly scope: string;
@@ -54,7 +54,7 @@ export interface TaskRecord {
   readonly approval: TaskApproval | null;
   /** Null: the server has not got the call, or runs it without a task. */
   readonly serverTask: ServerTask | null;
-  /** What the tool asks its user. Null or absent: nothing. */
+  /** Questions from the tool to its user. Null or absent: none. */
   readonly input?: TaskInput | null;
   /** Null: the call goes on. */
   readonly end: TaskEnd | null;
