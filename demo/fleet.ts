@@ -5,7 +5,7 @@ import { DeniedError, Guard } from 'reeve-agent';
 import { bundleName } from './contracts.ts';
 import type { Tool } from './workshop.ts';
 
-/** How a call ended, in the words of the demo. */
+/** End of a call, in the words of the demo. */
 export type Outcome = 'allowed' | 'denied' | 'redacted' | 'observed' | 'approved';
 
 /** One call an agent makes, and how it must end for the demo to be right. */

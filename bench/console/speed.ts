@@ -1,5 +1,5 @@
-// How quickly pages answer a person: another page, a query's rows, the first word of a long search, the matrix, and
-// frames while a list scrolls. All by the page's own clock.
+// Times in which pages answer a person: another page, a query's rows, the first word of a long search, the matrix, and
+// frames while a list scrolls. The page's own clock measures them all.
 import type { Locator, Page } from 'playwright-core';
 import type { Admin } from '../admin.ts';
 import { type Evenness, frames } from './page.ts';

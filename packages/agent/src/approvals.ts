@@ -70,7 +70,7 @@ const callOf = (agentId: string, { tool, args, principal, sessionId, callId }: A
   ...(callId === undefined ? {} : { call_id: callId }),
 });
 
-/** How an approval ended. */
+/** End of an approval. */
 export interface ApprovalOutcome {
   readonly status: 'approved' | 'denied' | 'timeout';
   /** True if the call may run: approved, or timed out with the effect `allow`. */
@@ -102,7 +102,7 @@ export class HandedOverError extends Error {
   }
 }
 
-/** Where a guard asks. */
+/** Receiver of approval requests from a guard. */
 export interface ApprovalBackend {
   /** Resolves when the request is known to those who decide. */
   request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval>;
@@ -186,7 +186,7 @@ export class HubApprovals implements ApprovalBackend {
   readonly #early = new Map<string, ApprovalOutcome>();
   /** Each ends a rest, or a question that is under way and may have been asked too early. */
   readonly #asking = new Set<() => void>();
-  /** How often `look` was called. */
+  /** Number of calls of `look`. */
   #looks = 0;
 
   /** @param pollInterval milliseconds between two looks */

@@ -9,7 +9,7 @@ import type { WireEvent } from './record.ts';
 import { HubSessionStore } from './sessions.ts';
 import type { AgentManifest } from './sinks/server.ts';
 
-/** Where the hub is, and how this agent is known there. `url` and `apiKey` are required. */
+/** Address of the hub, and this agent's identity there. `url` and `apiKey` are required. */
 export interface HubOptions extends HttpOptions {
   /** Milliseconds between two looks at a pending approval; default 2,000. */
   readonly approvalPollInterval?: number;
@@ -49,7 +49,7 @@ export interface Provenance {
   /** As the hub writes it. */
   readonly deployedAt: string | null;
   readonly attestation: string | null;
-  /** How earlier signing keys lead to later ones, oldest first. */
+  /** Steps from earlier signing keys to later ones, oldest first. */
   readonly successions: readonly Succession[];
 }
 

@@ -118,7 +118,7 @@ export interface AuditRecord {
   readonly tool_success: boolean | null;
   /** Null before the tool has run. */
   readonly postconditions_passed: boolean | null;
-  /** How long the tool ran: whole milliseconds, at least 0. 0 before it has run. */
+  /** Duration of the tool: whole milliseconds, at least 0. 0 before the tool has run. */
   readonly duration_ms: number;
   readonly error: string | null;
   /** Reserved, always null. */

@@ -11,7 +11,7 @@ export interface AiTool {
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface AiGuardOptions {
   /** For every call, made from the input and the SDK's own options. */
   readonly call?: (input: unknown, options: unknown) => RunOptions<unknown>;

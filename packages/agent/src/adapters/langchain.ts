@@ -9,7 +9,7 @@ export interface LangChainTool {
   invoke(input: never, config?: never): unknown;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface LangChainGuardOptions {
   /** For every call, made from the arguments and LangChain's config. */
   readonly call?: (args: object, config: unknown) => RunOptions<unknown>;

@@ -20,7 +20,7 @@ export interface McpResult {
 export const isInputRequired = (result: McpResult | null | undefined): boolean =>
   result?.resultType === 'input_required';
 
-/** How a guard judges such results. */
+/** Options with which a guard judges results of MCP tools. */
 export const mcpRunOptions: RunOptions<McpResult> = {
   success: (result) => result?.isError !== true,
   outputText: judgedText,

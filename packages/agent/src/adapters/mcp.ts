@@ -14,7 +14,7 @@ export type McpServerLike =
   | { registerTool(name: string, config: never, handler: never): unknown }
   | { setRequestHandler(schema: never, handler: never): unknown };
 
-/** How the calls of the server's tools are governed. All of it is optional. */
+/** Options for governing the calls of the server's tools. All are optional. */
 export interface McpGuardOptions {
   /** For every call, made from the arguments and the SDK's `extra`. */
   readonly call?: (args: object, extra: unknown) => RunOptions<McpResult>;

@@ -14,7 +14,7 @@ export interface OpenAiAgentLike {
   getAllTools(runContext: never, ...more: never[]): Promise<unknown>;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface OpenAiGuardOptions {
   /** For every call, made from the arguments and the SDK's run context. */
   readonly call?: (args: object, runContext: unknown) => RunOptions<unknown>;

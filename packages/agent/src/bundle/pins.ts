@@ -62,7 +62,7 @@ export class Pins {
     return this.#write(this.#tenantId, { hub: this.#scope.url, tenant });
   }
 
-  /** How to make the agent trust anew what a file of this stands against, as a sentence; and that file. */
+  /** Advice, as a sentence, for an intended change that a pin contradicts; and the file of that pin, null in memory. */
   undo(place: PinPlace | 'tenant'): { readonly advice: string; readonly file: string | null } {
     const file = this.#fileOf(place === 'tenant' ? this.#tenantId : this.#idOf(place));
     return {

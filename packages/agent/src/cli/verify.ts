@@ -35,7 +35,7 @@ function keysOf(text: string | undefined): readonly string[] {
   return keys;
 }
 
-/** Why a part of a run does not follow the one before it; null when it does, or is no further part. */
+/** The gap between a part of a run and the part before; null without a gap, or for no further part. */
 function partProblem(before: DecisionBundle | null, part: DecisionBundle | null): string | null {
   const isFurther =
     part !== null && before?.agent_id === part.agent_id && before.session_id === part.session_id;

@@ -58,7 +58,7 @@ export interface RunningCall<R> {
   answered(answers: ToolArgs): void;
 }
 
-/** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
+/** Options of a call over several rounds. All rounds are one call: one attempt, one execution, one approval. */
 export interface RoundOptions<R> {
   /** From the `carry` of the round before. Null in the first round. */
   readonly earlier: CallRounds | null;
@@ -108,7 +108,7 @@ export interface RunOptions<R> {
   readonly traceparent?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
-  /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */
+  /** Makes the approval backend of this call from the guard's own (null: none). Default: the guard's own. */
   readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;
   /**
    * Returns true if the tool succeeded. Default: false if the result has a truthy `is_error` or `isError`, or is a text

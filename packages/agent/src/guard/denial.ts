@@ -1,4 +1,4 @@
-// Why a call does not run, in the words of its record. Decides nothing.
+// Reasons against running a call, in the words of its record. Decides nothing.
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
 import type { RuleEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
@@ -101,7 +101,7 @@ export const shadowDetails = (
   follows_decision: true,
 });
 
-/** How records name what a shadow copy is of. */
+/** Sources of shadow copies in records, by type of contract. */
 const shadowSources: { readonly [type: string]: string } = {
   precondition: 'yaml_precondition',
   sandbox: 'yaml_sandbox',

@@ -54,7 +54,7 @@ export function canonicalPath(path: string, cwd: string): string {
   return done;
 }
 
-/** Where a symbolic link leads; null for everything else, and for what cannot be looked at. */
+/** Target of a symbolic link; null for everything else, and for a path that cannot be read. */
 function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;

@@ -138,7 +138,7 @@ export class Guard implements Governs {
     return this.#policy.name;
   }
 
-  /** Where its calls ask people; null: nowhere. */
+  /** Receiver of approval requests from its calls; null: none. */
   get approvals(): ApprovalBackend | null {
     return this.#options.approvals ?? this.#options.hub?.approvals ?? null;
   }

@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { Duplex, PassThrough, Readable, Transform, Writable } from 'node:stream';
 import { types } from 'node:util';
 
-/** How a value is judged. */
+/** Form in which a value is judged. */
 export type Shape =
   /** Named fields. */
   | 'fields'
@@ -26,7 +26,7 @@ export type Shape =
 
 export interface Seen {
   readonly shape: Shape;
-  /** Why the value cannot be judged; null when it can. */
+  /** Reason against judging the value; null without one. */
   readonly doubt: string | null;
 }
 
@@ -104,7 +104,7 @@ const getterOf = (of: object, name: string): (() => unknown) =>
 const typedPlace = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(typedArray, name));
 const viewPlace = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(DataView.prototype, name));
 
-/** Where a view's bytes lie, whatever fields were put on it. */
+/** Place of a view's bytes, whatever fields were put on the view. */
 export function placeOf(view: ArrayBufferView): { buffer: ArrayBuffer; offset: number; length: number } {
   const getters = types.isDataView(view) ? viewPlace : typedPlace;
   const [buffer, offset, length] = getters.map((get) => get.call(view));
@@ -124,7 +124,7 @@ function liveKind(kind: object): boolean {
   return false;
 }
 
-/** Why a value that inherits from here cannot be judged: data, computed fields, or another face. Null: methods only. */
+/** Reason against judging a value that inherits from here: data, computed fields, another face. Null: methods only. */
 function derivedDoubt(kind: object): string | null {
   for (let at: object | null = kind; at !== null; at = Object.getPrototypeOf(at)) {
     if (types.isProxy(at)) return 'inherits from a proxy';

@@ -25,7 +25,7 @@ export interface RoundState extends CallRounds {
   readonly isApproval: boolean;
 }
 
-/** Why a state is refused. The text is for the client. */
+/** Refusal of a state. The message is for the client. */
 export class RoundStateError extends NotStartedError {
   constructor(message: string) {
     super(message);

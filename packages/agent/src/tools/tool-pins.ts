@@ -49,7 +49,7 @@ export interface ToolPinOptions {
   readonly onListing?: (tools: readonly FingerprintedTool[]) => void;
 }
 
-/** How long a listing waits for the hub where an undecided tool is refused; milliseconds. */
+/** Time that a listing waits for the hub if an undecided tool is refused; milliseconds. */
 const patience = 5000;
 /** Between looks for pins without a stream; milliseconds. */
 const lookEvery = 30_000;

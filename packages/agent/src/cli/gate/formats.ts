@@ -21,7 +21,7 @@ interface HookPayload {
   /** The assistant's name of the tool. */
   readonly tool: string;
   readonly args: Fields;
-  /** Where the tool runs; null: not told. */
+  /** Working folder of the tool; null: the payload contains none. */
   readonly cwd: string | null;
   /** The assistant's session; null: it has none. */
   readonly session: string | null;
@@ -31,7 +31,7 @@ interface HookPayload {
   readonly asks?: boolean;
   /** The assistant needs to be told that the call is allowed. */
   readonly needsAnswer?: boolean;
-  /** Where the event itself says what the tool is; default: the format's table says it. */
+  /** The tool, if the event itself describes it; default: the entry in the format's table. */
   readonly knownTool?: KnownTool;
 }
 

@@ -41,7 +41,7 @@ const firstWait = 100;
 const longestWait = 30_000;
 /** A server that lasted this long is started again without delay. */
 const longEnough = 30_000;
-/** How long messages wait for a server that is being started again. */
+/** Time that messages wait for a server that is being started again; milliseconds. */
 const patience = 15_000;
 const maxWaiting = 1000;
 

@@ -14,7 +14,7 @@ export interface Era {
   encode(result: unknown): unknown;
   /** The same for a list. */
   encodeList(result: Fields): Fields;
-  /** Why the result cannot be handed on; null: it ends the call, as results do. */
+  /** Reason against handing the result on; null: the result ends the call. */
   unendedReason(result: unknown): string | null;
   /**
    * The answer to `server/discover`, with the capabilities that the proxy has.
@@ -45,7 +45,7 @@ const cacheableMethods = [
   'resources/read',
 ];
 
-/** How long a client may keep a list that other contracts would change; milliseconds. */
+/** Time that a client may keep a list that other contracts would change; milliseconds. */
 const longestTtl = 60_000;
 
 const legacy: Era = {

@@ -26,7 +26,7 @@ export interface RemoteOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** How often a stream that was cut is taken up again before its request counts as failed. */
+/** Times that a cut stream is resumed before its request counts as failed. */
 const maxResumes = 5;
 const resumeWait = 1000;
 

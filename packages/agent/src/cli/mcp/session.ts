@@ -55,7 +55,7 @@ export interface SessionOptions {
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
 
-/** Where messages of the client go. */
+/** Receiver of messages from the client. */
 interface ServerLink {
   send(message: Message): void;
 }

@@ -6,7 +6,7 @@ import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
 import { BackgroundServer } from './tasks/background-server.ts';
 
-/** How long calls under way may still end once the agent has said its last; milliseconds. */
+/** Time for open calls to end after the agent's last message; milliseconds. */
 const lastWords = 2000;
 
 /**

@@ -9,7 +9,7 @@ import type { Era } from './era.ts';
 import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
 import { SchemaLevel } from './schema.ts';
 
-/** How long calls wait for a list; milliseconds. */
+/** Time that calls wait for a list; milliseconds. */
 const patience = 15_000;
 const maxPages = 100;
 const maxTools = 10_000;

@@ -78,7 +78,7 @@ export function missingCapability(method: string, params: Fields, capabilities: 
   return Object.keys(modes).length === 0 || modes.form !== undefined ? null : 'elicitation.form';
 }
 
-/** Why a client cannot answer the questions of a result; null: it can answer all. */
+/** Reason that keeps a client from answering the questions of a result; null: the client can answer all. */
 export function unanswerable({ inputRequests }: Fields, capabilities: Fields): string | null {
   for (const inputRequest of Object.values(fieldsOf(inputRequests))) {
     const { method, params } = fieldsOf(inputRequest);

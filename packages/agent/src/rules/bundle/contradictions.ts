@@ -50,7 +50,7 @@ function conjunction(node: Json, path: YamlPath, apart: (inner: Json, path: Yaml
   });
 }
 
-/** Why no value meets all of them; null when one may. */
+/** Reason that keeps every value from meeting all conditions; null when a value may. */
 function contradiction(leaves: readonly Leaf[]): string | null {
   const numbers = (operator: string): number[] =>
     leaves.flatMap((leaf) =>

@@ -88,7 +88,7 @@ export function bundleName(document: JsonObject): string {
   return String(name);
 }
 
-/** Why a value cannot name a bundle; null when it can. */
+/** Problem of a value as the name of a bundle; null for a valid name. */
 export function bundleNameProblem(name: unknown): string | null {
   if (typeof name !== 'string') return 'expected a string';
   if (name.length > maxBundleNameLength) return `expected at most ${maxBundleNameLength} characters`;

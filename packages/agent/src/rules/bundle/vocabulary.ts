@@ -12,7 +12,7 @@ export interface AcceptedKinds {
   readonly rulesetKinds?: readonly string[];
 }
 
-/** What the hub writes when nothing else is configured. */
+/** Default `apiVersion` that the hub writes. */
 export const defaultApiVersion = 'service/v1';
 
 export interface Vocabulary {
@@ -45,7 +45,7 @@ export const rulesetWords: Vocabulary = {
   timeoutEffect: 'timeout_action',
 };
 
-/** What the hub writes when nothing else is configured. */
+/** Default `kind` that the hub writes. */
 export const defaultBundleKind = 'ContractBundle';
 const defaultRulesetKind = 'Ruleset';
 

@@ -40,7 +40,7 @@ export interface View {
 
 export const defaultEnvironment = 'production';
 
-/** Why a tool name cannot be evaluated; null when it can. */
+/** Problem of a tool name; null for a valid one. */
 export function toolNameProblem(tool: unknown): string | null {
   if (typeof tool !== 'string' || tool.length === 0)
     return 'the tool name must be a string that is not empty';

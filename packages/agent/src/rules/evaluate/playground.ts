@@ -53,8 +53,8 @@ export interface DryRunOptions {
    */
   readonly trace?: Tracer;
   /**
-   * Steps before the call, and again after it; default as for live calls, so that both come to the same result. Where
-   * they are too few, contracts fire for that reason.
+   * Steps before the call, and again after it; default as for live calls, so that both come to the same result. If
+   * the steps are too few, contracts fire for that reason.
    */
   readonly steps?: number;
 }

@@ -20,8 +20,8 @@ export interface PostResult {
   readonly records: readonly EvaluatedRecord[];
   readonly shadows: readonly EvaluatedRecord[];
   /**
-   * Why a result that ends no call, such as a tool's question to its user, does not go on: the message of the first
-   * enforced rule that did not pass and does more than warn. Null: it goes on.
+   * Reason that holds back a result that ends no call, such as a tool's question to its user: the message of the first
+   * enforced rule that did not pass and does more than warn. Null: the result goes on.
    */
   readonly withheldReason: string | null;
   /** Every enforced rule passed; true when there is none. */

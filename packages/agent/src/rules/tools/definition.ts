@@ -28,7 +28,7 @@ const fingerprintMembers = [
   'annotations',
 ] as const;
 
-/** Why a tool is not listed, in a closed list. */
+/** Reasons that keep a tool off the list; this set is closed. */
 export const toolProblems = [
   'too_many_tools',
   'too_large',

@@ -63,7 +63,7 @@ export interface TaskRecord {
 /** For people and clients. */
 export const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
 
-/** Why a task's call stops here. The next process goes on with the task, unless the tool runs. */
+/** Reason that stops a task's call here. The next process continues the task, unless the tool runs. */
 export class ProxyEndedError extends Error {
   constructor() {
     super(outcomeUnknown);
