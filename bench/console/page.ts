@@ -184,7 +184,7 @@ export async function frames(page: Page, ms: number, prepare = '', move = ''): P
   return { p95: round(percentile(evenness.gaps, 0.95)), longest: round(evenness.longest, 0) };
 }
 
-/** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */
+/** Begins to count. The returned function gives the milliseconds of work by the page's main thread since then. */
 export async function countWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');

@@ -20,7 +20,7 @@ const warmStreams = 1000;
 const maxOpenings = 3;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
-/** The first line of a document says that the rest is on its way. */
+/** First line of a frame with a document; the rest follows. */
 const documentMarker = 'event: contract_update';
 
 export interface Deployment {

@@ -74,7 +74,7 @@ const defaults = {
 
 type Sizes = typeof defaults;
 
-/** Of `--full`, where no option says otherwise. */
+/** Defaults with `--full`. */
 const fullSizes: Partial<Sizes> = {
   rounds: 5,
   seconds: 10,

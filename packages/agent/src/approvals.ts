@@ -173,7 +173,7 @@ const waitsPerLook = 50;
 const isRefusal = (failure: unknown): boolean =>
   failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
 
-/** Decisions heard before anybody waited for them. */
+/** Decisions that may arrive before anybody waits for them. */
 const maxEarly = 1000;
 /** The last look happens this long before the deadline, to have an answer by then. */
 const beforeDeadline = 250;
@@ -206,7 +206,7 @@ export class HubApprovals implements ApprovalBackend {
   }
 
   /**
-   * The approval as it stands. Repeating it is safe.
+   * The current state of the approval. A repeat is safe.
    * @throws HubResponseError with status 404 for an unknown id, HubConnectionError
    */
   async get(id: string, signal?: AbortSignal): Promise<HubApproval> {
@@ -252,7 +252,7 @@ export class HubApprovals implements ApprovalBackend {
     await this.#http.request('POST', `/approvals/${encodeURIComponent(id)}/withdraw`, { body: {} });
   }
 
-  /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
+  /** Takes a decision from the stream. Frames about unknown approvals are kept: the newest 1,000. */
   decided(id: string, approved: boolean, decidedBy: string | null, traceparent?: string): void {
     const localOutcome = decision(approved, decidedBy, null);
     const outcome = traceparent === undefined ? localOutcome : { ...localOutcome, traceparent };
@@ -266,7 +266,7 @@ export class HubApprovals implements ApprovalBackend {
     if (this.#early.size > maxEarly && !oldest.done) this.#early.delete(oldest.value);
   }
 
-  /** Asks at once about all that is waited for, as when a stream opened: what was decided before was told to nobody. */
+  /** Requests all awaited approvals at once, as after the start of a stream: no frame contained earlier decisions. */
   look(): void {
     this.#looks++;
     for (const wake of [...this.#asking]) wake();

@@ -26,7 +26,7 @@ export const hubOptionsOf = (options: HubOptions): HubOptions =>
 /** A bundle as it came from the hub, not yet checked. */
 export interface FetchedBundle {
   readonly bundleName: string;
-  /** From 1 up; null when the hub does not say. */
+  /** From 1 up; null when the hub sends none. */
   readonly version: number | null;
   /** The YAML as it was signed, at most 1 MiB. */
   readonly bytes: Buffer;
@@ -53,7 +53,7 @@ export interface Provenance {
   readonly successions: readonly Succession[];
 }
 
-/** Of a hub that tells nothing. */
+/** Provenance of a hub that sends none. */
 export const noProvenance: Provenance = {
   tenantId: null,
   sequence: null,

@@ -18,7 +18,7 @@ export interface Pin {
   readonly keys: readonly string[];
   /** The keys that the agent was given when these were trusted; null: the first one seen. */
   readonly configured: readonly string[] | null;
-  /** Of the newest document that was in use; null when the hub told none. */
+  /** Of the newest document that was in use; null when the hub sent none. */
   readonly sequence: number | null;
   /** Hex SHA-256 of that document's bytes. */
   readonly revisionHash: string;
@@ -52,7 +52,7 @@ export class Pins {
     this.#folder = folder;
   }
 
-  /** The tenant that the API key has belonged to so far; null when the hub never told one. */
+  /** The tenant that the API key has belonged to so far; null when the hub never sent one. */
   async tenant(): Promise<string | null> {
     const record = await this.#read(this.#tenantId);
     return typeof record?.tenant === 'string' ? record.tenant : null;
@@ -86,7 +86,7 @@ export class Pins {
     return pin;
   }
 
-  /** Replaces the pin, unless another process has pinned a newer document meanwhile. */
+  /** Replaces the pin, unless another process has pinned a newer document. */
   async save(place: PinPlace, pin: Pin): Promise<void> {
     const there = await this.load(place);
     if (there && (there.sequence ?? -1) > (pin.sequence ?? -1)) return;

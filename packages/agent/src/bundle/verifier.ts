@@ -111,7 +111,7 @@ export class BundleVerifier {
     const place = { tenant: tenantId ?? pinnedTenant ?? this.#unknownTenant, env: this.#env, bundleName };
     const pin = await this.#pins.load(place);
     if (pin || pinnedTenant !== null || tenantId === null) return { place, pin };
-    // The hub has not told its tenants until now.
+    // The hub has not sent a tenant before.
     return { place, pin: await this.#pins.load({ ...place, tenant: this.#unknownTenant }) };
   }
 

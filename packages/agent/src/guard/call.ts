@@ -135,7 +135,7 @@ export type ToolArgs = { readonly [name: string]: unknown };
 export interface Governs {
   /**
    * Judges the call, runs `fn` with the arguments, and records both.
-   * @returns what `fn` gives, redacted where a post contract says so
+   * @returns the result of `fn`, redacted where a post contract requires that
    * @throws DeniedError when the call is refused: `fn` did not run; ResultReplacedError when a redacted result has lost
    *   its form; and whatever `fn` throws
    */

@@ -37,7 +37,7 @@ export const questionOf = ({ source, name, reason }: Denial, decision: Decision)
   contracts: askingContracts(decision),
 });
 
-/** The contracts that ask, each with what it says under `then`. */
+/** The contracts that ask, each with the content of its `then`. */
 const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
   asks.map((ask) => {
     const metadata = records.find(({ name }) => name === ask.name)?.metadata;
@@ -66,7 +66,7 @@ export const argumentsInDoubt = (doubt: string): Denial => ({
   reason: `The arguments cannot be judged: ${doubt}. Pass plain data; a function can give the tool other values.`,
 });
 
-/** A denial as a record says it. */
+/** Fields of a record for a denial. */
 export const detailsOf = ({ source, name, reason, conditions = [] }: Denial): RecordDetails => ({
   decision_source: source,
   decision_name: name,

@@ -80,7 +80,7 @@ function list(path: string, max: number): readonly FileName[] | null {
     try {
       for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
         if (names.length >= max) return null;
-        // A kind the system does not tell may be a link.
+        // An entry without a kind from the system may be a link.
         names.push({ name: entry.name, isLink: !entry.isFile() && !entry.isDirectory() });
       }
     } finally {

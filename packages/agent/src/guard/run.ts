@@ -195,7 +195,7 @@ export class GovernedCall<A extends object, R> {
     return contracts.filter((one) => one.type === type && matches(one.tool ?? '*', this.#input.tool));
   }
 
-  /** Enforced: throws. Observed: tells, and the tool runs. */
+  /** Enforced: throws. Observed: records the denial, and the tool runs. */
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
     const decision = detailsOf(denial);

@@ -142,7 +142,7 @@ export class ToolPins {
     }
   }
 
-  /** Takes signed pins from the hub; a failure is told, and the pins in use stay. */
+  /** Takes signed pins from the hub. A failure goes to the log, and the pins in use stay. */
   async #take(what: string, fetch: (signal: AbortSignal) => ReturnType<typeof fetchPins>): Promise<void> {
     const { signal } = this.#closed;
     try {

@@ -27,9 +27,9 @@ interface HookPayload {
   readonly session: string | null;
   /** Folders of the project; default: the payload names none. */
   readonly roots?: readonly string[];
-  /** True if the assistant asks its user at this event; default: as the format says. */
+  /** True if the assistant asks its user at this event; default: the format's value. */
   readonly asks?: boolean;
-  /** The assistant needs to be told that the call is allowed. */
+  /** True if the assistant needs an answer for an allowed call. */
   readonly needsAnswer?: boolean;
   /** The tool, if the event itself describes it; default: the entry in the format's table. */
   readonly knownTool?: KnownTool;
@@ -60,7 +60,7 @@ export interface HookOutput {
 
 export interface HookFormat {
   readonly table: ToolTable;
-  /** True if the assistant asks its user when a hook says so. */
+  /** True if the assistant asks its user when a hook requests that. */
   readonly asks: boolean;
   /** The variable of the environment by which the assistant names the project; null: it sets none. */
   readonly projectVariable: string | null;
@@ -130,8 +130,8 @@ const preToolUse = (permissionDecision: 'deny' | 'ask', permissionDecisionReason
 });
 
 /**
- * Claude Code, and those that took its hooks over. An allow says nothing: it would go past the assistant's own
- * permissions.
+ * Claude Code, and assistants with the same hooks. An allowed call gets no answer, because an answer would go past the
+ * assistant's own permissions.
  */
 const claude = (table: ToolTable, asks: boolean, projectVariable: string | null): HookFormat => ({
   table,

@@ -28,13 +28,13 @@ export interface Judging {
   readonly contracts: KeptContracts;
   /** Absolute folders of the project: relative boundaries of sandboxes start there. */
   readonly projects: readonly [string, ...string[]];
-  /** True if the assistant asks its own user when it is told to. */
+  /** True if the assistant asks its own user when a verdict requests that. */
   readonly asks: boolean;
   /** Treatment of a call to an unknown tool. */
   readonly unknown: 'judge' | 'deny';
   /** Approvals of the hub, when there is one. */
   readonly hubApprovals: () => Promise<ApprovalBackend | null>;
-  /** True if people are told of tools that are not known. */
+  /** True if people get a warning about unknown tools. */
   readonly warnsOfUnknown: boolean;
   /** For people. */
   readonly log: (text: string) => void;

@@ -12,7 +12,7 @@ import { ServerSink } from '../../sinks/server.ts';
 import { type ConnectionPlan, connectOptionsOf } from '../connection.ts';
 import { type GateState, type KeptContracts, sourcesOf } from './state.ts';
 
-/** Contracts of files, read anew and kept. @throws Error that names every problem */
+/** Contracts from files, read again and kept. @throws Error that names every problem */
 export async function readContracts(plan: ConnectionPlan, state: GateState): Promise<KeptContracts> {
   const sources = sourcesOf(plan.contracts);
   const guard = await Guard.fromFile(plan.contracts, { ...plan.guard, openTelemetry: null });
@@ -73,7 +73,7 @@ function keep(
   return contracts;
 }
 
-/** Between two looks for events of gates that ran meanwhile; milliseconds. */
+/** Between two looks for events of other gates; milliseconds. */
 const pauseMs = 1500;
 /** A gate that has opened the file has written its line by then; milliseconds. */
 const writeMs = 50;

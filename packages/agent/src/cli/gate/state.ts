@@ -84,7 +84,7 @@ export class GateState {
     rmSync(this.path('contracts'), { force: true });
   }
 
-  /** When the hub was last heard (`checked`), or last asked (`tried`); epoch milliseconds. */
+  /** Time of the last answer from the hub (`checked`), or of the last request (`tried`); epoch milliseconds. */
   time(kind: 'checked' | 'tried'): number | null {
     return timeOf(this.path(kind));
   }

@@ -1,5 +1,5 @@
-// The tools of coding assistants: what each of them does, by its name. Contracts for Bash, Read, Edit and Write hold
-// for every tool that does the same. Each table says which version of the product it is of, and where that was read.
+// The tools of coding assistants and their effects, by name. Contracts for Bash, Read, Edit and Write hold for every
+// tool that does the same. Each table contains the version of its product, and the source of its facts.
 import type { ArgumentKind } from '../../rules/sandbox/names.ts';
 import { patchArguments, urlArguments } from './arguments.ts';
 
@@ -54,7 +54,7 @@ const prefixed =
   (tool: string): string | null =>
     tool.startsWith(prefix) ? tool : null;
 
-/** Common names alone: the tools of a program of one's own are what its contracts say. */
+/** Common names alone: contracts of one's own program use its own tool names. */
 export const genericTable: ToolTable = {
   product: 'any program',
   source: 'docs/integrations.md',

@@ -1,4 +1,4 @@
-// An MCP server as a process of ours that speaks over its standard input and output.
+// An MCP server as a child process, over its standard input and output.
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
@@ -14,7 +14,7 @@ const grace = 2000;
 const isOwn = (name: string): boolean => name.startsWith('REEVE_');
 
 /**
- * @param told of what the process says that is no message
+ * @param writeLog gets a sentence about output from the process that is no message
  * @param source not read while the process does not take what it is sent
  */
 export function childServer(

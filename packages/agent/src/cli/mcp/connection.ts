@@ -20,7 +20,7 @@ export interface Connection {
   readonly output?: Readable;
   /** @param declarations of arguments that a request over HTTP repeats in headers */
   send(message: Message, declarations?: readonly ParamDeclaration[]): void;
-  /** Ends it; resolves when nothing of it is left. `ended` is not told. */
+  /** Ends the connection; resolves when nothing of the connection is left. Does not call `ended`. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export type Connect = (events: ConnectionEvents) => Connection;
 export interface ServerEvents {
   /** @param related the request that the message belongs to; null: none that is known */
   message(message: Message, related: Id | null): void;
-  /** The server began anew, and knows the client again. */
+  /** The server was started again, and knows the client again. */
   restarted(): void;
   /** The server ended before it ever answered; it is not started again. */
   failed(reason: string): void;

@@ -13,7 +13,7 @@ interface SessionPlan
   extends Pick<SessionOptions, 'place' | 'tasks' | 'toClient' | 'sessionId' | 'sessionMeta' | 'onIdle'> {
   /** The server serves several clients. */
   readonly isShared: boolean;
-  /** Called after people were told that the server failed. */
+  /** Called after the log contains the server's failure. */
   readonly failed: (reason: string, session: McpSession) => void;
 }
 

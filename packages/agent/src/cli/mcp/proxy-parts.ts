@@ -23,7 +23,7 @@ export interface ProxyParts {
   readonly tasks: ProxyTasks | null;
   /** The member of `_meta` that names the counting session of a call; absent: clients cannot choose it. */
   readonly sessionMeta?: string | undefined;
-  /** The server is reached over HTTP: its sessions may end and begin anew. */
+  /** The server is reached over HTTP: its sessions may end and begin again. */
   readonly isRemote?: boolean;
   /** For people. */
   readonly writeLog: (text: string) => void;

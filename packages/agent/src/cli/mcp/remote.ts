@@ -233,7 +233,7 @@ class RemoteConnection implements Connection {
           });
         }
       } catch {
-        // The next attempt tells.
+        // The next attempt shows whether the stream can be read.
       }
       await sleep(this.#options.clock, resumeWait, this.#closed.signal).catch(() => {});
     }

@@ -212,7 +212,7 @@ export class McpSession {
   }
 
   #notified(message: Notification): void {
-    // A call without an id would run, and nobody could be told that it was refused.
+    // A call without an id would run, and its refusal would reach nobody.
     if (message.method === 'tools/call') return;
     if (message.method === 'notifications/cancelled') {
       const id = message.params.requestId as Id;

@@ -1,4 +1,4 @@
-// The proxy for one agent that speaks over our standard input and output.
+// The proxy for one agent, over the standard input and output of this process.
 import type { Readable, Writable } from 'node:stream';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';

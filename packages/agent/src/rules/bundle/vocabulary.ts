@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../yaml.ts';
 
 /**
- * Which words of `kind` say that a document is written in which vocabulary (the `wire` section of the configuration).
+ * Words of `kind` for each vocabulary (the `wire` section of the configuration).
  */
 export interface AcceptedKinds {
   /** Default `ContractBundle`. */

@@ -14,7 +14,7 @@ import type { ConditionTrace, Tracer } from './trace.ts';
 export interface EvaluatedContract {
   readonly id: string;
   readonly type: 'precondition' | 'sandbox' | 'session_contract' | 'postcondition';
-  /** True when the call passed the contract. Its name is the specification's; `fired` is what it does not say. */
+  /** True when the call passed the contract. The specification gives this name; `fired` is clearer. */
   readonly matched: boolean;
   /** True when the contract fired: the opposite of `matched`. */
   readonly fired: boolean;

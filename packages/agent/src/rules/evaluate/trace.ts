@@ -135,7 +135,7 @@ function skipped(condition: Condition): ConditionTrace {
   return { kind: condition.kind, outcome: 'skipped', conditions: nodes.map(skipped) };
 }
 
-/** The value as it may be shown: its name may say that it is a secret. */
+/** The value as a trace may show it: a name can mark its value as a secret. */
 function visibleValue(selector: string, value: unknown, redaction: Redaction): unknown {
   const name = selector.slice(selector.lastIndexOf('.') + 1);
   const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };

@@ -51,7 +51,7 @@ export class CharClasses {
     this.edge = this.#add('edge', side.edge, []).index;
   }
 
-  /** Before each text: its characters are charged anew. */
+  /** Before each text: its characters are charged again. */
   begin(): void {
     if (this.#wide.size > 0) this.#wide = new Map();
   }

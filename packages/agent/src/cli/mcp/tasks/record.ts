@@ -71,7 +71,7 @@ export class ProxyEndedError extends Error {
   }
 }
 
-/** Milliseconds between two requests of a client, as it is told. */
+/** Milliseconds between two requests of a client, as the answer contains them. */
 const pollInterval = 2000;
 /** Milliseconds for which a task is kept after its approval's deadline. */
 export const keptAfterDeadline = 24 * 3_600_000;
