@@ -1,4 +1,4 @@
-// What bench/scenarios/request-rates.ts uses of autocannon, which comes without types.
+// The part of autocannon that bench/scenarios/request-rates.ts uses; the package contains no types.
 declare module 'autocannon' {
   interface Request {
     readonly headers?: { readonly [name: string]: string };

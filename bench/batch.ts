@@ -57,8 +57,8 @@ export const runsOfAgent = 20;
 export const sessionName = (n: number): string => `session-${String(n % runsOfAgent).padStart(4, '0')}`;
 
 /**
- * How the events of a body are written. `console`: nested, as `/api/v1/events` takes them. `consoleWithoutRun`: the
- * same, but they belong to no run. `hosted`: flat, as `/v1/events` takes them, of a session that can be set.
+ * Form of the events in a body. `console`: nested, for `/api/v1/events`. `consoleWithoutRun`: the same, but the events
+ * belong to no run. `hosted`: flat, for `/v1/events`, with a session that can be set.
  */
 export type BatchForm = 'console' | 'consoleWithoutRun' | 'hosted';
 

@@ -3,7 +3,7 @@
 /** The name the bundle is deployed under. */
 export const bundleName = 'demo-guardrails';
 
-/** What a person decides about, and how long the hub holds it, in seconds. */
+/** Time that the hub waits for a person's decision, in seconds. */
 export const approvalTimeout = 600;
 
 /**

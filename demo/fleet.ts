@@ -5,7 +5,7 @@ import { DeniedError, Guard } from 'reeve-agent';
 import { bundleName } from './contracts.ts';
 import type { Tool } from './workshop.ts';
 
-/** How a call ended, in the words of the demo. */
+/** End of a call, in the words of the demo. */
 export type Outcome = 'allowed' | 'denied' | 'redacted' | 'observed' | 'approved';
 
 /** One call an agent makes, and how it must end for the demo to be right. */
@@ -21,7 +21,7 @@ export interface Ended {
   readonly outcome: Outcome;
   /** The contract that spoke up; null when none did. */
   readonly contract: string | null;
-  /** What it said, or what the tool gave back. */
+  /** Message from the contract, or the result of the tool. */
   readonly text: string;
 }
 

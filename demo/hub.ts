@@ -38,7 +38,7 @@ export class DemoHub {
   readonly #dashboard: StreamFollower;
   readonly #cookie: string;
 
-  /** Resolves when approvals can be heard of. */
+  /** Resolves when approvals can arrive. */
   readonly #listening: Promise<void>;
 
   private constructor(url: string, hub: RunningHub, cookie: string, waiting: (approval: Waiting) => void) {
@@ -64,7 +64,7 @@ export class DemoHub {
     });
   }
 
-  /** Starts the hub on data in `folder`, makes its admin and signs in. `waiting` hears of every approval asked for. */
+  /** Starts the hub on data in `folder`, makes its admin and signs in. `waiting` receives every requested approval. */
   static async start(folder: string, waiting: (approval: Waiting) => void): Promise<DemoHub> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;

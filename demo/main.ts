@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The demo's process: arguments, signals, exit code. What happens in it is story.ts.
+// The demo's process: arguments, signals, exit code. story.ts contains the plot.
 import { tell } from './story.ts';
 import { Voice } from './voice.ts';
 

@@ -100,7 +100,7 @@ async function play(
   return problems;
 }
 
-/** A person hears of an approval by the dashboard's stream. */
+/** A person learns about an approval from the dashboard's stream. */
 async function askPerson(
   hub: DemoHub,
   { id, agent, tool, message }: Waiting,

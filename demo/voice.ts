@@ -1,4 +1,4 @@
-// How the demo speaks: plain words for people, or one JSON object per line for programs.
+// Output of the demo: plain words for people, or one JSON object per line for programs.
 import { stdout } from 'node:process';
 
 export class Voice {

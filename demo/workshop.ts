@@ -1,5 +1,5 @@
-// What the demo's agents work with: files in a temporary folder, two small commands, and a web server on loopback. All
-// of it is real.
+// Tools and data of the demo's agents: files in a temporary folder, two small commands, and a web server on loopback.
+// Nothing is simulated.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';

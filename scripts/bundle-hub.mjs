@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
-/** Where the parts lie: as deep as src/hub, so that paths to the console and the downloads hold from there too. */
+/** Folder of the parts: as deep as src/hub, so that paths to the console and the downloads hold from there too. */
 const parts = 'program';
 
 /** Native, or with files that are opened by name, or loaded only where they are configured. */

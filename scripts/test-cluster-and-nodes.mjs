@@ -1,5 +1,5 @@
 // Runs the suites of the cluster's adapters and, beside them, the tests on the other versions of Node; then, alone, the
-// fleets, whose promises are times. What the tests on other versions print comes at their end, in one piece.
+// fleets, whose promises are times. The output from the tests on other versions is printed at their end, in one piece.
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 

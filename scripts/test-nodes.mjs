@@ -43,7 +43,7 @@ const leftOut = [
   'rules/evaluate/differential.test.ts',
   'rules/sandbox/{oracle,reference,shell}.test.ts',
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);
-/** What calls Node: requests, sockets, processes, files, keys, and the packages that others bring. */
+/** Tests of code that calls Node: requests, sockets, processes, files, keys, and packages of other vendors. */
 const dependsOnNode = [
   'body',
   'cli',
@@ -61,7 +61,7 @@ const dependsOnNode = [
   'websocket',
 ].map((name) => `packages/agent/test/${name}.test.ts`);
 const library = isWhole ? ['packages/agent/test', ...leftOut] : dependsOnNode;
-/** What opens connections: on the versions between this one and the newest. */
+/** Tests that open connections, for the versions between this one and the newest. */
 const connections = ['body', 'connect', 'hub', 'pins', 'sinks', 'stream', 'websocket'].map(
   (name) => `packages/agent/test/${name}.test.ts`,
 );

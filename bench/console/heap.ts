@@ -1,5 +1,4 @@
-// What lives in the heap of a page after collections: all of it, and apart from each other what the page keeps and what
-// V8 keeps about the page's functions.
+// Heap of a page after collections: the whole, the page's own objects, and V8's data about the page's functions.
 import type { CDPSession, Page } from 'playwright-core';
 
 export interface Heap {

@@ -1,5 +1,5 @@
-// What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
-// the load weighs.
+// Measurements inside the page, by its own clock: times until something is on the screen, evenness of frames, bytes of
+// the load.
 import type { BrowserContext, Page } from 'playwright-core';
 
 /** @param share 0 to 1 */
@@ -10,7 +10,7 @@ function percentile(values: readonly number[], share: number): number {
 
 const round = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
-/** What Home shows, as expressions of the page. */
+/** Conditions of a loaded Home, as expressions for the page. */
 const shows = {
   /** The figures: somebody sees how many calls wait, were made and were denied. */
   usable:
@@ -184,7 +184,7 @@ export async function frames(page: Page, ms: number, prepare = '', move = ''): P
   return { p95: round(percentile(evenness.gaps, 0.95)), longest: round(evenness.longest, 0) };
 }
 
-/** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */
+/** Begins to count. The returned function gives the milliseconds of work by the page's main thread since then. */
 export async function countWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');

@@ -1,5 +1,5 @@
-// How quickly pages answer a person: another page, a query's rows, the first word of a long search, the matrix, and
-// frames while a list scrolls. All by the page's own clock.
+// Times in which pages answer a person: another page, a query's rows, the first word of a long search, the matrix, and
+// frames while a list scrolls. The page's own clock measures them all.
 import type { Locator, Page } from 'playwright-core';
 import type { Admin } from '../admin.ts';
 import { type Evenness, frames } from './page.ts';
@@ -38,7 +38,7 @@ export async function pageChangeTime(page: Page): Promise<number> {
       const isThere = `document.querySelector('main h1')?.textContent.startsWith(${JSON.stringify(name)})`;
       const ms = await timeFromPress(page, () => linkTo(page, name).click(), isThere);
       if (!isFirstVisit) slowest = Math.max(slowest, ms);
-      // What the page asks for belongs to its own visit.
+      // The requests of this page end within its own visit.
       await page.waitForTimeout(500);
     }
   }

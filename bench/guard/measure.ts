@@ -70,7 +70,7 @@ export interface GuardRun {
   readonly otherCores: number | null;
 }
 
-/** How much a run loads. Bands rest on whole runs; two builds in turns need less. */
+/** Load of a run. Bands rest on whole runs; two builds in turns need less. */
 export interface RunSizes {
   readonly warmBatches: number;
   readonly countedBatches: number;

@@ -45,7 +45,7 @@ interface RivalForm {
   readonly about: string;
   /** Its configuration in `bench/rivals`. */
   readonly files: readonly string[];
-  /** How `rivals install` gets the rival. */
+  /** Source from which `rivals install` gets the rival. */
   readonly source: RivalSource;
   locate(): Installation | Absence;
 }

@@ -1,4 +1,4 @@
-// What one Redis carries between nodes: envelopes to one shard and to all, and frames of one audience to three nodes,
+// Rates of one Redis between nodes: envelopes to one shard and to all, and frames for one audience to three nodes,
 // beside bare loops of the same driver. No hub.
 import { startServices } from '../services.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';

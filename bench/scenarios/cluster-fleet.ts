@@ -10,7 +10,7 @@ import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { BareFleet } from './bare-fleet.ts';
 
-/** What a deployment leads to at once counts as its cost. */
+/** Work in this time after a deployment counts as its cost. Milliseconds. */
 const settleMs = 1000;
 /** A frame that a stream has not read by then is lost. */
 export const lossMs = 30_000;
@@ -20,7 +20,7 @@ const warmStreams = 1000;
 const maxOpenings = 3;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
-/** The first line of a document says that the rest is on its way. */
+/** First line of a frame with a document; the rest follows. */
 const documentMarker = 'event: contract_update';
 
 export interface Deployment {

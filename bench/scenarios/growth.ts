@@ -1,5 +1,5 @@
-// What grows in a hub during a round: memory, descriptors and log. The end against the start catches a jump; the slope,
-// from samples over the whole round, a leak.
+// Growth of a hub during a round: memory, descriptors and log. The difference between end and start shows a jump. The
+// slope, from samples over the whole round, shows a leak.
 import { readdirSync } from 'node:fs';
 import { figureOf } from '../suite/figures.ts';
 import type { Hub } from '../suite/hub.ts';
@@ -79,7 +79,7 @@ export function startGrowth(hub: Hub, seconds: number): () => Growth {
   };
 }
 
-/** What shrinks counts as 0: a results file holds no negative values. */
+/** A decrease counts as 0, because a results file contains no negative values. */
 export function growthFigures(growths: readonly Growth[]): Figure[] {
   const of = (value: (growth: Growth) => number | null): (number | null)[] =>
     growths.map((growth) => {

@@ -18,7 +18,7 @@ const connections = 32;
 /** A tenant may send 10,000 events a second. */
 const tenants = 8;
 const openShare = 0.7;
-/** How often event-loop delays are sampled. */
+/** Time between two samples of event-loop delays. */
 const loopSampleMs = 1;
 const boundNames: readonly BoundName[] = ['insert', 'append', 'parse'];
 

@@ -13,7 +13,7 @@ export interface Sample extends OpenLoopResult {
   readonly usage: Usage;
 }
 
-/** What one round measures, by name. */
+/** Samples from one round, by name. */
 export type Samples = { readonly [name: string]: Sample };
 
 export interface OpenRound {

@@ -205,7 +205,7 @@ async function runOn(hub: Hub, loader: Loader, key: string, options: RunOptions)
     rounds.push(round);
     report(`round ${n + 1} of ${count}: ${Math.round(round.beside.rate)} events/s`, (n + 1) / count);
   }
-  // What is left is for the slices.
+  // The slices are timed with the remaining old events.
   await run.keepDays(keptDays);
   return { rounds, tenantId: tenant_id };
 }

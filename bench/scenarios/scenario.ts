@@ -11,7 +11,7 @@ export interface RunOptions extends RunSettings {
 
 export interface ScenarioProgram {
   readonly about: string;
-  /** Why the scenario cannot measure a hub of `--url`; absent: it can. */
+  /** Reason that excludes the hub of `--url` from this scenario; absent: that hub can be measured. */
   readonly ownHub?: string;
   /** @throws CannotRun if hub or load fail */
   readonly run: (options: RunOptions) => Promise<Scenario>;

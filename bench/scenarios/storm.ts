@@ -10,7 +10,7 @@ import { type Round, runStreamRounds } from './stream-rounds.ts';
 import { bareRequest, bareText } from './streams-bound.ts';
 
 const frameBytes = 2048;
-/** The first line of a document says that the rest is on its way. */
+/** First line of a frame with a document; the rest follows. */
 const marker = 'event: contract_update';
 /** Making the first password takes memory, which goes back some seconds later and would hide that of streams. */
 const restMs = 5000;

@@ -33,7 +33,7 @@ export interface StreamRounds<Cost> {
   readonly prepare: (side: HubSide) => Promise<unknown>;
   readonly measureHub: (side: HubSide) => Promise<Cost>;
   readonly measureBare: (bare: BareServer, client: StreamClient) => Promise<Cost>;
-  /** What the progress tells of a round's hub. */
+  /** Text about a round's hub for the progress line. */
   readonly describe: (cost: Cost) => string;
   readonly parameters?: Scenario['parameters'];
   readonly figuresOf: (rounds: readonly Round<Cost>[], isDisturbed: boolean) => Figure[];

@@ -1,5 +1,5 @@
-// What traces cost: processor time of ingest per event on three hubs that take the same load in short turns. Two are of
-// this checkout, with traces off and on; the third is of the checkout of `--hub`, from before there were traces.
+// Cost of traces: processor time of ingest per event on three hubs that take the same load in short turns. Two hubs run
+// this checkout, with traces off and on. The third runs the checkout from `--hub`, which is older than traces.
 import { setTimeout as delay } from 'node:timers/promises';
 import { batchSize } from '../batch.ts';
 import { ensureBuild } from '../suite/build.ts';
@@ -34,7 +34,7 @@ type Costs = { readonly [side in Side]: number | null };
 
 interface Round {
   readonly costs: Costs;
-  /** That the collector received. */
+  /** Number of spans that the collector received. */
   readonly spans: number;
   readonly usage: Usage;
 }

@@ -74,7 +74,7 @@ const defaults = {
 
 type Sizes = typeof defaults;
 
-/** Of `--full`, where no option says otherwise. */
+/** Defaults with `--full`. */
 const fullSizes: Partial<Sizes> = {
   rounds: 5,
   seconds: 10,
@@ -88,7 +88,7 @@ const shortSizes: Partial<Sizes> = { seconds: 1, rows: 10_000, agents: 500 };
 const idOrders = ['random', 'ordered'] as const;
 export type IdOrder = (typeof idOrders)[number];
 
-/** How a scenario runs. */
+/** Load and length of a scenario. */
 export interface RunSettings {
   readonly rounds: number;
   /** Length of each measurement. */

@@ -9,7 +9,7 @@ import { root } from './root.ts';
 
 const sourceFolders = ['src', 'actors', 'adapters', 'packages/agent/src'];
 
-/** Whether a file of the build is absent or older than a file in one of the folders. */
+/** True if a file of the build is absent or older than a file in one of the folders. */
 export function isOlderThanSources(builtFile: string, folders: readonly string[]): boolean {
   const builtAt = statSync(join(root, builtFile), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return folders.some((folder) =>

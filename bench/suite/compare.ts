@@ -18,7 +18,7 @@ export interface Comparison {
   readonly change: Change | null;
   /** `same`: the whole interval lies within the margin. `better`, `worse`: the whole interval lies beyond it. */
   readonly word: 'better' | 'worse' | 'same' | 'unclear';
-  /** Why the word is `unclear`. */
+  /** Reason for the word `unclear`; null for other words. */
   readonly reason: string | null;
 }
 

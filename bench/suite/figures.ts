@@ -9,7 +9,7 @@ export const maxOtherCores = 0.1;
 /** Share of a core above which the busiest loader of a closed loop is the limit. */
 export const maxLoaderShare = 0.85;
 
-/** How late a client may send in an open loop before it gives no verdict: 99th percentile, milliseconds. */
+/** Greatest delay of sends in an open loop that still gives a verdict: 99th percentile, milliseconds. */
 export const maxLagMs = 20;
 
 /** The parts of a figure that a rival's figure shares with the hub's. */

@@ -1,4 +1,4 @@
-// What hub, clients and other work used during the rounds of a scenario.
+// Processor time, disk waits and memory of hub, clients and other work during the rounds of a scenario.
 import type { Usage } from './machine.ts';
 import type { Load } from './results.ts';
 import { medianOf } from './statistics.ts';
@@ -12,7 +12,7 @@ export function medianOrNull(values: readonly (number | null)[]): number | null 
 export const coresOf = (milliseconds: number | null, { elapsedMs }: Usage): number | null =>
   milliseconds === null ? null : milliseconds / elapsedMs;
 
-/** What a round used, for its line of progress. */
+/** Text about the usage of a round, for its progress line. */
 export function describeUsage(usage: Usage): string {
   const { hubMs, clientMs, otherMs, diskWaitMs, hubRssBytes } = usage;
   const cores = (

@@ -59,7 +59,7 @@ export interface LoadResult {
   readonly elapsedMs: number;
   /** HdrHistogram V2, base64, microseconds: of an open loop from the due times, of a closed one from the sends. */
   readonly latencies: string;
-  /** How late the loader itself sent its batches in an open loop: 99th percentile, milliseconds. 0 in a closed one. */
+  /** Delay of the loader's own sends in an open loop: 99th percentile, milliseconds. 0 in a closed loop. */
   readonly lagMs: number;
 }
 

@@ -11,7 +11,7 @@ export interface OpenLoopResult {
   readonly elapsedMs: number;
   /** HdrHistogram V2, base64, microseconds: from the due time of a call to its end. */
   readonly latencies: string;
-  /** How late the calls began: 99th percentile, milliseconds. */
+  /** Delay of the beginnings of calls: 99th percentile, milliseconds. */
   readonly lagMs: number;
 }
 

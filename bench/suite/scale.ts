@@ -1,5 +1,5 @@
-// What a larger number of agents takes, by the costs of measured streams. All of it is predicted: costs grow with the
-// number of agents, and nothing else is known of more streams than the run held.
+// Predicted needs of a larger number of agents, from the costs of measured streams. The prediction assumes that costs
+// grow with the number of agents. No measurement covers more streams than the run held.
 import { formatNumber } from './numbers.ts';
 import type { Scenario } from './results.ts';
 
@@ -85,7 +85,7 @@ function clusterPredictions(agents: number, costs: Costs): readonly Prediction[]
   ];
 }
 
-/** What each tier takes for as many agents. */
+/** Predicted needs of each tier for this number of agents. */
 export function predictScale(agents: number, costs: Costs): readonly Prediction[] {
   const { memory, kernelMemory, idleTime, openingTime, deployLast, ownerMemory, ownerTime, frameBytes } =
     costs;

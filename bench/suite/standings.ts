@@ -9,7 +9,7 @@ export interface Standing {
   readonly rival: string;
   readonly reeve: number;
   readonly other: number;
-  /** How many times better the rival is, infinite beside its 0; at most 1: it is not ahead. */
+  /** Factor by which the rival is better; infinite beside the rival's 0. At most 1: the rival is not ahead. */
   readonly lead: number;
 }
 

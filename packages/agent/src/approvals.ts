@@ -70,7 +70,7 @@ const callOf = (agentId: string, { tool, args, principal, sessionId, callId }: A
   ...(callId === undefined ? {} : { call_id: callId }),
 });
 
-/** How an approval ended. */
+/** End of an approval. */
 export interface ApprovalOutcome {
   readonly status: 'approved' | 'denied' | 'timeout';
   /** True if the call may run: approved, or timed out with the effect `allow`. */
@@ -102,7 +102,7 @@ export class HandedOverError extends Error {
   }
 }
 
-/** Where a guard asks. */
+/** Receiver of approval requests from a guard. */
 export interface ApprovalBackend {
   /** Resolves when the request is known to those who decide. */
   request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval>;
@@ -173,7 +173,7 @@ const waitsPerLook = 50;
 const isRefusal = (failure: unknown): boolean =>
   failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
 
-/** Decisions heard before anybody waited for them. */
+/** Decisions that may arrive before anybody waits for them. */
 const maxEarly = 1000;
 /** The last look happens this long before the deadline, to have an answer by then. */
 const beforeDeadline = 250;
@@ -186,7 +186,7 @@ export class HubApprovals implements ApprovalBackend {
   readonly #early = new Map<string, ApprovalOutcome>();
   /** Each ends a rest, or a question that is under way and may have been asked too early. */
   readonly #asking = new Set<() => void>();
-  /** How often `look` was called. */
+  /** Number of calls of `look`. */
   #looks = 0;
 
   /** @param pollInterval milliseconds between two looks */
@@ -206,7 +206,7 @@ export class HubApprovals implements ApprovalBackend {
   }
 
   /**
-   * The approval as it stands. Repeating it is safe.
+   * The current state of the approval. A repeat is safe.
    * @throws HubResponseError with status 404 for an unknown id, HubConnectionError
    */
   async get(id: string, signal?: AbortSignal): Promise<HubApproval> {
@@ -252,7 +252,7 @@ export class HubApprovals implements ApprovalBackend {
     await this.#http.request('POST', `/approvals/${encodeURIComponent(id)}/withdraw`, { body: {} });
   }
 
-  /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
+  /** Takes a decision from the stream. Frames about unknown approvals are kept: the newest 1,000. */
   decided(id: string, approved: boolean, decidedBy: string | null, traceparent?: string): void {
     const localOutcome = decision(approved, decidedBy, null);
     const outcome = traceparent === undefined ? localOutcome : { ...localOutcome, traceparent };
@@ -266,7 +266,7 @@ export class HubApprovals implements ApprovalBackend {
     if (this.#early.size > maxEarly && !oldest.done) this.#early.delete(oldest.value);
   }
 
-  /** Asks at once about all that is waited for, as when a stream opened: what was decided before was told to nobody. */
+  /** Requests all awaited approvals at once, as after the start of a stream: no frame contained earlier decisions. */
   look(): void {
     this.#looks++;
     for (const wake of [...this.#asking]) wake();

@@ -1,4 +1,4 @@
-// The bytes of an answer's body, ending when a signal says so. Knows nothing of what the bytes mean.
+// The bytes of an answer's body, ending when a signal aborts. Knows nothing about their meaning.
 
 /**
  * Yields the parts of a body until it ends. fetch follows its signal only weakly once it has answered: without this, a

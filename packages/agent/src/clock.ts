@@ -31,7 +31,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves after `ms`; keeps the process alive meanwhile. Rejects with the signal's reason as soon as it aborts. */
+/** Resolves after `ms`; the process stays alive until then. Rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

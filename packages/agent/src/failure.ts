@@ -19,7 +19,7 @@ export class HubResponseError extends Error {
   }
 }
 
-/** No answer came: refused, cut, or not in time. `cause` says which. */
+/** No answer came: refused, cut, or not in time. `cause` contains the reason. */
 export class HubConnectionError extends Error {
   constructor(what: string, cause: unknown) {
     super(`cannot reach the hub: ${reasonOf(cause)} (${what})`, { cause });

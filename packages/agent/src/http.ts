@@ -212,6 +212,6 @@ export function retryAfterOf(response: Response): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }
 
-/** fetch says only "fetch failed"; the reason is its cause. */
+/** The message from fetch is only "fetch failed"; its cause contains the reason. */
 export const rootOf = (failure: unknown): unknown =>
   failure instanceof Error && failure.cause instanceof Error ? failure.cause : failure;

@@ -9,7 +9,7 @@ import type { WireEvent } from './record.ts';
 import { HubSessionStore } from './sessions.ts';
 import type { AgentManifest } from './sinks/server.ts';
 
-/** Where the hub is, and how this agent is known there. `url` and `apiKey` are required. */
+/** Address of the hub, and this agent's identity there. `url` and `apiKey` are required. */
 export interface HubOptions extends HttpOptions {
   /** Milliseconds between two looks at a pending approval; default 2,000. */
   readonly approvalPollInterval?: number;
@@ -26,7 +26,7 @@ export const hubOptionsOf = (options: HubOptions): HubOptions =>
 /** A bundle as it came from the hub, not yet checked. */
 export interface FetchedBundle {
   readonly bundleName: string;
-  /** From 1 up; null when the hub does not say. */
+  /** From 1 up; null when the hub sends none. */
   readonly version: number | null;
   /** The YAML as it was signed, at most 1 MiB. */
   readonly bytes: Buffer;
@@ -49,11 +49,11 @@ export interface Provenance {
   /** As the hub writes it. */
   readonly deployedAt: string | null;
   readonly attestation: string | null;
-  /** How earlier signing keys lead to later ones, oldest first. */
+  /** Steps from earlier signing keys to later ones, oldest first. */
   readonly successions: readonly Succession[];
 }
 
-/** Of a hub that tells nothing. */
+/** Provenance of a hub that sends none. */
 export const noProvenance: Provenance = {
   tenantId: null,
   sequence: null,

@@ -118,7 +118,7 @@ export interface AuditRecord {
   readonly tool_success: boolean | null;
   /** Null before the tool has run. */
   readonly postconditions_passed: boolean | null;
-  /** How long the tool ran: whole milliseconds, at least 0. 0 before it has run. */
+  /** Duration of the tool: whole milliseconds, at least 0. 0 before the tool has run. */
   readonly duration_ms: number;
   readonly error: string | null;
   /** Reserved, always null. */
@@ -139,7 +139,7 @@ export interface AuditRecord {
   readonly follows_decision?: true;
   /** Rounds of a call that asked its user in between. Only on the last record of such a call. */
   readonly rounds?: number;
-  /** What the user answered in its rounds. Only beside `rounds`, and only if there were answers. */
+  /** Answers from the user in the call's rounds. Only beside `rounds`, and only if there were answers. */
   readonly answers?: readonly RoundAnswers[];
   /** Of the caller's trace, in hex (W3C Trace Context). Absent where the call came without one. */
   readonly trace_id?: string;

@@ -11,7 +11,7 @@ export interface AiTool {
   readonly execute?: ((input: never, options: never) => unknown) | undefined;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface AiGuardOptions {
   /** For every call, made from the input and the SDK's own options. */
   readonly call?: (input: unknown, options: unknown) => RunOptions<unknown>;
@@ -114,7 +114,7 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
   };
 }
 
-/** What the model reads: the reason of a refusal; else what the tool, or the SDK, makes of a result. */
+/** Text for the model: the reason of a refusal; else the output that the tool, or the SDK, makes from a result. */
 function modelOutput(own: ToModelOutput | null): ToModelOutput {
   return async (parameters) => {
     // AI SDK 5 hands over the output itself, later ones an object that holds it.

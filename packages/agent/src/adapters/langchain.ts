@@ -9,7 +9,7 @@ export interface LangChainTool {
   invoke(input: never, config?: never): unknown;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface LangChainGuardOptions {
   /** For every call, made from the arguments and LangChain's config. */
   readonly call?: (args: object, config: unknown) => RunOptions<unknown>;
@@ -54,7 +54,7 @@ export function guardLangChainTools<T extends readonly LangChainTool[]>(
     const owner = guards.get(sourceTool);
     if (owner === guard) continue;
     if (owner) throw new TypeError(`the tool ${tool.name} already has another guard`);
-    // What _call of a dynamic tool runs is its func, which others may call, too.
+    // _call of a dynamic tool runs its func, which other code may call directly.
     const property = typeof tool.func === 'function' ? 'func' : '_call';
     const run = tool[property];
     if (typeof run !== 'function') throw new TypeError(`${String(tool.name)} is not a LangChain tool`);
@@ -115,7 +115,7 @@ function loadMessage(): Promise<MessageClass | null> {
   return messages;
 }
 
-/** What the model reads. LangChain gives every text the status `success`, so a denial is a message of its own. */
+/** Answer for the model. LangChain gives every text the status `success`, so a denial is a message of its own. */
 async function answerOf(refusal: Refusal, name: string, callId: string | undefined): Promise<unknown> {
   const content = refusalText(refusal);
   const Message = refusal.refusal === 'denied' && callId ? await loadMessage() : null;

@@ -2,7 +2,7 @@
 // in a result reaches the client, so everything in it is judged.
 import type { RunOptions } from '../guard/call.ts';
 
-/** What a tool handler answers. */
+/** Result of a tool handler. */
 export interface McpResult {
   readonly content?: readonly {
     readonly type: string;
@@ -20,11 +20,11 @@ export interface McpResult {
 export const isInputRequired = (result: McpResult | null | undefined): boolean =>
   result?.resultType === 'input_required';
 
-/** How a guard judges such results. */
+/** Options with which a guard judges results of MCP tools. */
 export const mcpRunOptions: RunOptions<McpResult> = {
   success: (result) => result?.isError !== true,
   outputText: judgedText,
-  // What was judged is replaced as a whole: no other member of the result goes with the text that is left.
+  // The judged result is replaced as a whole: no other member of the result accompanies the remaining text.
   replaceText: (result, text) => ({
     content: [{ type: 'text', text }],
     // Without it the SDK would insist on the structure that a tool declares.

@@ -1,5 +1,5 @@
 // Tools of an MCP server under a guard: one gate where the server looks up who answers `tools/call`. Typed by shape:
-// the SDK's package is not needed here. What the gate cannot govern, it refuses.
+// the SDK's package is not needed here. The gate refuses servers and calls that it cannot govern.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
 import { RoundStateError } from '../rounds/round-state.ts';
@@ -14,7 +14,7 @@ export type McpServerLike =
   | { registerTool(name: string, config: never, handler: never): unknown }
   | { setRequestHandler(schema: never, handler: never): unknown };
 
-/** How the calls of the server's tools are governed. All of it is optional. */
+/** Options for governing the calls of the server's tools. All are optional. */
 export interface McpGuardOptions {
   /** For every call, made from the arguments and the SDK's `extra`. */
   readonly call?: (args: object, extra: unknown) => RunOptions<McpResult>;
@@ -131,7 +131,7 @@ class Gate {
     }
   }
 
-  /** Whoever looks up the handler of `tools/call` gets it governed; so does one who falls back. */
+  /** Every look-up of the handler of `tools/call` returns a governed one, and so does the fallback handler. */
   overHandlers(low: Fields, handlers: Map<unknown, unknown>): void {
     const listings = new McpListings(low, (listing) => {
       const { server = listing.info?.name.slice(0, maxServerLabel) || 'server' } = this.#options;
@@ -265,7 +265,7 @@ class Gate {
   }
 }
 
-/** The handler of `tools/list`. What it lists is reported; a failed report fails no listing. */
+/** The handler of `tools/list`, which reports the listed tools. A failed report fails no listing. */
 const listing =
   (handler: Handler, listings: McpListings): Handler =>
   async (request, ...rest) => {

@@ -14,7 +14,7 @@ export interface OpenAiAgentLike {
   getAllTools(runContext: never, ...more: never[]): Promise<unknown>;
 }
 
-/** How the calls of these tools are governed. All of it is optional. */
+/** Options for governing the calls of these tools. All are optional. */
 export interface OpenAiGuardOptions {
   /** For every call, made from the arguments and the SDK's run context. */
   readonly call?: (args: object, runContext: unknown) => RunOptions<unknown>;
@@ -117,7 +117,7 @@ function governed(guard: Governs, tool: FunctionTool, invoke: Invoke, options: O
   };
 }
 
-/** What is not the JSON of an object still has to be seen by the rules. */
+/** Rules also see input that is not the JSON of an object: it becomes the argument `input`. */
 function argumentsOf(input: string): { readonly [name: string]: unknown } {
   let read: unknown;
   try {

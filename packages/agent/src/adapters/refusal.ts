@@ -1,11 +1,10 @@
-// What a tool answers instead of its result when contracts refused the call, or took so much out of the result that
-// only text is left.
+// The answer of a tool when contracts refused the call, or took so much out of the result that only text is left.
 import { DeniedError } from '../guard/call.ts';
 import { ResultReplacedError } from '../guard/output.ts';
 
 /** Plain data, so that it travels wherever results do. */
 export interface Refusal {
-  /** `denied`: the tool did not run. `replaced`: it ran, and this text is what is left of its result. */
+  /** `denied`: the tool did not run. `replaced`: the tool ran, and this text is the rest of its result. */
   readonly refusal: 'denied' | 'replaced';
   /** Name of what decided; null when it has no name. */
   readonly contract: string | null;

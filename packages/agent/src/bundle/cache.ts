@@ -4,7 +4,7 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FetchedBundle, noProvenance } from '../hub.ts';
 
-/** What a cache was written for; another agent's or environment's file is not used. */
+/** Hub, environment and bundle of a cache file. A file with another scope is not used. */
 export interface CacheScope {
   readonly url: string;
   readonly env: string;
@@ -21,7 +21,7 @@ export class BundleCache {
     this.#scope = scope;
   }
 
-  /** What the hub told about its place in time is not kept: pins remember that. */
+  /** Leaves out the provenance, which pins keep. */
   async save(bundle: FetchedBundle): Promise<void> {
     const { bytes, provenance: _provenance, ...rest } = bundle;
     const text = JSON.stringify({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });

@@ -42,9 +42,9 @@ export interface LiveBundleOptions<T> {
   readonly idleTimeout?: number;
 }
 
-/** How long a start waits for the hub to assign a bundle. */
+/** Time that a start waits for the hub to assign a bundle; milliseconds. */
 const assignmentWait = 30_000;
-/** How long a start waits for the hub when there is a bundle on disk. */
+/** Time that a start waits for the hub when there is a bundle on disk; milliseconds. */
 const patience = 5000;
 
 export class LiveBundle<T> {
@@ -59,7 +59,7 @@ export class LiveBundle<T> {
   readonly #serial = new Serial();
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
-  /** What went wrong last, for a start that ends without a bundle. */
+  /** The last failure, for a start that ends without a bundle. */
   #lastFailure: unknown = null;
 
   constructor(options: LiveBundleOptions<T>) {

@@ -1,12 +1,12 @@
-// What an agent remembers of the documents and keys it has trusted, so that a hub that lies later is found out: one pin
-// per hub, tenant, environment and bundle. In the folder of the cache file, else for the life of the process. Decides
-// nothing (verifier.ts).
+// Record of the documents and keys that an agent has trusted, so that a hub that lies later is found out: one pin per
+// hub, tenant, environment and bundle. Pins lie in the folder of the cache file, else in memory. Decides nothing
+// (verifier.ts).
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BundleRejectedError, isPublicKey } from './signature.ts';
 
-/** What a pin is for. `tenant` is the hub's id of it; from a hub that tells none, a name of the API key. */
+/** Scope of a pin. `tenant` is the hub's id for the tenant; if the hub sends none, a name of the API key. */
 export interface PinPlace {
   readonly tenant: string;
   readonly env: string;
@@ -18,7 +18,7 @@ export interface Pin {
   readonly keys: readonly string[];
   /** The keys that the agent was given when these were trusted; null: the first one seen. */
   readonly configured: readonly string[] | null;
-  /** Of the newest document that was in use; null when the hub told none. */
+  /** Of the newest document that was in use; null when the hub sent none. */
   readonly sequence: number | null;
   /** Hex SHA-256 of that document's bytes. */
   readonly revisionHash: string;
@@ -52,7 +52,7 @@ export class Pins {
     this.#folder = folder;
   }
 
-  /** The tenant that the API key has belonged to so far; null when the hub never told one. */
+  /** The tenant that the API key has belonged to so far; null when the hub never sent one. */
   async tenant(): Promise<string | null> {
     const record = await this.#read(this.#tenantId);
     return typeof record?.tenant === 'string' ? record.tenant : null;
@@ -62,7 +62,7 @@ export class Pins {
     return this.#write(this.#tenantId, { hub: this.#scope.url, tenant });
   }
 
-  /** How to make the agent trust anew what a file of this stands against, as a sentence; and that file. */
+  /** Advice, as a sentence, for an intended change that a pin contradicts; and the file of that pin, null in memory. */
   undo(place: PinPlace | 'tenant'): { readonly advice: string; readonly file: string | null } {
     const file = this.#fileOf(place === 'tenant' ? this.#tenantId : this.#idOf(place));
     return {
@@ -86,7 +86,7 @@ export class Pins {
     return pin;
   }
 
-  /** Replaces the pin, unless another process has pinned a newer document meanwhile. */
+  /** Replaces the pin, unless another process has pinned a newer document. */
   async save(place: PinPlace, pin: Pin): Promise<void> {
     const there = await this.load(place);
     if (there && (there.sequence ?? -1) > (pin.sequence ?? -1)) return;

@@ -10,7 +10,7 @@ export interface Succession {
   readonly signature: string;
 }
 
-/** What an attestation says: which document is in force where, since when, and after which others. */
+/** Content of an attestation: the document in force, its environment, its time, and its predecessors. */
 export interface Attested {
   readonly tenantId: string;
   readonly env: string;

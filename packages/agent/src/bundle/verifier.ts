@@ -1,14 +1,14 @@
-// Whether a bundle from the hub, or from disk, may be put in use: its hash, who signed it, what is attested of it, and
-// whether it is older than what was in use before. Remembers by pins (pins.ts). Keeps promise P59.
+// Checks before a bundle from the hub, or from disk, is put in use: its hash, its signature, its attestation, and its
+// age compared with the bundle before. The record of earlier bundles is in pins (pins.ts). Keeps promise P59.
 import { timingSafeEqual } from 'node:crypto';
 import type { FetchedBundle } from '../hub.ts';
 import type { Pin, PinPlace, Pins } from './pins.ts';
 import { attests, BundleRejectedError, isPublicKey, sha256, verifies, withSuccessors } from './signature.ts';
 
 /**
- * Whose signatures are accepted. `off`: nothing is checked but the hash. `first-seen`: the key that came with the first
- * document, and keys that it leads to. `if-signed`: the same, but a hub that never signed anything is taken as it is. A
- * list: these keys (64 hex characters each), and keys that they lead to.
+ * Accepted signatures. `off`: only the hash is checked. `first-seen`: the key that came with the first document, and
+ * keys that it leads to. `if-signed`: the same, but documents from a hub that never signed any are accepted. A list:
+ * these keys (64 hex characters each), and keys that they lead to.
  */
 export type Signing = 'off' | 'if-signed' | 'first-seen' | readonly string[];
 
@@ -28,7 +28,7 @@ export class BundleVerifier {
   readonly #pins: Pins;
   readonly #account: string;
   readonly #env: string;
-  /** What is in use. A bundle of another name, seen for the first time, has to be signed by its key. */
+  /** Pin of the bundle in use. Its key has to sign a bundle with another name that is seen for the first time. */
   #inUse: { readonly place: PinPlace; readonly pin: Pin } | null = null;
 
   /** @param account names the API key without telling it */
@@ -95,8 +95,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Where the bundle's pin is, and the pin if there is one. An API key belongs to one tenant for ever: a hub that could
-   * name another one would begin with no pins at all.
+   * Scope of the bundle's pin, and the pin if there is one. An API key belongs to one tenant for ever: a hub that could
+   * name another tenant would begin with no pins at all.
    */
   async #pinned({ bundleName, provenance }: FetchedBundle): Promise<{ place: PinPlace; pin: Pin | null }> {
     const pinnedTenant = await this.#pins.tenant();
@@ -111,7 +111,7 @@ export class BundleVerifier {
     const place = { tenant: tenantId ?? pinnedTenant ?? this.#unknownTenant, env: this.#env, bundleName };
     const pin = await this.#pins.load(place);
     if (pin || pinnedTenant !== null || tenantId === null) return { place, pin };
-    // The hub has not told its tenants until now.
+    // The hub has not sent a tenant before.
     return { place, pin: await this.#pins.load({ ...place, tenant: this.#unknownTenant }) };
   }
 

@@ -1,4 +1,4 @@
-// What a command of the program is, and what commands share: options, files, the words of GitHub's annotations.
+// The interface of the program's commands, and their common parts: options, files, the form of GitHub's annotations.
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { maxYamlBytes } from '../rules/yaml.ts';
@@ -29,7 +29,7 @@ export interface Parsed<T extends Options> {
   readonly positionals: readonly string[];
 }
 
-/** Options and what else was said. @throws UsageError for an option nobody knows */
+/** Options and other arguments. @throws UsageError for an unknown option */
 export function parseOptions<const T extends Options>(args: readonly string[], options: T): Parsed<T> {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as Parsed<T>;

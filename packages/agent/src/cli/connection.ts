@@ -1,5 +1,5 @@
-// How commands that govern calls find their contracts: from a hub, whose last good document they keep, or from files.
-// Options, files and the guard made of them.
+// Contracts for commands that govern calls: from a hub, whose last good document the command keeps, or from files.
+// Options, files and the guard made from both.
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -41,7 +41,7 @@ export const connectionHelp = `  --hub URL            the hub, such as https://h
 
 type Values = Parsed<typeof connectionOptions>['values'];
 
-/** Where contracts come from, and where what is kept lies. */
+/** Source of contracts, and place of kept files. */
 export interface ConnectionPlan {
   /** Null: no hub. */
   readonly hub: HubOptions | null;

@@ -39,7 +39,7 @@ const options = {
   deliver: { type: 'boolean' },
 } as const;
 
-/** How long a verdict waits for a hub whose answer it could do without; milliseconds. */
+/** Time that a verdict waits for a hub whose answer is dispensable; milliseconds. */
 const patience = 2000;
 /** After an attempt the hub is not waited for again so soon; milliseconds. */
 const restAfterTry = 60_000;
@@ -86,7 +86,7 @@ export const gateCommand: Command = {
   },
 };
 
-/** What a verdict is asked with besides the call. */
+/** Inputs of a verdict beside the call. */
 interface VerdictContext {
   readonly plan: ConnectionPlan;
   readonly state: GateState;

@@ -77,7 +77,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     process.stderr.write(`reeve-agent: unknown command ${JSON.stringify(name)}\n\n${help}`);
     return 2;
   }
-  // What stands behind -- is another program's.
+  // Arguments behind -- belong to another program.
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   try {
     const command = await entry.load();

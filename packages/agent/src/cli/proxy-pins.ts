@@ -37,7 +37,7 @@ export function serverLabel({ upstream, command }: ServerWords): string {
   return [basename(program), ...words].join(':').slice(0, maxServerLabel);
 }
 
-/** Where the proxy keeps the last listing of a server for `reeve-agent pins`. */
+/** File with the last listing of a server, which the proxy keeps for `reeve-agent pins`. */
 export const listingFile = (state: string, server: string): string =>
   join(state, 'tools', fileNameOf(server));
 

@@ -35,7 +35,7 @@ function keysOf(text: string | undefined): readonly string[] {
   return keys;
 }
 
-/** Why a part of a run does not follow the one before it; null when it does, or is no further part. */
+/** The gap between a part of a run and the part before; null without a gap, or for no further part. */
 function partProblem(before: DecisionBundle | null, part: DecisionBundle | null): string | null {
   const isFurther =
     part !== null && before?.agent_id === part.agent_id && before.session_id === part.session_id;
@@ -67,7 +67,7 @@ async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   if (size > 0) yield Buffer.concat(parts);
 }
 
-/** What is wrong with a line; null when nothing is, or it is empty. */
+/** The problem of a line; null for a valid or empty one. */
 async function problemOf(bytes: Uint8Array, check: ChainCheck): Promise<string | null> {
   let text: string;
   try {
@@ -78,10 +78,10 @@ async function problemOf(bytes: Uint8Array, check: ChainCheck): Promise<string |
   return text.trim() === '' ? null : check.take(text);
 }
 
-/** What was found out about a file. */
+/** Result for a file. */
 interface Outcome {
   readonly file: string;
-  /** Where in it; null: of the whole. */
+  /** Number of the line; null: the result is about the whole file. */
   readonly line: number | null;
   readonly ok: boolean;
   readonly message: string;

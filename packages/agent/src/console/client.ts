@@ -23,7 +23,7 @@ export interface ConsoleOptions {
   readonly apiKey?: string;
   /** For the operator's routes. */
   readonly operatorToken?: string;
-  /** The agent that speaks, with an API key; default `default`. */
+  /** The agent that calls, with an API key; default `default`. */
   readonly agentId?: string;
   /** Default `X-Service-Agent-Id`. */
   readonly agentIdHeader?: string;
@@ -55,7 +55,7 @@ export class ConsoleError extends Error {
   readonly code: string;
   /** A sentence; for `validation_failed` a list of `{loc, msg}`. */
   readonly detail: unknown;
-  /** Seconds, when the answer said when to try again. */
+  /** Seconds until the next attempt; null when the answer contains no such time. */
   readonly retryAfter: number | null;
 
   constructor(status: number, code: string, detail: unknown, retryAfter: number | null) {
@@ -77,7 +77,7 @@ export interface CallOptions {
 
 /** For one stream. */
 export interface StreamOptions extends Pick<CallOptions, 'signal'> {
-  /** The id of the last event that was seen: the stream goes on after it, or says by `resync` that it cannot. */
+  /** The id of the last received event: the stream continues after that event, or sends `resync` if it cannot. */
   readonly lastEventId?: string;
 }
 
@@ -121,7 +121,7 @@ const streamType = 'text/event-stream';
 const maxAnswer = 64 * 1024 * 1024;
 
 /**
- * A client of the whole console API. Who signs in with `login` stays signed in until `logout`; in browsers the browser
+ * A client of the whole console API. After `login`, the client stays signed in until `logout`; in browsers the browser
  * keeps the session.
  * @throws TypeError naming an option that cannot be
  */

@@ -39,13 +39,13 @@ const isMapping = (value: unknown): value is { readonly [name: string]: unknown 
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WrittenNumber);
 
 export interface BundleVerdict {
-  /** What is wrong, and where; null when nothing is. */
+  /** The problem and its place; null when there is none. */
   readonly wrong: string | null;
-  /** What was checked, as a sentence. */
+  /** A sentence that lists the checks. */
   readonly summary: string;
   /** The trusted key that signed it, as it was given; null when none was given, or none signed. */
   readonly signedBy: string | null;
-  /** What the bundle holds; null when something is wrong. */
+  /** Content of the bundle; null when there is a problem. */
   readonly payload: DecisionBundle | null;
 }
 

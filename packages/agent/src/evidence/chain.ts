@@ -64,7 +64,7 @@ export class ChainCheck {
     return this.#signedBy;
   }
 
-  /** What is wrong with the next line; null when nothing is. Lines are taken one after the other. */
+  /** The problem of the next line; null when there is none. Lines are taken one after the other. */
   async take(text: string): Promise<string | null> {
     let value: unknown;
     try {
@@ -82,7 +82,7 @@ export class ChainCheck {
     return isLink(value) ? this.#link(value) : this.#signed(value as Head);
   }
 
-  /** What is wrong with where the lines end; null when nothing is. */
+  /** The problem at the end of the lines; null when there is none. */
   end(): string | null {
     if (!this.#last) return 'contains no links';
     if (!this.#head || this.#head.head.seq !== this.#last.seq) {
@@ -91,7 +91,7 @@ export class ChainCheck {
     return null;
   }
 
-  /** What was checked, as a sentence. */
+  /** A sentence that lists the checks. */
   summary(): string {
     const signed = this.areKeysNamed ? 'signed by a trusted key' : 'signature not checked';
     const before =

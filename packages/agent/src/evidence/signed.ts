@@ -1,5 +1,4 @@
-// What the hub signs and chains, as checks without the hub read it: hashes and typed envelopes. Runs in Node and in
-// browsers.
+// Hashes and typed envelopes that the hub signs and chains, for checks without the hub. Runs in Node and in browsers.
 
 /** Hashes and signatures of where the check runs. */
 export interface EvidenceCrypto {
@@ -21,7 +20,7 @@ export const hexOf = (bytes: Uint8Array): string =>
 export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
-/** What a signature covers of a typed payload (DSSE, version 1). */
+/** Bytes that the signature of a typed payload covers (DSSE, version 1). */
 export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = textBytes(`DSSEv1 ${textBytes(type).length} ${type} ${payload.length} `);
   const whole = new Uint8Array(head.length + payload.length);

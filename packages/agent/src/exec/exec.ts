@@ -26,7 +26,7 @@ import {
 } from './isolation.ts';
 import { type DomainProxy, proxyVariables, relayScript, startProxy } from './proxy.ts';
 
-/** What a program is and what it may reach. Relative paths start from the folder of this process. */
+/** A program and its reach. Relative paths start from the folder of this process. */
 export interface ExecOptions {
   /** The program and its words; no shell reads them. */
   readonly argv: readonly string[];
@@ -66,7 +66,7 @@ export interface ExecResult {
   readonly isCut: boolean;
   /** True if the program was killed after `timeout`. */
   readonly isTimeout: boolean;
-  /** What contained the program. Belongs into the tool's result, so that the audit record has it. */
+  /** Containment of the program. Put this field into the tool's result, so that the audit record contains the field. */
   readonly isolation: 'bubblewrap' | 'none';
 }
 

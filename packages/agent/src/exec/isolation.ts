@@ -38,7 +38,7 @@ const containment = [
   ...['--dev', '/dev', '--proc', '/proc'],
 ];
 
-/** What a contained program may reach. Paths are absolute. */
+/** Reach of a contained program. Paths are absolute. */
 export interface Reach {
   /** Folders that it reads and writes. */
   readonly within: readonly string[];

@@ -1,5 +1,5 @@
-// The arguments of a call as contracts judge them: a frozen copy of what they say, beside the originals that the tool
-// gets. Tells what of the originals cannot be judged, and whether they still say the same.
+// The arguments of a call as contracts judge them: a frozen copy of their values, beside the originals that the tool
+// gets. Finds the part of the originals that cannot be judged, and later changes of the originals.
 import { isDeepStrictEqual, types } from 'node:util';
 import { placeOf, type Shape, shapeOf, turns, turnsInto } from './shape.ts';
 
@@ -9,7 +9,7 @@ const maxDepth = 200;
 
 type Plain = { readonly [name: string]: unknown };
 
-/** What the arguments say, and whether the tool is sure to find the same. */
+/** A copy of the arguments for rules, and a doubt that the tool finds the same. */
 export interface Judged {
   readonly args: Plain;
   /** The first place where the tool may find something else, and why; null when there is none. */
@@ -21,7 +21,7 @@ const original = Symbol('original');
 const unjudged = '[UNJUDGED]';
 
 /**
- * A copy of what the arguments say. Maps of texts become objects, other maps and sets lists, addresses texts; an object
+ * A copy of the arguments' values. Maps of texts become objects, other maps and sets lists, addresses texts; an object
  * with fields becomes those fields, bytes are copied. Functions stand in the copy as themselves; so do signals, streams
  * and emitters, of which only texts among their fields are copied. Runs no code of the arguments' own.
  * @throws TypeError for what is no object, is nested too deep or holds too much
@@ -94,7 +94,7 @@ class Copier {
     this.doubt ??= `${[...this.#path, ...below].join('.').slice(0, 200)} ${why}`;
   }
 
-  /** What stands under a name. */
+  /** Value under a name. */
   #field(of: object, name: string | number): unknown {
     if (getterOf.call(of, name) !== undefined) {
       this.#doubts('is a getter', name);
@@ -129,7 +129,7 @@ class Copier {
     const { length } = value;
     this.#count(length);
     const names = Object.getOwnPropertyNames(value);
-    // Places come first among the names, and in order, then `length`: the last place tells whether all are there.
+    // Places come first among the names, and in order, then `length`: the last place shows whether all are there.
     const isFull = names.length > length && (length === 0 || names[length - 1] === String(length - 1));
     const hasMore = names.length > length + 1 || Object.getOwnPropertySymbols(value).length > 0;
     if (!isFull || hasMore) this.#doubts('is a list with holes or with extra fields');
@@ -246,7 +246,7 @@ function hasNamedFields(view: ArrayBufferView, bytes: Uint8Array<ArrayBuffer>): 
   return !isDeepStrictEqual(view, plain);
 }
 
-/** True when the arguments still say what was judged. */
+/** True when the arguments still equal the judged copy. */
 export function sayTheSame(judged: Judged, args: object): boolean {
   try {
     const now = judgedArguments(args);

@@ -58,7 +58,7 @@ export interface RunningCall<R> {
   answered(answers: ToolArgs): void;
 }
 
-/** How a call goes on over several rounds. All rounds are one call: one attempt, one execution, one approval. */
+/** Options of a call over several rounds. All rounds are one call: one attempt, one execution, one approval. */
 export interface RoundOptions<R> {
   /** From the `carry` of the round before. Null in the first round. */
   readonly earlier: CallRounds | null;
@@ -108,7 +108,7 @@ export interface RunOptions<R> {
   readonly traceparent?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
-  /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */
+  /** Makes the approval backend of this call from the guard's own (null: none). Default: the guard's own. */
   readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;
   /**
    * Returns true if the tool succeeded. Default: false if the result has a truthy `is_error` or `isError`, or is a text
@@ -135,7 +135,7 @@ export type ToolArgs = { readonly [name: string]: unknown };
 export interface Governs {
   /**
    * Judges the call, runs `fn` with the arguments, and records both.
-   * @returns what `fn` gives, redacted where a post contract says so
+   * @returns the result of `fn`, redacted where a post contract requires that
    * @throws DeniedError when the call is refused: `fn` did not run; ResultReplacedError when a redacted result has lost
    *   its form; and whatever `fn` throws
    */

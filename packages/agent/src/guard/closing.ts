@@ -7,9 +7,9 @@ const isAway = (failure: unknown): boolean =>
   failure instanceof HubConnectionError || (failure instanceof HubResponseError && failure.status >= 500);
 
 /**
- * Closes the sink. With the hub away a warning of the Node process says how many events wait in which file, or are lost
- * without one.
- * @throws what else keeps events from being delivered, such as a revoked key
+ * Closes the sink. With the hub away, a warning of the Node process contains the number of waiting events and their
+ * file, or of events lost without a file.
+ * @throws any other failure of the delivery, such as a revoked key
  */
 export async function closeServerSink(
   sink: Pick<ServerSink, 'close' | 'size'>,

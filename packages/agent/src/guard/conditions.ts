@@ -52,7 +52,7 @@ export function recordedConditions(
 ): readonly ConditionEvaluated[] {
   const redactedValues = new Map<string, unknown>();
   const redact = (path: string, value: unknown): unknown => {
-    // The last name of a selector may say that its value is a secret.
+    // The last name of a selector may mark its value as a secret.
     const name = path.slice(path.lastIndexOf('.') + 1);
     return (redaction.redactArgs({ [name]: head(value) }) as { readonly [name: string]: unknown })[name];
   };

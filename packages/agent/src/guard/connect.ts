@@ -29,7 +29,7 @@ export async function connectGuard<G>(
   const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
   let connected: Made<G> | null = null;
-  /** The one whose findings were told: a document that comes again says nothing new. */
+  /** The policy whose findings were reported: a document that comes again has no new ones. */
   let looked: Policy | null = null;
   const live = new LiveBundle<Policy>({
     hub,

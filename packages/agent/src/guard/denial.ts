@@ -1,4 +1,4 @@
-// Why a call does not run, in the words of its record. Decides nothing.
+// Reasons against running a call, in the words of its record. Decides nothing.
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
 import type { RuleEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
@@ -37,7 +37,7 @@ export const questionOf = ({ source, name, reason }: Denial, decision: Decision)
   contracts: askingContracts(decision),
 });
 
-/** The contracts that ask, each with what it says under `then`. */
+/** The contracts that ask, each with the content of its `then`. */
 const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
   asks.map((ask) => {
     const metadata = records.find(({ name }) => name === ask.name)?.metadata;
@@ -66,7 +66,7 @@ export const argumentsInDoubt = (doubt: string): Denial => ({
   reason: `The arguments cannot be judged: ${doubt}. Pass plain data; a function can give the tool other values.`,
 });
 
-/** A denial as a record says it. */
+/** Fields of a record for a denial. */
 export const detailsOf = ({ source, name, reason, conditions = [] }: Denial): RecordDetails => ({
   decision_source: source,
   decision_name: name,
@@ -101,7 +101,7 @@ export const shadowDetails = (
   follows_decision: true,
 });
 
-/** How records name what a shadow copy is of. */
+/** Sources of shadow copies in records, by type of contract. */
 const shadowSources: { readonly [type: string]: string } = {
   precondition: 'yaml_precondition',
   sandbox: 'yaml_sandbox',

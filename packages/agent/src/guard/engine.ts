@@ -1,4 +1,4 @@
-// How documents are read beyond what every guard understands, and the engine's options of that: the agent's variables,
+// Extensions of the rule language beyond every guard's own, and the engine's options for them: the agent's variables,
 // files and shell.
 import { platform } from 'node:process';
 import { processVariables, type Variables } from '../environment.ts';
@@ -20,7 +20,7 @@ export interface Dialect extends AcceptedKinds {
   readonly apiVersions?: readonly string[];
 }
 
-/** How documents are read, beyond what every guard understands. */
+/** Extensions of the rule language beyond every guard's own. */
 export interface Language extends Dialect {
   /**
    * Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire.

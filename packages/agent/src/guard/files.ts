@@ -54,7 +54,7 @@ export function canonicalPath(path: string, cwd: string): string {
   return done;
 }
 
-/** Where a symbolic link leads; null for everything else, and for what cannot be looked at. */
+/** Target of a symbolic link; null for everything else, and for a path that cannot be read. */
 function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
@@ -80,7 +80,7 @@ function list(path: string, max: number): readonly FileName[] | null {
     try {
       for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
         if (names.length >= max) return null;
-        // A kind the system does not tell may be a link.
+        // An entry without a kind from the system may be a link.
         names.push({ name: entry.name, isLink: !entry.isFile() && !entry.isDirectory() });
       }
     } finally {

@@ -30,14 +30,14 @@ import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts
 import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
-/** Records a guard keeps in memory, unless it is told how many. */
+/** Records that a guard keeps in memory by default. */
 const maxEvents = 1000;
 /** A guard keeps the counts of this many runs for `call_index`. */
 const maxRuns = 10_000;
 
 /**
- * Checks every call of a tool against contracts before it runs, asks people where a contract says so, and records what
- * happened. One guard serves any number of calls at once. Make it with `fromYaml`, `fromFile` or `connect`.
+ * Checks every call of a tool against contracts before it runs, asks people where a contract requires that, and records
+ * the outcome. One guard serves any number of calls at once. Make it with `fromYaml`, `fromFile` or `connect`.
  */
 export class Guard implements Governs {
   /** The newest records of this guard, in memory. */
@@ -138,7 +138,7 @@ export class Guard implements Governs {
     return this.#policy.name;
   }
 
-  /** Where its calls ask people; null: nowhere. */
+  /** Receiver of approval requests from its calls; null: none. */
   get approvals(): ApprovalBackend | null {
     return this.#options.approvals ?? this.#options.hub?.approvals ?? null;
   }
@@ -244,7 +244,7 @@ export class Guard implements Governs {
 
   /**
    * Paths of arguments that are looked at by their names in calls of a tool, as lists of steps: those of contracts in
-   * force and of the option `toolArguments`. Nothing is said of contracts as code. @throws TypeError for a name that no
+   * force and of the option `toolArguments`. Contracts as code are left out. @throws TypeError for a name that no
    * tool can have
    */
   argumentPaths(tool: string): readonly (readonly string[])[] {
@@ -257,7 +257,7 @@ export class Guard implements Governs {
 
   /**
    * Reports the tools that an MCP server lists to the hub, if they differ from its last list. Nothing is refused. A
-   * failure is told to `onError`. Without a hub, nothing happens.
+   * failure goes to `onError`. Without a hub, nothing happens.
    * @param server the label of the server
    */
   reportTools(server: string, listing: ServerListing): void {
@@ -265,8 +265,8 @@ export class Guard implements Governs {
   }
 
   /**
-   * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away a warning of the Node
-   * process says how many events wait in which file.
+   * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away, a warning of the
+   * Node process contains the number of waiting events and their file.
    * @throws AggregateError of what else failed
    */
   async close(): Promise<void> {

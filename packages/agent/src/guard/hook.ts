@@ -13,7 +13,7 @@ export interface HookCall {
   readonly principal: Principal | null;
   /** As the call was given it; empty by default. */
   readonly metadata: { readonly [name: string]: unknown };
-  /** The folder the tool runs in; null when the caller did not say. */
+  /** The folder the tool runs in; null when the caller gave none. */
   readonly cwd: string | null;
 }
 

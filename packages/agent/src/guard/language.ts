@@ -1,4 +1,4 @@
-// How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges
+// Reads a guard's contracts: one document, or several in layers, in the language's own words or a vendor's. Judges
 // nothing (policy.ts).
 import { sha256 } from '../bundle/signature.ts';
 import { ConfigurationError } from '../failure.ts';

@@ -1,4 +1,4 @@
-// The options of a guard: what every guard takes, and what one that is connected to a hub takes besides.
+// The options of a guard: those of every guard, and further ones for a guard that is connected to a hub.
 import type { ApprovalBackend } from '../approvals.ts';
 import type { Signing } from '../bundle/verifier.ts';
 import type { Clock } from '../clock.ts';
@@ -39,11 +39,11 @@ export interface GuardOptions extends Language {
   readonly approvals?: ApprovalBackend;
   /** Default: in this process. `hub.sessions` shares counters between agents. */
   readonly sessions?: SessionStore;
-  /** A hub that a guard with contracts of its own tells its events and asks for approvals. */
+  /** A hub that receives events and approval requests from a guard with contracts of its own. */
   readonly hub?: HubClient;
   /** Keeps events that the hub has not taken yet in this file. */
   readonly spoolFile?: string;
-  /** An audit record that a sink does not take stops a call that has not run yet. Default false: `onError` is told. */
+  /** An audit record that a sink refuses stops a call that has not run yet. Default false: `onError` is called. */
   readonly strictAudit?: boolean;
   /**
    * The least isolation of programs that tools of this guard run with `exec` of `reeve-agent/exec`. Default `none`:
@@ -67,10 +67,10 @@ export interface GuardOptions extends Language {
 export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'>, HubOptions {
   /** Default: the hub assigns one. */
   readonly bundleName?: string;
-  /** Told to the hub for its assignment rules. */
+  /** Sent to the hub for its assignment rules. */
   readonly tags?: { readonly [name: string]: string };
   /**
-   * Whose signatures of bundles are accepted; default `if-signed`: the first key that is seen and those it leads to.
+   * Accepted signatures of bundles; default `if-signed`: the first key that is seen and the keys that it leads to.
    * Pins are kept in the folder `reeve-pins` beside `cacheFile`, or for the life of the process.
    */
   readonly signing?: Signing;

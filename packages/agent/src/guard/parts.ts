@@ -11,7 +11,7 @@ import type { Policy } from './policy.ts';
 /** The parts of a guard that its calls use. */
 export interface RunParts extends JournalPorts {
   readonly policy: Policy;
-  /** The policy in force now: another than `policy` when contracts were replaced meanwhile. */
+  /** The policy in force now: another than `policy` when contracts were replaced since then. */
   readonly currentPolicy: () => Policy;
   readonly mode: GuardMode;
   readonly hooks: readonly BeforeHook[];

@@ -172,7 +172,7 @@ export class Policy {
     };
   }
 
-  /** Where the document itself wants records written. */
+  /** Outputs that the document itself requests for records. */
   get observability(): { readonly file: string | null; readonly stdout: boolean } {
     const { file, stdout } = this.bundle.document.observability ?? {};
     return { file: typeof file === 'string' ? file : null, stdout: stdout === true };

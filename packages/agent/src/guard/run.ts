@@ -195,7 +195,7 @@ export class GovernedCall<A extends object, R> {
     return contracts.filter((one) => one.type === type && matches(one.tool ?? '*', this.#input.tool));
   }
 
-  /** Enforced: throws. Observed: tells, and the tool runs. */
+  /** Enforced: throws. Observed: records the denial, and the tool runs. */
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
     const decision = detailsOf(denial);
@@ -232,7 +232,7 @@ export class GovernedCall<A extends object, R> {
   readonly #undecided = (denial: Denial, reason: string): Promise<void> =>
     this.#deny({ ...denial, reason, policyError: true });
 
-  /** What follows from a person's decision. */
+  /** Continues the call after a person's decision. */
   async #conclude(denial: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
     let outcome: ApprovalOutcome;
     try {

@@ -1,12 +1,12 @@
-// What kind of value an argument is, and whether it says one thing to everybody who reads it. A value that runs code
-// when it is read, or that hides part of itself from some readers, can be judged as one thing and used as another.
+// Finds the kind of an argument's value, and doubts that all its readers see the same. A value that runs code when it
+// is read, or that hides part of itself from some readers, can be judged as one thing and used as another.
 import { EventEmitter } from 'node:events';
 import { ReadStream, WriteStream } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex, PassThrough, Readable, Transform, Writable } from 'node:stream';
 import { types } from 'node:util';
 
-/** How a value is judged. */
+/** Form in which a value is judged. */
 export type Shape =
   /** Named fields. */
   | 'fields'
@@ -26,7 +26,7 @@ export type Shape =
 
 export interface Seen {
   readonly shape: Shape;
-  /** Why the value cannot be judged; null when it can. */
+  /** Reason against judging the value; null without one. */
   readonly doubt: string | null;
 }
 
@@ -34,7 +34,7 @@ const fields: Seen = { shape: 'fields', doubt: null };
 const list: Seen = { shape: 'list', doubt: null };
 const closed = (doubt: string): Seen => ({ shape: 'closed', doubt });
 
-/** Kinds whose fields are their own working, not data. What a program derives from them is looked at as a class. */
+/** Kinds whose fields are their own working, not data. A program's subclasses of these kinds are judged as classes. */
 const livePrototypes: ReadonlySet<object> = new Set(
   [
     ...[EventEmitter, EventTarget, AbortSignal, AbortController, Blob, Socket, ReadStream, WriteStream],
@@ -104,7 +104,7 @@ const getterOf = (of: object, name: string): (() => unknown) =>
 const typedPlace = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(typedArray, name));
 const viewPlace = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(DataView.prototype, name));
 
-/** Where a view's bytes lie, whatever fields were put on it. */
+/** Place of a view's bytes, whatever fields were put on the view. */
 export function placeOf(view: ArrayBufferView): { buffer: ArrayBuffer; offset: number; length: number } {
   const getters = types.isDataView(view) ? viewPlace : typedPlace;
   const [buffer, offset, length] = getters.map((get) => get.call(view));
@@ -124,7 +124,7 @@ function liveKind(kind: object): boolean {
   return false;
 }
 
-/** Why a value that inherits from here cannot be judged: data, computed fields, or another face. Null: methods only. */
+/** Reason against judging a value that inherits from here: data, computed fields, another face. Null: methods only. */
 function derivedDoubt(kind: object): string | null {
   for (let at: object | null = kind; at !== null; at = Object.getPrototypeOf(at)) {
     if (types.isProxy(at)) return 'inherits from a proxy';

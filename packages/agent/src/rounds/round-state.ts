@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { type CallRounds, NotStartedError } from '../guard/call.ts';
 import { canonicalJson } from '../rules/canonical-json.ts';
 
-/** What a call needs to go on. */
+/** State with which a call goes on. */
 export interface RoundState extends CallRounds {
   /** 128 random bits, in hex. Used once. */
   readonly nonce: string;
@@ -25,7 +25,7 @@ export interface RoundState extends CallRounds {
   readonly isApproval: boolean;
 }
 
-/** Why a state is refused. The text is for the client. */
+/** Refusal of a state. The message is for the client. */
 export class RoundStateError extends NotStartedError {
   constructor(message: string) {
     super(message);

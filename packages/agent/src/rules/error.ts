@@ -1,8 +1,7 @@
 // The error of the rule engine: a document, a pattern or a call that cannot be used. Knows no transport and no hub.
 
 /**
- * What is wrong, in one sentence that says where: line and column, or the offset in a pattern. Shown to the author of
- * the document.
+ * A problem and its place in one sentence: line and column, or the offset in a pattern. Shown to the document's author.
  */
 export class RuleError extends Error {
   constructor(message: string) {

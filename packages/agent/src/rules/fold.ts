@@ -13,7 +13,7 @@ export function foldCase(text: string): string {
   return folded;
 }
 
-/** Where folding is not what upper and lower case say: pairs of one meaning, and the Turkish dotless i. */
+/** Foldings that differ from upper and lower case: pairs of one meaning, and the Turkish dotless i. */
 const exceptions: ReadonlyMap<string, string> = new Map([
   ['\u1fd3', '\u0390'],
   ['\u1fe3', '\u03b0'],

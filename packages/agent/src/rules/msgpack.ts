@@ -11,13 +11,13 @@ export interface MessagePackBounds {
   readonly binary?: boolean;
   /** Items of all lists and maps together; default unbounded. A value may take a hundred times its byte in memory. */
   readonly maxValues?: number;
-  /** What an integer of 64 bits is read as; by default a number, which loses precision beyond 2^53. */
+  /** Reads an integer of 64 bits. Default: as a number, which loses precision beyond 2^53. */
   readonly large?: (value: bigint) => unknown;
 }
 
 /**
  * The one value these bytes hold. A `__proto__` becomes a key of its own.
- * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that
+ * @throws RangeError with a reason: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that
  *   are no texts, texts that are not UTF-8, a type that JSON has not
  */
 export function readMessagePack(bytes: Uint8Array, bounds: MessagePackBounds = {}): unknown {

@@ -5,23 +5,23 @@ import { redacted, SecretScan } from './redact/scan.ts';
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
-/** Redaction besides, or instead of, the built-in rules. */
+/** Redaction beside, or instead of, the built-in rules. */
 export interface RedactionPolicy {
-  /** Keys to redact besides the built-in ones; they beat the safe list. */
+  /** Keys to redact beside the built-in ones. These keys take precedence over the safe list. */
   readonly sensitiveKeys?: Iterable<string>;
-  /** Keys to keep besides the built-in safe ones. */
+  /** Keys to keep beside the built-in safe ones. */
   readonly safeCompoundKeys?: Iterable<string>;
   /** Applied to every string before the built-in rules, as far as it is read: their cost is the author's. */
   readonly customPatterns?: readonly CustomPattern[];
   /** False: keys alone decide, no value is looked at. Default true. */
   readonly detectSecretValues?: boolean;
-  /** Prefixes of hubs' API keys besides `svk_`: keys are secrets wherever they stand. */
+  /** Prefixes of hubs' API keys beside `svk_`: keys are secrets in every place. */
   readonly keyPrefixes?: Iterable<string>;
 }
 
 /** A compiled policy. All methods are pure and return copies. */
 export interface Redaction {
-  /** True when the key says that its value is a secret. The value matters where the name is also an ordinary word. */
+  /** True when the key marks its value as a secret. The value matters where the name is also an ordinary word. */
   isSensitiveKey(key: string, value?: unknown): boolean;
   /** True when a text starts like an API key, a cloud key, a JWT, a chat token or a private key. */
   looksSecret(text: string): boolean;

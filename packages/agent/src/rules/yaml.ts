@@ -29,7 +29,7 @@ export interface YamlPosition {
 export interface YamlDocument {
   /** Plain JSON: own keys only, a tree (aliases are copied), no dates, no NaN or infinity. */
   readonly value: Json;
-  /** Where the value at `path` begins (its key, inside a mapping); of the nearest parent that exists otherwise. */
+  /** Start of the value at `path` (of its key, inside a mapping); else that of the nearest existing parent. */
   positionOf(path: YamlPath): YamlPosition;
 }
 

@@ -6,7 +6,7 @@ import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
 import type { Sink } from './sink.ts';
 import { Spool } from './spool.ts';
 
-/** What an agent that brings its own contracts tells the hub about them. */
+/** Report to the hub about the contracts that an agent brings itself. */
 export interface AgentManifest {
   readonly agentId: string;
   readonly policyVersion: string;
@@ -74,7 +74,7 @@ export class ServerSink implements Sink {
     this.#interval = options.flushInterval ?? 5000;
     this.#spool = options.spoolFile === undefined ? null : new Spool(options.spoolFile);
     this.#ready = this.#replay();
-    // Whoever emits or flushes gets the failure.
+    // Callers of `emit` and `flush` get the failure.
     this.#ready.catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-// Where audit records go: the interface, and the composite of several sinks. Sinks do not redact; the guard did.
+// Sinks for audit records: the interface, and the composite of several sinks. Sinks do not redact; the guard did.
 import type { AuditRecord } from '../record.ts';
 
 export interface Sink {

@@ -15,7 +15,7 @@ export class SseParser {
   readonly #limit: number;
   readonly #decoder = new TextDecoder('utf-8');
   #rest = '';
-  /** Where in `#rest` no line end has been looked for yet. */
+  /** Offset in `#rest` from which the search for a line end continues. */
   #searched = 0;
   #afterReturn = false;
   #id: string | null = null;

@@ -81,7 +81,7 @@ function converse(WebSocket: SocketClass, request: StreamRequest, subprotocol: s
     const leave = (code: number, failure: unknown): void => {
       reject(failure);
       socket.close(code);
-      // Whatever the other side still wants to say, nobody listens.
+      // Later messages from the other side have no reader.
       socket.terminate();
     };
     const abort = (): void => leave(normalClosure, signal.reason);

@@ -36,7 +36,7 @@ export interface ToolReport {
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 export const fingerprint = (definition: string): string => fingerprintOf(definition, sha256);
 
-/** What a listing means for a report. */
+/** Turns a listing into the parts of a report. */
 export function readListing({ tools, instructions, info = null }: ServerListing): Omit<ToolReport, 'server'> {
   const listed = readToolList(tools, instructions);
   const withFingerprints = listed.tools.map((tool) => ({

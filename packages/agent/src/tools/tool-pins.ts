@@ -49,7 +49,7 @@ export interface ToolPinOptions {
   readonly onListing?: (tools: readonly FingerprintedTool[]) => void;
 }
 
-/** How long a listing waits for the hub where an undecided tool is refused; milliseconds. */
+/** Time that a listing waits for the hub if an undecided tool is refused; milliseconds. */
 const patience = 5000;
 /** Between looks for pins without a stream; milliseconds. */
 const lookEvery = 30_000;
@@ -142,7 +142,7 @@ export class ToolPins {
     }
   }
 
-  /** Takes signed pins from the hub; a failure is told, and the pins in use stay. */
+  /** Takes signed pins from the hub. A failure goes to the log, and the pins in use stay. */
   async #take(what: string, fetch: (signal: AbortSignal) => ReturnType<typeof fetchPins>): Promise<void> {
     const { signal } = this.#closed;
     try {

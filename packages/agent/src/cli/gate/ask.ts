@@ -2,7 +2,7 @@
 import type { ApprovalBackend } from '../../approvals.ts';
 import { HubClient, type HubOptions } from '../../hub.ts';
 
-/** Milliseconds between two looks: no stream tells a gate of decisions. */
+/** Milliseconds between two looks: a gate has no stream of decisions. */
 const approvalPollInterval = 1000;
 
 export const hubApprovals = (hub: HubOptions): ApprovalBackend =>

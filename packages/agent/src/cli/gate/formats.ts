@@ -1,5 +1,5 @@
-// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. What their
-// tools do is in tables.ts.
+// Formats of coding assistants: the payload that each sends to a hook before a tool, and the verdict that each reads.
+// tables.ts describes their tools.
 import { readStrictJson, StrictJsonError } from '../../rules/strict-json.ts';
 import {
   claudeTable,
@@ -21,17 +21,17 @@ interface HookPayload {
   /** The assistant's name of the tool. */
   readonly tool: string;
   readonly args: Fields;
-  /** Where the tool runs; null: not told. */
+  /** Working folder of the tool; null: the payload contains none. */
   readonly cwd: string | null;
   /** The assistant's session; null: it has none. */
   readonly session: string | null;
   /** Folders of the project; default: the payload names none. */
   readonly roots?: readonly string[];
-  /** True if the assistant asks its user at this event; default: as the format says. */
+  /** True if the assistant asks its user at this event; default: the format's value. */
   readonly asks?: boolean;
-  /** The assistant needs to be told that the call is allowed. */
+  /** True if the assistant needs an answer for an allowed call. */
   readonly needsAnswer?: boolean;
-  /** Where the event itself says what the tool is; default: the format's table says it. */
+  /** The tool, if the event itself describes it; default: the entry in the format's table. */
   readonly knownTool?: KnownTool;
 }
 
@@ -50,7 +50,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** What a hook prints, and its exit code. */
+/** Output of a hook, and its exit code. */
 export interface HookOutput {
   readonly code: number;
   /** Null: nothing, so that the assistant's own permissions decide. */
@@ -60,7 +60,7 @@ export interface HookOutput {
 
 export interface HookFormat {
   readonly table: ToolTable;
-  /** True if the assistant asks its user when a hook says so. */
+  /** True if the assistant asks its user when a hook requests that. */
   readonly asks: boolean;
   /** The variable of the environment by which the assistant names the project; null: it sets none. */
   readonly projectVariable: string | null;
@@ -130,8 +130,8 @@ const preToolUse = (permissionDecision: 'deny' | 'ask', permissionDecisionReason
 });
 
 /**
- * Claude Code, and those that took its hooks over. An allow says nothing: it would go past the assistant's own
- * permissions.
+ * Claude Code, and assistants with the same hooks. An allowed call gets no answer, because an answer would go past the
+ * assistant's own permissions.
  */
 const claude = (table: ToolTable, asks: boolean, projectVariable: string | null): HookFormat => ({
   table,

@@ -28,13 +28,13 @@ export interface Judging {
   readonly contracts: KeptContracts;
   /** Absolute folders of the project: relative boundaries of sandboxes start there. */
   readonly projects: readonly [string, ...string[]];
-  /** True if the assistant asks its own user when it is told to. */
+  /** True if the assistant asks its own user when a verdict requests that. */
   readonly asks: boolean;
-  /** What happens to a call of a tool that is not known. */
+  /** Treatment of a call to an unknown tool. */
   readonly unknown: 'judge' | 'deny';
   /** Approvals of the hub, when there is one. */
   readonly hubApprovals: () => Promise<ApprovalBackend | null>;
-  /** True if people are told of tools that are not known. */
+  /** True if people get a warning about unknown tools. */
   readonly warnsOfUnknown: boolean;
   /** For people. */
   readonly log: (text: string) => void;
@@ -126,14 +126,14 @@ const approvalsOf = (judging: Judging, onQuestion: (message: string) => void): A
   },
 });
 
-/** What arguments hold: as the table of the assistant says, and over that as the caller does. */
+/** Kinds of arguments from the assistant's table; declarations from the caller take precedence. */
 function declarationsOf({ tool, knownTool }: HookInput, declared: ToolArguments = {}): ToolArguments {
   const names = [...(knownTool?.also ?? []), tool];
   const own = names.map((name) => (Object.hasOwn(declared, name) ? declared[name] : undefined));
   return { ...declared, [tool]: Object.assign({}, knownTool?.args, ...own) };
 }
 
-/** What is refused before any contract is asked. */
+/** Refusals that come before any contract. */
 function hooksOf({ tool, args, knownTool }: HookInput, policy: Policy, judging: Judging): BeforeHook[] {
   const { toolArguments = {} } = judging.plan.guard;
   if (knownTool === null && !Object.keys(toolArguments).some((pattern) => globMatch(pattern, tool))) {

@@ -1,4 +1,4 @@
-// Where the project of a coding assistant is. Never where its shell stands at the moment: the model moves that.
+// The project folder of a coding assistant. Never its shell's current folder, because the model changes that one.
 import { resolve } from 'node:path';
 import type { Variables } from '../../environment.ts';
 import type { HookFormat, HookInput } from './formats.ts';

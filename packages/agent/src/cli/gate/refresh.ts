@@ -1,5 +1,5 @@
-// What a gate does beside its verdict, with the whole library: reads contracts, asks the hub whether they are the last
-// ones, and delivers the events that gates have left on disk. Loaded only when there is something to do.
+// Work of a gate beside its verdict, with the whole library: it reads contracts, checks with the hub that they are the
+// last ones, and delivers the events that gates have left on disk. Loaded only when there is such work.
 import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../bundle/signature.ts';
@@ -12,7 +12,7 @@ import { ServerSink } from '../../sinks/server.ts';
 import { type ConnectionPlan, connectOptionsOf } from '../connection.ts';
 import { type GateState, type KeptContracts, sourcesOf } from './state.ts';
 
-/** Contracts of files, read anew and kept. @throws Error that names every problem */
+/** Contracts from files, read again and kept. @throws Error that names every problem */
 export async function readContracts(plan: ConnectionPlan, state: GateState): Promise<KeptContracts> {
   const sources = sourcesOf(plan.contracts);
   const guard = await Guard.fromFile(plan.contracts, { ...plan.guard, openTelemetry: null });
@@ -73,7 +73,7 @@ function keep(
   return contracts;
 }
 
-/** Between two looks for events of gates that ran meanwhile; milliseconds. */
+/** Between two looks for events of other gates; milliseconds. */
 const pauseMs = 1500;
 /** A gate that has opened the file has written its line by then; milliseconds. */
 const writeMs = 50;
@@ -81,7 +81,7 @@ const maxRounds = 40;
 /** Counters of sessions that nobody touched for so long are forgotten. */
 const counterLife = 7 * 24 * 3_600_000;
 
-/** Brings the contracts up to date and delivers events, once for all gates that run. What cannot be delivered stays. */
+/** Updates the contracts and delivers events, once for all running gates. Undelivered events stay on disk. */
 export async function deliver(plan: ConnectionPlan, hub: HubOptions, state: GateState): Promise<void> {
   if (!state.lock(systemClock.now())) return;
   try {

@@ -1,5 +1,5 @@
-// What a gate keeps on disk between its short lives, readable by its owner alone: contracts ready to be compiled, when
-// the hub was last asked, counters, and events that the hub has not got yet.
+// State of a gate on disk between its short lives, readable by its owner alone: contracts ready to be compiled, the
+// time of the last request to the hub, counters, and events that the hub has not got yet.
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -84,7 +84,7 @@ export class GateState {
     rmSync(this.path('contracts'), { force: true });
   }
 
-  /** When the hub was last heard (`checked`), or last asked (`tried`); epoch milliseconds. */
+  /** Time of the last answer from the hub (`checked`), or of the last request (`tried`); epoch milliseconds. */
   time(kind: 'checked' | 'tried'): number | null {
     return timeOf(this.path(kind));
   }
@@ -128,7 +128,7 @@ export class GateState {
   }
 }
 
-/** What names the versions of files; changes when one does. */
+/** A text that changes when one of the files does. */
 export const sourcesOf = (paths: readonly string[]): string =>
   JSON.stringify(
     paths.map((path) => {

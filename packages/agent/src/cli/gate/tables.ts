@@ -1,9 +1,9 @@
-// The tools of coding assistants: what each of them does, by its name. Contracts for Bash, Read, Edit and Write hold
-// for every tool that does the same. Each table says which version of the product it is of, and where that was read.
+// The tools of coding assistants and their effects, by name. Contracts for Bash, Read, Edit and Write hold for every
+// tool that does the same. Each table contains the version of its product, and the source of its facts.
 import type { ArgumentKind } from '../../rules/sandbox/names.ts';
 import { patchArguments, urlArguments } from './arguments.ts';
 
-/** What a tool does: reads or writes files, runs commands, or something else. */
+/** Effect of a tool: reads or writes files, runs commands, or something else. */
 export type ToolKind = 'read' | 'write' | 'shell' | 'other';
 
 export interface ToolEntry {
@@ -12,7 +12,7 @@ export interface ToolEntry {
   readonly name?: string;
   /** Other names whose contracts hold for it. */
   readonly also?: readonly string[];
-  /** What arguments hold, where their names do not say it. */
+  /** Kinds of the arguments whose names do not show them. */
   readonly args?: { readonly [argument: string]: ArgumentKind };
   /** Makes the arguments that are judged. @throws Error for arguments that cannot be judged */
   readonly adapt?: (args: Fields) => Fields;
@@ -54,7 +54,7 @@ const prefixed =
   (tool: string): string | null =>
     tool.startsWith(prefix) ? tool : null;
 
-/** Common names alone: the tools of a program of one's own are what its contracts say. */
+/** Common names alone: contracts of one's own program use its own tool names. */
 export const genericTable: ToolTable = {
   product: 'any program',
   source: 'docs/integrations.md',
@@ -192,9 +192,9 @@ export const windsurfTable: ToolTable = {
   mcpName: prefixed('mcp__'),
 };
 
-/** What is known of a tool. */
+/** A tool with its facts from the table. */
 export interface KnownTool extends ToolEntry {
-  /** Under which it is judged and recorded. */
+  /** The name under which the tool is judged and recorded. */
   readonly name: string;
   readonly also: readonly string[];
   readonly isMcp: boolean;

@@ -42,7 +42,7 @@ interface ModernCall {
   readonly canHandOver: boolean;
 }
 
-/** True if the user of the client may decide: every contract that asks says `metadata: { elicit: true }`. */
+/** True if the user of the client may decide: every contract that asks contains `metadata: { elicit: true }`. */
 const mayElicit = ({ contracts = [] }: ApprovalRequest): boolean =>
   contracts.length > 0 && contracts.every(({ metadata }) => metadata?.elicit === true);
 

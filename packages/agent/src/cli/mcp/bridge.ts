@@ -19,7 +19,7 @@ import {
   type Wire,
 } from './translation.ts';
 
-/** What earlier connections to the server have shown. */
+/** Eras of the server, as earlier connections have shown them. */
 export interface ServerEras {
   /** False: the server has rejected the era; null: nothing is known. */
   legacy: boolean | null;
@@ -39,7 +39,7 @@ export interface BridgeOptions {
 /** Milliseconds for the answer to `server/discover`: older servers may ignore a request before the handshake. */
 const probeTimeout = 10_000;
 const maxQueued = 1000;
-/** What the proxy can do for a server that several clients share; each request says what its own client can do. */
+/** Capabilities for a server that several clients share; each request contains those of its own client. */
 const allCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 const ownInfo = { name: 'reeve-agent', version: '1' };
 

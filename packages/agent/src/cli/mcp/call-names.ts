@@ -21,7 +21,7 @@ export async function checkCallNames(
   args: object,
   id: Id,
 ): Promise<void> {
-  // Where nothing is refused, the call does not wait for the list.
+  // If pins refuse nothing, the call does not wait for the list.
   const isOld = pins !== null && tools.isOlderThan(listAge);
   if (isOld && pins.mode !== 'observe') tools.refresh();
   await tools.ready();

@@ -31,7 +31,7 @@ export class ChangeFeed {
     return `reeve:listen:${this.#opens}`;
   }
 
-  /** Opens the stream anew, for these resources and all lists that the server announces. */
+  /** Opens the stream again, for these resources and all lists that the server announces. */
   open(uris: readonly string[] = this.#uris): void {
     this.#uris = uris;
     this.#timer?.cancel();

@@ -1,4 +1,4 @@
-// An MCP server as a process of ours that speaks over its standard input and output.
+// An MCP server as a child process, over its standard input and output.
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
@@ -7,14 +7,14 @@ import type { Connect, Connection } from './connection.ts';
 import { lineWriter, readLines } from './lines.ts';
 import { MessageError, readServerMessages, textOf } from './message.ts';
 
-/** What a process is given to end by itself, and then after SIGTERM; milliseconds. */
+/** Time for a process to end by itself, and again after SIGTERM; milliseconds. */
 const grace = 2000;
 
 /** Variables that are the proxy's own: a server does not get the key of the hub. */
 const isOwn = (name: string): boolean => name.startsWith('REEVE_');
 
 /**
- * @param told of what the process says that is no message
+ * @param writeLog gets a sentence about output from the process that is no message
  * @param source not read while the process does not take what it is sent
  */
 export function childServer(

@@ -6,7 +6,7 @@ import { eraOf } from './era.ts';
 import type { ParamDeclaration } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
 
-/** What a connection tells. Nothing more after `ended`. */
+/** Callbacks of a connection. `ended` is the last call. */
 export interface ConnectionEvents {
   /** @param related the request whose stream the message came on; null: none that is known */
   message(message: Message, related?: Id | null): void;
@@ -16,11 +16,11 @@ export interface ConnectionEvents {
 
 /** A running server process, or a session at a server over HTTP. */
 export interface Connection {
-  /** What is paused while the client is slow. */
+  /** The stream that is paused while the client is slow. */
   readonly output?: Readable;
   /** @param declarations of arguments that a request over HTTP repeats in headers */
   send(message: Message, declarations?: readonly ParamDeclaration[]): void;
-  /** Ends it; resolves when nothing of it is left. `ended` is not told. */
+  /** Ends the connection; resolves when nothing of the connection is left. Does not call `ended`. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export type Connect = (events: ConnectionEvents) => Connection;
 export interface ServerEvents {
   /** @param related the request that the message belongs to; null: none that is known */
   message(message: Message, related: Id | null): void;
-  /** The server began anew, and knows the client again. */
+  /** The server was started again, and knows the client again. */
   restarted(): void;
   /** The server ended before it ever answered; it is not started again. */
   failed(reason: string): void;
@@ -41,7 +41,7 @@ const firstWait = 100;
 const longestWait = 30_000;
 /** A server that lasted this long is started again without delay. */
 const longEnough = 30_000;
-/** How long messages wait for a server that is being started again. */
+/** Time that messages wait for a server that is being started again; milliseconds. */
 const patience = 15_000;
 const maxWaiting = 1000;
 

@@ -1,5 +1,5 @@
-// The two ways of speaking MCP: legacy (2024-11-05 to 2025-11-25) begins with a handshake; modern (2026-07-28) says in
-// every request who asks, and in every result of what kind it is.
+// The two eras of MCP: legacy (2024-11-05 to 2025-11-25) begins with a handshake; in modern (2026-07-28) every request
+// contains its client, and every result its kind.
 import { type Fields, fieldsOf, without } from '../../fields.ts';
 import type { Request } from './message.ts';
 import { traceOf } from './trace.ts';
@@ -14,7 +14,7 @@ export interface Era {
   encode(result: unknown): unknown;
   /** The same for a list. */
   encodeList(result: Fields): Fields;
-  /** Why the result cannot be handed on; null: it ends the call, as results do. */
+  /** Reason against handing the result on; null: the result ends the call. */
   unendedReason(result: unknown): string | null;
   /**
    * The answer to `server/discover`, with the capabilities that the proxy has.
@@ -35,7 +35,7 @@ export const tasksKey = 'io.modelcontextprotocol/tasks';
 export const clientCapabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 export const logLevelKey = 'io.modelcontextprotocol/logLevel';
 const metaKeys = [versionKey, clientInfoKey, clientCapabilitiesKey, logLevelKey];
-/** Methods whose results say how long they may be kept. */
+/** Methods whose results contain the time that a client may keep them. */
 const cacheableMethods = [
   'server/discover',
   'tools/list',
@@ -45,7 +45,7 @@ const cacheableMethods = [
   'resources/read',
 ];
 
-/** How long a client may keep a list that other contracts would change; milliseconds. */
+/** Time that a client may keep a list that other contracts would change; milliseconds. */
 const longestTtl = 60_000;
 
 const legacy: Era = {
@@ -114,7 +114,7 @@ export const versionOf = ({ params }: { readonly params: Fields }): unknown =>
 
 export const eraOf = (request: Request): Era => (versionOf(request) === modernVersion ? modern : legacy);
 
-/** The name of the client in a modern request; null: it says none. */
+/** The name of the client in a modern request; null: the request contains none. */
 export function clientNameOf({ params }: Request): string | null {
   const { name } = fieldsOf(fieldsOf(params._meta)[clientInfoKey]);
   return typeof name === 'string' ? name : null;

@@ -111,7 +111,7 @@ export function headersOf(
 
 type ReadHeader = (name: string) => string | null;
 
-/** Why the standard headers are not those of the request; null: they are. */
+/** Difference between the standard headers and the request; null: there is none. */
 export function headerMismatch(request: Request, version: string, read: ReadHeader): string | null {
   for (const [name, expected] of Object.entries(headersOf(request, version))) {
     const sent = read(name);

@@ -8,7 +8,7 @@ import type { Request, Response } from './message.ts';
 import type { ProxyTasks } from './tasks/tasks.ts';
 import { clientCapabilitiesOf } from './translation.ts';
 
-/** What a server says of itself, in either era. */
+/** A server's description of itself, in either era. */
 export interface ServerFacts {
   readonly info: { readonly name: string; readonly version: string } | null;
   readonly instructions: unknown;

@@ -299,7 +299,7 @@ function serverTaskOf(result: unknown): ServerTask | null {
   return { taskId, pollMs: Math.min(longestPoll, Math.max(shortestPoll, pollInterval)) };
 }
 
-/** How a guard records a retry that may not go on, without running it. */
+/** Options with which a guard records a retry that may not go on, without running the tool. */
 function recordedAs(failure: RoundStateError): Partial<RunOptions<McpResult>> {
   const name = 'request_state';
   if (!(failure instanceof LateApprovalError)) return { refusal: { name, reason: failure.message } };

@@ -1,5 +1,5 @@
-// A legacy client before a modern server: the handshake is the proxy's, every request says who asks, and what the
-// server needs of the client is asked with requests until the call ends.
+// A legacy client before a modern server: the proxy makes the handshake, and every request contains the client. The
+// server's questions reach the client as requests until the call ends.
 import { randomUUID } from 'node:crypto';
 import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { exactNumbers } from '../../rules/strict-json.ts';

@@ -45,7 +45,7 @@ export function readLines(stream: Readable, { line, ended }: LineEvents): void {
 
 /** Writes lines. While the reader on the other side is slow, `source` is not read either. */
 export function lineWriter(stream: Writable, source: () => Readable | null): (text: string) => void {
-  // Whoever reads learns of the end from the streams that are read.
+  // Readers learn about the end from their own streams.
   stream.on('error', () => {});
   return (text) => {
     if (!stream.writable || stream.write(`${text}\n`)) return;

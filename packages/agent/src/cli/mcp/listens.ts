@@ -1,4 +1,4 @@
-// What modern clients await changes of: their open requests `subscriptions/listen`, acknowledged by the proxy.
+// Open requests `subscriptions/listen` of modern clients, which the proxy acknowledges.
 
 import { type Fields, fieldsOf } from '../../fields.ts';
 import { subscriptionKey } from './era.ts';

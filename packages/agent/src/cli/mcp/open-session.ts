@@ -8,12 +8,12 @@ export interface OpenSession {
   readonly server: EraBridge;
 }
 
-/** What differs between sessions of one proxy. */
+/** Options that differ between sessions of one proxy. */
 interface SessionPlan
   extends Pick<SessionOptions, 'place' | 'tasks' | 'toClient' | 'sessionId' | 'sessionMeta' | 'onIdle'> {
   /** The server serves several clients. */
   readonly isShared: boolean;
-  /** Called after people were told that the server failed. */
+  /** Called after the log contains the server's failure. */
   readonly failed: (reason: string, session: McpSession) => void;
 }
 

@@ -1,4 +1,4 @@
-// What a proxy has for all of its clients.
+// Parts of a proxy that all of its clients share.
 import type { Clock } from '../../clock.ts';
 import type { Guard } from '../../guard/guard.ts';
 import type { ToolPins } from '../../tools/tool-pins.ts';
@@ -7,7 +7,7 @@ import type { Connect } from './connection.ts';
 import type { ProxyRounds } from './rounds.ts';
 import type { ProxyTasks } from './tasks/tasks.ts';
 
-/** What both ways to the agent need. */
+/** Parts for both ways to the agent. */
 export interface ProxyParts {
   readonly guard: Guard;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface ProxyParts {
   readonly tasks: ProxyTasks | null;
   /** The member of `_meta` that names the counting session of a call; absent: clients cannot choose it. */
   readonly sessionMeta?: string | undefined;
-  /** The server is reached over HTTP: its sessions may end and begin anew. */
+  /** The server is reached over HTTP: its sessions may end and begin again. */
   readonly isRemote?: boolean;
   /** For people. */
   readonly writeLog: (text: string) => void;

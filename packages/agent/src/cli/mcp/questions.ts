@@ -10,7 +10,7 @@ import { inputMethods, methodMissing, notification } from './translation.ts';
 /** Questions of a session without an answer. */
 const maxPending = 1000;
 
-/** Where a refusal goes. */
+/** Receivers of a refusal. */
 export interface QuestionPorts {
   toServer(message: Message): void;
   /** Ends the call with a result that contracts judge. */

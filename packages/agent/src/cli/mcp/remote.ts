@@ -26,7 +26,7 @@ export interface RemoteOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** How often a stream that was cut is taken up again before its request counts as failed. */
+/** Times that a cut stream is resumed before its request counts as failed. */
 const maxResumes = 5;
 const resumeWait = 1000;
 
@@ -216,7 +216,7 @@ class RemoteConnection implements Connection {
     });
   }
 
-  /** What the server says by itself, for as long as it offers that. */
+  /** Receives the messages that the server sends by itself, for as long as the server offers such a stream. */
   async #listen(): Promise<void> {
     let position: string | null = null;
     while (!this.#closed.signal.aborted) {
@@ -233,7 +233,7 @@ class RemoteConnection implements Connection {
           });
         }
       } catch {
-        // The next attempt tells.
+        // The next attempt shows whether the stream can be read.
       }
       await sleep(this.#options.clock, resumeWait, this.#closed.signal).catch(() => {});
     }

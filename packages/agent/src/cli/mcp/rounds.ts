@@ -121,14 +121,14 @@ export class ProxyRound {
     this.#approval = approval;
   }
 
-  /** What a task needs to go on; null: the call becomes none. */
+  /** State with which a task goes on; null: the call becomes no task. */
   get handedOver(): Pick<TaskDraft, 'rounds' | 'approval'> | null {
     if (!this.#approval || !this.#denial || !this.#next) return null;
     const { source, name, reason } = this.#denial;
     return { rounds: this.#next, approval: { ...this.#approval, denial: { source, name, reason } } };
   }
 
-  /** What a task needs that the server has made of the call. */
+  /** State for a task that the server has made from the call. */
   get interimTask(): Pick<TaskDraft, 'rounds' | 'approval'> | null {
     return this.#next && { rounds: this.#next, approval: null };
   }

@@ -39,7 +39,7 @@ export class SchemaLevel {
     return this.#names.get(foldCase(name))?.values().next().value ?? null;
   }
 
-  /** The level of a member's value; null where nothing is said of it. */
+  /** The level of a member's value; null if the schema does not describe the value. */
   member(name: string): SchemaLevel | null {
     const schemas = this.#properties.get(name);
     if (!schemas) {

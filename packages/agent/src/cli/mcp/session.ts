@@ -55,7 +55,7 @@ export interface SessionOptions {
 /** Requests of a client that are under way. */
 const maxOpen = 1000;
 
-/** Where messages of the client go. */
+/** Receiver of messages from the client. */
 interface ServerLink {
   send(message: Message): void;
 }
@@ -83,7 +83,7 @@ export class McpSession {
   #serverName = 'server';
   /** The client has made its handshake. */
   #isGreeted = false;
-  /** What the client's last modern request says of itself; null: there was none. */
+  /** `_meta` of the client's last modern request; null: there was none. */
   #modernMeta: Fields | null = null;
   /** Lists that the server has. */
   #offers: readonly string[] = [];
@@ -212,7 +212,7 @@ export class McpSession {
   }
 
   #notified(message: Notification): void {
-    // A call without an id would run, and nobody could be told that it was refused.
+    // A call without an id would run, and its refusal would reach nobody.
     if (message.method === 'tools/call') return;
     if (message.method === 'notifications/cancelled') {
       const id = message.params.requestId as Id;

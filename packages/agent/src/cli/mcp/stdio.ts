@@ -1,4 +1,4 @@
-// The proxy for one agent that speaks over our standard input and output.
+// The proxy for one agent, over the standard input and output of this process.
 import type { Readable, Writable } from 'node:stream';
 import { lineWriter, readLines } from './lines.ts';
 import { codes, MessageError, readMessages, textOf } from './message.ts';
@@ -6,7 +6,7 @@ import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
 import { BackgroundServer } from './tasks/background-server.ts';
 
-/** How long calls under way may still end once the agent has said its last; milliseconds. */
+/** Time for open calls to end after the agent's last message; milliseconds. */
 const lastWords = 2000;
 
 /**

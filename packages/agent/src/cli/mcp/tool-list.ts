@@ -9,7 +9,7 @@ import type { Era } from './era.ts';
 import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
 import { SchemaLevel } from './schema.ts';
 
-/** How long calls wait for a list; milliseconds. */
+/** Time that calls wait for a list; milliseconds. */
 const patience = 15_000;
 const maxPages = 100;
 const maxTools = 10_000;
@@ -46,7 +46,7 @@ export class ToolList {
     this.#options = options;
   }
 
-  /** Lists the tools anew; the last list stays until then. */
+  /** Lists the tools again; the last list stays until the new one is complete. */
   refresh(): void {
     this.#stop();
     let end: () => void = () => {};
@@ -59,7 +59,7 @@ export class ToolList {
   }
 
   /**
-   * Resolves when there is a list, or the server says that it has none.
+   * Resolves when there is a list, or the server answers that it has none.
    * @throws MessageError when the server does not answer
    */
   async ready(): Promise<void> {
@@ -78,7 +78,7 @@ export class ToolList {
   take({ id, result, error }: Response): boolean {
     const listing = this.#listing;
     if (!listing || listing.id !== id) return false;
-    // The proxy's own word for a server that ended meanwhile.
+    // The proxy's own code for a server that has ended.
     if (error?.code === codes.server) this.#stop();
     else if (error) this.#fail(error.message);
     else this.#add(listing, fieldsOf(result));
@@ -151,7 +151,7 @@ export class ToolList {
   }
 }
 
-/** What decides about the tools that a client may see. */
+/** Parts that decide which tools a client may see. */
 interface Visibility {
   readonly guard: Guard;
   readonly hide: boolean;

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { type Fields, fieldsOf, without } from '../../fields.ts';
 import { codes, type Id, type Message, type Notification, type Request, type Response } from './message.ts';
 
-/** What a translation sends, and when. */
+/** Outlets of a translation, and its clock. */
 export interface Wire {
   readonly clock: Clock;
   /** Milliseconds that a server's question may wait for the client's answer. */
@@ -78,7 +78,7 @@ export function missingCapability(method: string, params: Fields, capabilities: 
   return Object.keys(modes).length === 0 || modes.form !== undefined ? null : 'elicitation.form';
 }
 
-/** Why a client cannot answer the questions of a result; null: it can answer all. */
+/** Reason that keeps a client from answering the questions of a result; null: the client can answer all. */
 export function unanswerable({ inputRequests }: Fields, capabilities: Fields): string | null {
   for (const inputRequest of Object.values(fieldsOf(inputRequests))) {
     const { method, params } = fieldsOf(inputRequest);

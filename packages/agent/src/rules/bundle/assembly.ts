@@ -55,7 +55,7 @@ export interface AssembledBundle {
   readonly assembled: readonly AssembledContract[];
 }
 
-/** What preview and deployment answer when `assembled` is empty. */
+/** Answer of preview and deployment when `assembled` is empty. */
 export const noEnabledContracts = 'Composition has no enabled contracts';
 
 /**

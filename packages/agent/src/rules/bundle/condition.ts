@@ -37,7 +37,7 @@ export interface ConditionScope {
   readonly type: RuleType;
   /** Names of operators beyond the built-in ones. */
   readonly operators: ReadonlySet<string>;
-  /** What the patterns of the document may still cost; counted down while reading. */
+  /** Budget left for the patterns of the document; counted down while reading. */
   readonly patterns: { left: number };
 }
 

@@ -50,7 +50,7 @@ function conjunction(node: Json, path: YamlPath, apart: (inner: Json, path: Yaml
   });
 }
 
-/** Why no value meets all of them; null when one may. */
+/** Reason that keeps every value from meeting all conditions; null when a value may. */
 function contradiction(leaves: readonly Leaf[]): string | null {
   const numbers = (operator: string): number[] =>
     leaves.flatMap((leaf) =>
@@ -86,7 +86,7 @@ const isAlike = (a: Json, b: Json): boolean =>
   a === b || (isNumeric(a) && isNumeric(b) && Number(a) === Number(b));
 const isNumeric = (value: Json): boolean => typeof value === 'number' || typeof value === 'boolean';
 
-/** A text that two conditions share when they say the same, whatever their order. */
+/** A text that two conditions share when they are equal, whatever the order of their parts. */
 export function conditionKey(condition: Json): string {
   return JSON.stringify(sorted(splitLeaves(condition)));
 }

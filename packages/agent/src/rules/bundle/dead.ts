@@ -9,7 +9,7 @@ export interface DeadPart {
   readonly path: YamlPath;
   /** One sentence. */
   readonly message: string;
-  /** What was probably meant. */
+  /** The form that the author probably meant; null without one. */
   readonly suggestion: string | null;
 }
 

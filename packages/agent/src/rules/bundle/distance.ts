@@ -1,4 +1,4 @@
-// How far two words are apart, for "did you mean".
+// Distance between two words, for "did you mean".
 
 /**
  * Letters to insert, remove, replace or swap with a neighbour to make one word of the other (optimal string alignment);

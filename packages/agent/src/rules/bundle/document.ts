@@ -102,7 +102,7 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
   }
   const vocabulary = vocabularyOf(value.kind, options);
   if (!vocabulary) reader.problem(['kind'], `expected ${kindsOf(options).join(' or ')}`);
-  // With an unknown kind, the list tells which words are meant, so that its entries are checked too.
+  // With an unknown kind, the key of the list selects the vocabulary, so that its entries are checked, too.
   const isRuleset = value.rules !== undefined || options.bundleKinds?.length === 0;
   const words = vocabulary ?? (isRuleset ? rulesetWords : contractWords);
   reader.item = words.item;

@@ -1,5 +1,5 @@
-// What an upload must tell about a bundle: its name, what it says of itself, and how many rules it lists. Everything
-// else may still be unfinished.
+// The part of a bundle that an upload must contain: its name, its description, and its number of rules. Everything else
+// may still be unfinished.
 import { RuleError } from '../error.ts';
 import { bundleNamePattern, reservedBundleNames } from '../names.ts';
 import { type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';
@@ -88,7 +88,7 @@ export function bundleName(document: JsonObject): string {
   return String(name);
 }
 
-/** Why a value cannot name a bundle; null when it can. */
+/** Problem of a value as the name of a bundle; null for a valid name. */
 export function bundleNameProblem(name: unknown): string | null {
   if (typeof name !== 'string') return 'expected a string';
   if (name.length > maxBundleNameLength) return `expected at most ${maxBundleNameLength} characters`;

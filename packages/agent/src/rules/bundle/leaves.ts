@@ -58,7 +58,7 @@ const leaf = (key: string, value: Json): JsonObject => Object.fromEntries([[key,
 export interface SeveralLeaves {
   /** Of the second condition, within the mapping. */
   readonly path: YamlPath;
-  /** What to write instead, for example `all: [{args.a: {gt: 1}}, {args.b: {lt: 5}}]`. */
+  /** The form to write instead, for example `all: [{args.a: {gt: 1}}, {args.b: {lt: 5}}]`. */
   readonly safeForm: string;
 }
 

@@ -1,5 +1,5 @@
-// What is valid and still not what its author meant: contracts that can never match, and words that other agents read
-// otherwise. Finds; refuses nothing.
+// Finds valid parts that their author did not mean: contracts that can never match, and words that other agents read
+// otherwise. Refuses nothing.
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { interpreters, nameOf, profileOf } from '../sandbox/profiles/index.ts';
@@ -16,9 +16,8 @@ import { isMapping, pathText } from './reader.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Something a careful reader would ask about. An `error` stops a deploy unless an admin forces it; a `warning` goes
- * away when the document is written otherwise; a `notice` tells how released clients differ, and no other writing
- * helps.
+ * A doubt of a careful reader. An `error` stops a deploy unless an admin forces the deploy. A `warning` goes away when
+ * the document is written otherwise. A `notice` describes a difference of released clients; no other writing helps.
  */
 export interface LintFinding {
   readonly severity: 'error' | 'warning' | 'notice';
@@ -32,7 +31,7 @@ export interface LintFinding {
   readonly column: number;
   /** One sentence, without the place. */
   readonly message: string;
-  /** What was probably meant; null when nothing comes near. */
+  /** The word that the author probably meant; null when no word comes near. */
   readonly suggestion: string | null;
 }
 
@@ -62,7 +61,7 @@ export type LintCode = (typeof lintCodes)[number];
 export interface LintOptions extends LanguageOptions {
   /** Prefixes of selectors that agents register. */
   readonly selectors?: Iterable<string>;
-  /** Tools that the agents have, besides those that the document names. */
+  /** Tools of the agents, beside those that the document names. */
   readonly tools?: Iterable<string>;
   /** Profiles of programs beside the built-in ones. */
   readonly commandProfiles?: CommandProfiles;
@@ -72,8 +71,8 @@ export interface LintOptions extends LanguageOptions {
 export const maxFindings = 100;
 
 /**
- * The findings of a text, in its order; none for a text that is not valid, which is `readBundle`'s to say.
- * @param source the text, or what `readBundle` made of it by the same options
+ * The findings of a text, in its order; none for an invalid text, whose problems `readBundle` returns.
+ * @param source the text, or the result of `readBundle` for that text with the same options
  */
 export function lintBundle(source: string | ReadBundle, options: LintOptions = {}): LintFinding[] {
   const read = typeof source === 'string' ? readBundle(source, options) : source;
@@ -362,7 +361,7 @@ class Linter {
     this.#add(entry, 'warning', 'undeclared-tool', at, message);
   }
 
-  /** Programs that a sandbox lists, and of which it says less than of others. */
+  /** Adds notices about listed programs without a profile, and about interpreters. */
   #programs(entry: Entry): void {
     const { allows } = entry.value;
     const commands = isMapping(allows) && Array.isArray(allows.commands) ? allows.commands.map(String) : [];

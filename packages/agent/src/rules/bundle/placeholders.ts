@@ -14,7 +14,7 @@ export interface EmptyPlaceholder {
 const placeholder = /\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}/g;
 
 /**
- * What is odd about the placeholders of a message.
+ * Finds placeholders of a message that agents do not fill in.
  * @param names roots that agents register
  * @param used selectors of the document's conditions, which are looked at where they stand
  */

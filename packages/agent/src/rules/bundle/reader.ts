@@ -8,7 +8,7 @@ export interface BundleProblem {
   readonly contract: string | null;
   /** For example `contracts[2].then.message`; empty for the document itself. */
   readonly path: string;
-  /** What was expected there. */
+  /** The value expected at that path. */
   readonly expected: string;
   readonly line: number;
   readonly column: number;
@@ -24,7 +24,7 @@ export class Reader {
   readonly #document: YamlDocument;
   /** The contract that is being read. */
   contract: string | null = null;
-  /** What the document calls a contract, for messages. */
+  /** The document's word for a contract, for messages. */
   item: 'contract' | 'rule' = 'contract';
 
   constructor(document: YamlDocument) {

@@ -28,7 +28,7 @@ export interface CommonRule {
   readonly shadow: boolean;
 }
 
-/** What an approval needs to know; seconds. */
+/** Terms of an approval; times in seconds. */
 export interface ApprovalTerms {
   readonly timeout: number;
   readonly timeoutEffect: 'deny' | 'allow';

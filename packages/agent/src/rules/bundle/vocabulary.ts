@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../yaml.ts';
 
 /**
- * Which words of `kind` say that a document is written in which vocabulary (the `wire` section of the configuration).
+ * Words of `kind` for each vocabulary (the `wire` section of the configuration).
  */
 export interface AcceptedKinds {
   /** Default `ContractBundle`. */
@@ -12,7 +12,7 @@ export interface AcceptedKinds {
   readonly rulesetKinds?: readonly string[];
 }
 
-/** What the hub writes when nothing else is configured. */
+/** Default `apiVersion` that the hub writes. */
 export const defaultApiVersion = 'service/v1';
 
 export interface Vocabulary {
@@ -45,7 +45,7 @@ export const rulesetWords: Vocabulary = {
   timeoutEffect: 'timeout_action',
 };
 
-/** What the hub writes when nothing else is configured. */
+/** Default `kind` that the hub writes. */
 export const defaultBundleKind = 'ContractBundle';
 const defaultRulesetKind = 'Ruleset';
 

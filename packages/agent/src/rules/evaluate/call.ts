@@ -2,7 +2,7 @@
 import { hasControl } from '../names.ts';
 import type { Budget } from '../regex/regex.ts';
 
-/** Who a call is made for. Absent and null mean the same. */
+/** The principal of a call. Absent and null mean the same. */
 export interface Principal {
   readonly user_id?: string | null;
   readonly service_id?: string | null;
@@ -26,7 +26,7 @@ export interface ToolCall {
   readonly cwd?: string | null;
 }
 
-/** What one evaluation works with. */
+/** Inputs of one evaluation. */
 export interface View {
   readonly call: ToolCall;
   /** The result of the tool; undefined before the call. */
@@ -40,7 +40,7 @@ export interface View {
 
 export const defaultEnvironment = 'production';
 
-/** Why a tool name cannot be evaluated; null when it can. */
+/** Problem of a tool name; null for a valid one. */
 export function toolNameProblem(tool: unknown): string | null {
   if (typeof tool !== 'string' || tool.length === 0)
     return 'the tool name must be a string that is not empty';

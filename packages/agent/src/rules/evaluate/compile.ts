@@ -27,9 +27,9 @@ export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
   readonly env?: (name: string) => string | undefined;
   /** Which values messages must not show; default: those that redaction hides. */
   readonly looksSecret?: (value: string) => boolean;
-  /** What sandboxes may ask about files; default: nothing, and paths are judged by text alone. */
+  /** File system for sandboxes; default: none, and paths are judged by text alone. */
   readonly files?: Files;
-  /** What the arguments of tools hold, for sandboxes; default: their names and looks tell. */
+  /** Kinds of the tools' arguments, for sandboxes; default: derived from names and values. */
   readonly toolArguments?: ToolArguments;
   /** Profiles of programs for commands in sandboxes, beside the built-in ones or in their place. */
   readonly commandProfiles?: CommandProfiles;
@@ -44,7 +44,7 @@ export interface CompiledRule {
   readonly rule: Exclude<Rule, SessionRule>;
   readonly fires: Predicate;
   readonly message: (view: View) => string;
-  /** What a redaction replaces; for post rules. */
+  /** Patterns of the text that a redaction replaces; for post rules. */
   readonly patterns: readonly string[];
   readonly matchesTool: (tool: string) => boolean;
 }

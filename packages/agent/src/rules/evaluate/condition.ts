@@ -27,7 +27,7 @@ export function compileCondition(condition: Condition, extensions: Extensions = 
     };
   }
   const nodes = condition.nodes.map((node) => compileCondition(node, extensions));
-  // What ends the walk: the first "no" of all, the first "yes" of any; a fault ends both.
+  // The first "no" ends the walk of `all`, the first "yes" that of `any`; a fault ends both.
   const go = condition.kind === 'all' ? yes : no;
   return (view) => {
     for (const node of nodes) {

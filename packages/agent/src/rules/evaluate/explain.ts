@@ -20,7 +20,7 @@ export interface EvaluatedCondition {
   readonly expected: unknown;
   /** Null: there was no value. For a sandbox: what the call names. */
   readonly actual: unknown;
-  /** Whether the comparison holds. `fault`: it could not be made. `skipped`: the others had decided. */
+  /** Result of the comparison. `fault`: the comparison failed. `skipped`: earlier comparisons had decided. */
   readonly result: TraceOutcome;
 }
 

@@ -1,7 +1,7 @@
 // Shell-style name patterns, as Python's fnmatch reads them, case-sensitive. Used for tools, domains, agents and
 // contract names.
 
-/** What one character of the text must be: one of these ranges of code points, or none of them. */
+/** Condition for one character of the text: in one of these ranges of code points, or in none of them. */
 interface Part {
   readonly negated: boolean;
   readonly ranges: readonly (readonly [first: number, last: number])[];

@@ -21,7 +21,7 @@ export interface LayeredDocument {
   readonly report: LayerReport;
 }
 
-/** What a shadow copy's id ends with. */
+/** The end of a shadow copy's id. */
 export const shadowSuffix = ':candidate';
 
 /** Composes documents, first to last. There must be at least one; the first one's `observe_alongside` is ignored. */

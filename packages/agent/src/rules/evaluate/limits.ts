@@ -28,7 +28,7 @@ export interface Counters {
   readonly toolExecutions: number;
 }
 
-/** Where released clients end a session, whatever a document says. Nothing here ends there. */
+/** Counts at which released clients end a session, whatever a document contains. Nothing here ends there. */
 export const defaultMaxAttempts = 500;
 export const defaultMaxToolCalls = 200;
 
@@ -85,7 +85,7 @@ const smallestMatch = (limits: readonly PerToolLimit[], tool: string): number | 
 
 const maxRememberedTools = 1000;
 
-/** Why a limit refuses: the words of the session rule that sets it, else those of the caller's own limit. */
+/** Refusal by a limit: the words of the session rule that sets the limit, else those of the caller's own limit. */
 export interface LimitRefusal {
   /** The rule's id, or the name of the limit. */
   readonly name: string;

@@ -39,7 +39,7 @@ export interface Decision {
   readonly name: string | null;
   /** Of an `approve`: the messages of all that ask, a line each, at most 4,000 characters. */
   readonly reason: string | null;
-  /** The shortest timeout among those that ask; the effect is `deny` unless all say `allow`. Null but for `approve`. */
+  /** The shortest timeout of those that ask; the effect is `deny` unless all have `allow`. Null but for `approve`. */
   readonly approval: ApprovalTerms | null;
   /** Every contract that asks, in order; empty but for `approve`. */
   readonly asks: readonly Ask[];
@@ -71,8 +71,8 @@ export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters
 }
 
 /**
- * What the limits and session rules alone say of a call: a denial, or null. `evaluateCall` puts the attempt limit
- * before every other rule, and the rest behind them.
+ * Decision of the limits and session rules alone: a denial, or null. `evaluateCall` puts the attempt limit before every
+ * other rule, and the rest behind them.
  */
 export const limitDecision = (bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null =>
   attemptDecision(bundle, call, counters) ?? sessionDecision(bundle, call, counters, []);

@@ -1,4 +1,4 @@
-// Messages with {selector} placeholders, compiled once. What counts as a secret is told by the caller.
+// Messages with {selector} placeholders, compiled once. The caller decides which values are secret.
 import type { View } from './call.ts';
 import { type CustomSelector, compileSelector, type Getter } from './selector.ts';
 

@@ -14,7 +14,7 @@ import type { ConditionTrace, Tracer } from './trace.ts';
 export interface EvaluatedContract {
   readonly id: string;
   readonly type: 'precondition' | 'sandbox' | 'session_contract' | 'postcondition';
-  /** True when the call passed the contract. Its name is the specification's; `fired` is what it does not say. */
+  /** True when the call passed the contract. The specification gives this name; `fired` is clearer. */
   readonly matched: boolean;
   /** True when the contract fired: the opposite of `matched`. */
   readonly fired: boolean;
@@ -41,7 +41,7 @@ export interface DryRun {
 }
 
 export interface DryRunOptions {
-  /** What the caller computed for the text: 12 or 64 hex digits of its SHA-256. */
+  /** Version that the caller computed for the text: 12 or 64 hex digits of its SHA-256. */
   readonly policyVersion?: string;
   /** A tool result; post contracts are evaluated only with one. */
   readonly output?: unknown;
@@ -53,8 +53,8 @@ export interface DryRunOptions {
    */
   readonly trace?: Tracer;
   /**
-   * Steps before the call, and again after it; default as for live calls, so that both come to the same result. Where
-   * they are too few, contracts fire for that reason.
+   * Steps before the call, and again after it; default as for live calls, so that both come to the same result. If
+   * the steps are too few, contracts fire for that reason.
    */
   readonly steps?: number;
 }

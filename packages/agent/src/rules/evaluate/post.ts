@@ -20,8 +20,8 @@ export interface PostResult {
   readonly records: readonly EvaluatedRecord[];
   readonly shadows: readonly EvaluatedRecord[];
   /**
-   * Why a result that ends no call, such as a tool's question to its user, does not go on: the message of the first
-   * enforced rule that did not pass and does more than warn. Null: it goes on.
+   * Reason that holds back a result that ends no call, such as a tool's question to its user: the message of the first
+   * enforced rule that did not pass and does more than warn. Null: the result goes on.
    */
   readonly withheldReason: string | null;
   /** Every enforced rule passed; true when there is none. */
@@ -61,7 +61,7 @@ export function evaluatePost(
       const effect = compiled.rule.effect;
       if (!record.observed && effect !== 'warn') withheldReason ??= message;
       if (record.observed) warnings.push(`[observe] ${message}`);
-      // What has changed the world cannot be undone by hiding its result.
+      // Hiding the result cannot undo a change of the world.
       else if (effect === 'warn' || result) {
         warnings.push(`${message} ${advice(sideEffect)}`);
       } else if (effect === 'deny') {

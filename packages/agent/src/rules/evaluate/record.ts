@@ -55,7 +55,7 @@ export function recordOf(compiled: CompiledRule, view: View): EvaluatedRecord {
   };
 }
 
-/** What a failed record carries of its rule: the tags, and the rule's own metadata merged in. */
+/** Metadata of a failed record: the rule's tags, with the rule's own metadata merged in. */
 export const metadataOf = (rule: CommonRule): JsonObject => ({
   ...(rule.tags.length > 0 ? { tags: [...rule.tags] } : {}),
   ...rule.metadata,
@@ -63,7 +63,7 @@ export const metadataOf = (rule: CommonRule): JsonObject => ({
 
 export const hasPolicyError = (record: EvaluatedRecord): boolean => record.metadata?.policy_error === true;
 
-/** What rules see of a call: `output` undefined before it ran. */
+/** View that rules have of a call. @param output undefined before the tool ran */
 export function viewOf(
   bundle: CompiledBundle,
   call: ToolCall,

@@ -1,4 +1,4 @@
-// What a tool call may change: from the bundle's `tools`, or from the command of a shell.
+// Side effects of a tool call: from the bundle's `tools`, or from the command of a shell.
 import type { SideEffect, ToolTraits } from '../bundle/rule.ts';
 import type { ToolCall } from './call.ts';
 
@@ -36,8 +36,8 @@ export function sideEffectOf(call: ToolCall, tools: ReadonlyMap<string, ToolTrai
 }
 
 /**
- * True if a result must be shown although a post contract would hide it: the bundle says that the tool changes
- * something, so the agent must learn what it did. A tool that nobody declared is not known to change anything.
+ * True if a result must be shown although a post contract would hide the result: the bundle declares that the tool
+ * changes something, so the agent must learn about the change. An undeclared tool is not known to change anything.
  */
 export const mustBeSeen = (call: ToolCall, tools: ReadonlyMap<string, ToolTraits>): boolean => {
   if (!tools.has(call.tool)) return false;

@@ -31,7 +31,7 @@ export type ConditionTrace =
     };
 
 export interface TraceOptions extends Extensions {
-  /** What values are shown through; default: the built-in policy. */
+  /** Redaction of the shown values; default: the built-in policy. */
   readonly redaction?: Redaction;
   /** A copy of a value for the trace, over the redaction's. */
   readonly show?: (selector: string, value: unknown) => unknown;
@@ -64,8 +64,8 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     options.show ?? ((selector: string, value: unknown) => visibleValue(selector, value, redaction));
   const partsOf = leafCompiler(options);
   /**
-   * What the selectors of one call found: many conditions look at one value, and redaction reads all of it. One call is
-   * traced after the other. A weak map by call would keep what it holds through collections of young objects.
+   * Redacted values of one call by selector: many conditions read one value, and redaction reads the whole value. Calls
+   * are traced one after the other. A weak map by call would keep its values through collections of young objects.
    */
   let copies: {
     readonly call: ToolCall;
@@ -102,7 +102,7 @@ export function createTracer(options: TraceOptions = {}): Tracer {
       const turned = inner.outcome === 'yes' ? 'no' : inner.outcome === 'no' ? 'yes' : inner.outcome;
       return { kind: 'not', outcome: turned, conditions: [inner] };
     }
-    // What ends the walk: the first "no" of all, the first "yes" of any; a fault ends both.
+    // The first "no" ends the walk of `all`, the first "yes" that of `any`; a fault ends both.
     const goesOn = condition.kind === 'all' ? 'yes' : 'no';
     let outcome: TraceOutcome = goesOn;
     const conditions = condition.nodes.map((node) => {
@@ -135,7 +135,7 @@ function skipped(condition: Condition): ConditionTrace {
   return { kind: condition.kind, outcome: 'skipped', conditions: nodes.map(skipped) };
 }
 
-/** The value as it may be shown: its name may say that it is a secret. */
+/** The value as a trace may show it: a name can mark its value as a secret. */
 function visibleValue(selector: string, value: unknown, redaction: Redaction): unknown {
   const name = selector.slice(selector.lastIndexOf('.') + 1);
   const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };

@@ -12,7 +12,7 @@ const snakeCase = (key: string): string =>
 /** The judges of a text. */
 export type Judges = ReturnType<typeof createJudges>;
 
-/** @param keyPrefixes of hubs' API keys besides `svk_`; one that is empty counts for nothing */
+/** @param keyPrefixes of hubs' API keys beside `svk_`; one that is empty counts for nothing */
 export function createJudges(sensitive: string[], safe: string[], keyPrefixes: string[]) {
   const listed = new Map<string, Strength>();
   for (const row of [['none', ...safe], ...lists.map((list) => list.split(' ')), ['any', ...sensitive]])

@@ -1,4 +1,4 @@
-// Hides secrets in a text by one pass over its words. Where a value stands is data (tables.ts).
+// Hides secrets in a text by one pass over its words. Data in tables.ts describe the places of values.
 import { declaration, isSecretValue, type Judges, looksChosen, looksDrawn } from './judges.ts';
 import { between, formsByTrigger, namedForms, type Strength } from './tables.ts';
 

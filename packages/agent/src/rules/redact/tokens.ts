@@ -28,7 +28,7 @@ const forms: readonly string[] = [
   raw`\$(?:[156y]|2[abxy]|apr1|argon2id?)\$[A-Za-z0-9./$=,+-]{16,512}`,
 ];
 
-/** @param keyPrefixes of hubs' API keys besides `svk_`. A key is longer than what the hub shows of it in lists. */
+/** @param keyPrefixes of hubs' API keys beside `svk_`. A key is longer than what the hub shows of it in lists. */
 export function tokenPattern(keyPrefixes: readonly string[]): RegExp {
   const prefixes = ['svk_', ...keyPrefixes].filter((prefix) => prefix !== '');
   const keys = prefixes.map((prefix) => `${prefix.replace(/\W/g, '\\$&')}[\\w-]{24,}`);

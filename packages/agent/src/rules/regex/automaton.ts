@@ -134,7 +134,7 @@ export class Automaton {
     let current = new Uint16Array(size + 1);
     let next = new Uint16Array(size + 1);
     const stack = new Uint16Array(2 * size + 2);
-    // Where an instruction stands in `next`: one entry each, whatever leads to it.
+    // Place of an instruction in `next`: one entry each, whatever leads to the instruction.
     const listed = new Uint32Array(size);
     let count = state.pcs.length;
     current.set(state.pcs);

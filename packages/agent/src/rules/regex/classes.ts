@@ -1,5 +1,5 @@
 // The characters of a text as the classes that no set and no place of a pattern tells apart, found once for each
-// character. What is charged depends on the text alone, never on what was found before.
+// character. The charged steps depend on the text alone, never on texts before.
 import { isWord, membershipsOf } from './charset.ts';
 import type { Program } from './program.ts';
 
@@ -21,7 +21,7 @@ export function spend(budget: Budget, amount: number): void {
   if (budget.left < 0) throw new BudgetSpent();
 }
 
-/** What a character, or an edge of the text, is to the places of a pattern. */
+/** Kinds of a character, or of an edge of the text, that the places of a pattern tell apart. */
 export const side = { edge: 0, lastNewline: 1, newline: 2, word: 3, other: 4 } as const;
 
 export const sideOf = (cp: number, ascii: boolean): number =>
@@ -51,7 +51,7 @@ export class CharClasses {
     this.edge = this.#add('edge', side.edge, []).index;
   }
 
-  /** Before each text: its characters are charged anew. */
+  /** Before each text: its characters are charged again. */
   begin(): void {
     if (this.#wide.size > 0) this.#wide = new Map();
   }

@@ -118,7 +118,7 @@ export const compileRegex = (pattern: string): ReplacingRegex => new ReplacingRe
 /** The same for patterns that are only looked for. */
 export const compileSearch = (pattern: string): Regex => new Regex(pattern);
 
-/** Why a pattern cannot be used; null when it can. */
+/** Problem of a pattern; null for a valid one. */
 export function patternProblem(pattern: string): string | null {
   try {
     compileSearch(pattern);

@@ -66,7 +66,7 @@ export class SpanFinder {
       const index = isEnd ? classes.edge : classes.read(text, at, budget);
       const width = isEnd ? 1 : classes.width;
       const char = classes.list[index] as CharClass;
-      // What goes on is not yet followed: its places need both neighbours.
+      // The threads that go on are not followed yet: their places need both neighbours.
       const waiting = this.#next;
       this.#next = this.#waiting;
       this.#waiting = waiting;

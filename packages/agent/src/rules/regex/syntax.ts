@@ -2,7 +2,7 @@
 import { RuleError } from '../error.ts';
 import { CharSet, type CharSetParts, type ClassName } from './charset.ts';
 
-/** Where a position may be, without consuming a character. */
+/** Conditions on a position that consume no character. */
 export type Place =
   | 'start'
   | 'line-start'

@@ -15,7 +15,7 @@ import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath
 export const verdicts = ['allow', 'deny', 'approve', 'warn'] as const;
 export type Verdict = (typeof verdicts)[number];
 
-/** What a case expects; what is absent is not looked at. */
+/** Expectations of a case; absent ones are not checked. */
 export interface Expectation {
   readonly verdict: Verdict;
   /** The contract (or limit) that decides; null: none does. */

@@ -28,7 +28,7 @@ const fingerprintMembers = [
   'annotations',
 ] as const;
 
-/** Why a tool is not listed, in a closed list. */
+/** Reasons that keep a tool off the list; this set is closed. */
 export const toolProblems = [
   'too_many_tools',
   'too_large',
@@ -69,7 +69,7 @@ export interface RefusedTool {
   readonly problem: ToolProblem;
 }
 
-/** What pins compare of one listing. A name is in at most one of both lists. */
+/** The part of one listing that pins compare. A name is in at most one of both lists. */
 export interface ListedTools {
   readonly tools: readonly PinnedTool[];
   readonly refused: readonly RefusedTool[];

@@ -33,7 +33,7 @@ export type TaskEnd =
 
 export interface TaskRecord {
   readonly taskId: string;
-  /** Who may ask for it. */
+  /** The one who may ask for the task. */
   readonly owner: string;
   /** Names the hub and the agent: another one does not know the approval. */
   readonly scope: string;
@@ -54,7 +54,7 @@ export interface TaskRecord {
   readonly approval: TaskApproval | null;
   /** Null: the server has not got the call, or runs it without a task. */
   readonly serverTask: ServerTask | null;
-  /** What the tool asks its user. Null or absent: nothing. */
+  /** Questions from the tool to its user. Null or absent: none. */
   readonly input?: TaskInput | null;
   /** Null: the call goes on. */
   readonly end: TaskEnd | null;
@@ -63,7 +63,7 @@ export interface TaskRecord {
 /** For people and clients. */
 export const outcomeUnknown = 'the outcome is not known: the proxy ended while the tool ran';
 
-/** Why a task's call stops here. The next process goes on with the task, unless the tool runs. */
+/** Reason that stops a task's call here. The next process continues the task, unless the tool runs. */
 export class ProxyEndedError extends Error {
   constructor() {
     super(outcomeUnknown);
@@ -71,7 +71,7 @@ export class ProxyEndedError extends Error {
   }
 }
 
-/** Milliseconds between two requests of a client, as it is told. */
+/** Milliseconds between two requests of a client, as the answer contains them. */
 const pollInterval = 2000;
 /** Milliseconds for which a task is kept after its approval's deadline. */
 export const keptAfterDeadline = 24 * 3_600_000;

@@ -10,7 +10,7 @@ import type { ProxyTasks } from './tasks.ts';
 /** Tasks of one session. */
 export interface SessionTasks {
   readonly tasks: ProxyTasks;
-  /** What runs their calls. */
+  /** Runner of their calls. */
   readonly runner: () => TaskRunner;
 }
 

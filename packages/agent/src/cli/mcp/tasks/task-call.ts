@@ -25,7 +25,7 @@ export interface TaskRunner {
   cancelTask(record: TaskRecord): void;
 }
 
-/** What a session knows about a call that becomes a task. */
+/** Facts of a session about a call that becomes a task. */
 export type TaskDraft = Pick<
   TaskRecord,
   'tool' | 'args' | 'meta' | 'sessionId' | 'rounds' | 'approval' | 'serverTask'

@@ -30,7 +30,7 @@ import type { TaskDraft, TaskRunner } from './task-call.ts';
 export interface TaskPorts {
   readonly files: TaskFiles;
   readonly clock: Clock;
-  /** Who may ask about these tasks. */
+  /** The one who may ask about these tasks. */
   readonly owner: string;
   /** Names the hub and the agent. */
   readonly scope: string;
