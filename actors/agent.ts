@@ -20,7 +20,7 @@ interface State {
   connections: readonly Connection[];
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
-  /** What the streams that are not pinned follow; null until known to this activation. */
+  /** Bundle that unpinned streams follow; null before this activation has read it. */
   effective: Resolution | null;
 }
 

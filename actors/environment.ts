@@ -84,7 +84,7 @@ async function isOver({ ports }: Context, { id, tenantId, env, bundleName }: Dep
   return (await ports.store.deployments.currentOf(tenantId, env, bundleName))?.id !== id;
 }
 
-/** What is to be said of the current deployments of these bundles, with the bytes of each. */
+/** Announcements of the current deployments of these bundles, with the bytes of each. */
 async function announcementsOf(
   { current }: State,
   names: readonly string[],
@@ -156,7 +156,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     const current = await allAttested(deployed, context.ports);
     const roster = new Roster();
     for (const report of reports) roster.reportVersion(report);
-    // What was stored last may not have been announced: its owner may have died, or lost the bus, between the two.
+    // Recent deployments may be unannounced: an owner may have died, or lost the bus, after storing one.
     const since = context.now() - announceAgainMs;
     const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
     if (recent.length > 0) context.setTimer(timers.announce, context.now());
@@ -242,7 +242,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
         kind: 'deploymentResigned',
         ...deployed,
       }));
-      // What is left is told, not kept: it outlives this activation.
+      // A message carries the rest, because it outlives this activation.
       if (after === undefined) return { reply: null, announcements };
       const rest = tellTo('environment', context.key, 'reannounce', { after });
       return { reply: null, announcements, tells: [rest] };

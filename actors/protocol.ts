@@ -49,7 +49,7 @@ export interface StreamNotice {
   readonly keyId: string;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
-  /** What its node remembers that the agent fetched with this key; absent: nothing. */
+  /** Ruleset that the agent fetched with this key, as its node remembers it; absent if the node remembers none. */
   readonly fetched?: FetchedRuleset;
 }
 
@@ -82,13 +82,13 @@ export interface StatusRequest {
   /** Streams that follow this bundle; null: all. */
   readonly bundleName: string | null;
   readonly limit: number;
-  /** What the page before ended with. */
+  /** Last place of the page before. */
   readonly after: StatusPlace | null;
 }
 
 export interface RosterPage {
   readonly entries: readonly StatusEntry[];
-  /** What this page ends with; null when nothing is left. */
+  /** Last place of this page; null when nothing is left. */
   readonly next: StatusPlace | null;
 }
 
@@ -96,11 +96,11 @@ export interface RosterPage {
 export interface AgentState {
   /** Open streams. */
   readonly streams: number;
-  /** Of the newest one; null without one. Epoch milliseconds. */
+  /** Start of the newest stream, in epoch milliseconds; null without a stream. */
   readonly connectedAt: number | null;
-  /** What its newest stream follows, else the bundle that was asked for. */
+  /** Bundle that its newest stream follows, or the requested bundle. */
   readonly bundleName: string | null;
-  /** What it runs, as it said last; null when it did not. */
+  /** Version that the agent reported last; null if it reported none. */
   readonly policyVersion: string | null;
   /** The version of the current deployment that this is; null when it is none. */
   readonly version: number | null;
@@ -127,13 +127,13 @@ export interface RolloutRequest {
 export interface Rollout {
   readonly connected: number;
   readonly running: number;
-  /** They run something else. */
+  /** Agents that run another version. */
   readonly behind: number;
-  /** They never said what they run. */
+  /** Agents that never reported a version. */
   readonly unknown: number;
-  /** What they run, most frequent first; at most 50. */
+  /** Versions that these agents run, most frequent first; at most 50. */
   readonly versions: readonly { readonly policyVersion: string; readonly agents: number }[];
-  /** Those that do not run it, or do not say so, by agent id. */
+  /** Agents that do not run the document, or do not report it, by agent id. */
   readonly rest: readonly {
     readonly agentId: string;
     readonly policyVersion: string | null;
@@ -160,7 +160,7 @@ export type EnvironmentMessages = {
       readonly reason: string | null;
       /** The vocabulary of the document; null when both vocabularies load it. */
       readonly documentKind: DocumentKind | null;
-      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      /** Deployer, for the audit chain; absent: the hub itself, or the deployer that `deployedBy` names. */
       readonly actor?: AuditActor;
     };
     reply: Deployment;
@@ -177,11 +177,11 @@ export type EnvironmentMessages = {
     body: {
       readonly approval: Approval;
       /**
-       * What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with
-       * the first one's approval.
+       * Fingerprint that repeats of a request share; absent where repeats share an id. A second request with the same
+       * fingerprint within 10 s may receive the first one's approval.
        */
       readonly fingerprint?: string;
-      /** Of the API key that asks, for the audit chain. */
+      /** Id of the requesting API key, for the audit chain. */
       readonly keyId?: string;
     };
     reply: Approval;

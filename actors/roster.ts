@@ -1,5 +1,5 @@
-// Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
-// new activation.
+// Agents that are connected to an environment, with the versions that they run. In memory: edges announce their streams
+// again to a new activation.
 
 import {
   type FleetNumbers,
@@ -54,7 +54,7 @@ export const maxAbsent = 20_000;
 const maxKeyIds = 10_000;
 /** API keys per agent whose fetches are remembered. */
 const maxFetches = 4;
-/** What agents run that a roll-out names. */
+/** Versions that a roll-out lists. */
 const maxVersions = 50;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */

@@ -96,7 +96,7 @@ export async function attestAll(
   );
 }
 
-/** What the old key says of the new one. */
+/** Succession statement about the new key, signed with the old key. */
 function succeed({ secrets }: ActorPorts, old: SigningKey, next: SigningKey): KeySuccession {
   const stated = { previousKey: old.publicKey, publicKey: next.publicKey, rotatedAt: next.createdAt };
   const seed = secrets.unseal('signing-key', old.sealedSeed);

@@ -27,7 +27,7 @@ interface Envelope {
   readonly trace?: string;
 }
 
-/** What an activation needs of the system. */
+/** Services that an activation needs from the actor system. */
 export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   readonly log: Log;
   readonly mailboxCap: number;

@@ -17,7 +17,7 @@ export interface OwnershipOptions {
   /** 256 by default. */
   readonly shards?: number;
   readonly renewMs?: number;
-  /** These are ours from now on. What it throws gives them back. */
+  /** This node owns these shards from now on. An error from this function gives the shards back. */
   taken(shards: readonly number[], reason: TakeoverReason): Promise<void>;
   /**
    * These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until
@@ -150,7 +150,8 @@ class LeaseLoop implements Ownership {
 
   async #renew(): Promise<void> {
     const renewed = await this.#leases.renew([...this.#held.values()]);
-    // What ended before the answer came is lost, renewed or not: envelopes passed it by meanwhile. It is taken anew.
+    // A lease that ended before the reply is lost, renewed or not, because envelopes passed its shard by. The node
+    // takes such a shard again.
     this.#lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
     const lost: number[] = [];
