@@ -192,7 +192,7 @@ class LocalJobs implements Jobs {
     } catch (error) {
       record = () => this.#recordFailure(job, key, signal, error);
     }
-    // What cannot be written down now runs again when the lease ends.
+    // A job whose result cannot be stored now runs again when its lease ends.
     await record().catch((err: unknown) =>
       this.#log.warn({ err, job: id, queue: queue.name }, 'a job runs again'),
     );

@@ -36,7 +36,7 @@ export const mayRetryStatus = (status: number): boolean => status === 408 || sta
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** What the status alone says. */
+/** Meaning of the status code alone. */
 export function outcomeOfStatus({ status, headers }: OutboundHead, now: number): AttemptOutcome {
   if (isSuccess(status)) return { kind: 'delivered', status, messageId: null };
   if (status === 410) return { kind: 'failed', status, failure: 'channel_gone', mayRetry: false };

@@ -50,7 +50,7 @@ function subjectOf({ title, facts }: Card): string {
     .slice(0, 200);
 }
 
-/** What the server, or the connection to it, said. */
+/** Outcome of an error from the server, or from the connection to it. */
 function outcomeOfSmtp(error: unknown): AttemptOutcome {
   const { responseCode, code } = error as { readonly responseCode?: number; readonly code?: string };
   if (responseCode !== undefined) {

@@ -264,7 +264,7 @@ async function lastDeployed(
   return new Map(rows.map(({ _id, at }) => [_id, at]));
 }
 
-/** What was ever deployed in the environment, as one condition for each bundle. */
+/** Versions that were ever deployed in the environment, as one condition for each bundle. */
 async function everDeployed(
   c: BundleCollections,
   tenantId: string,

@@ -42,9 +42,9 @@ function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
 }
 
 /**
- * What a batch says of its runs.
- * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it
- *   added nothing
+ * Facts from a batch about its runs.
+ * @param stored ids of stored events, by place in the batch: of the event itself, or of the one that it added an
+ *   outcome to; absent: the event added nothing
  */
 function partsOf(
   batch: EventBatch,
@@ -144,7 +144,7 @@ export class EventIngest {
     // In the order of the batch, whichever were stored before.
     const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
     const { eventIds, entries, stored } = await addOutcomes(this.#events, batch, inOrder, token);
-    // What these repeat is sent by nobody any more: it must be in exports.
+    // No agent will send the events that these repeat again, so exports must contain them.
     await this.#exportLog.settle(batch.tenantId, stored);
     for (const { place, id } of inserted) eventIds.set(place, id);
     await this.#recordRuns(batch);

@@ -1,5 +1,5 @@
-// What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second
-// time.
+// Outcomes that repeats of a call add to its event in MongoDB. The update adds an outcome once; a second update does
+// nothing.
 import type { Collection } from 'mongodb';
 import type { EventBatch } from '../../src/event/port.ts';
 import {
@@ -20,7 +20,7 @@ import { runId } from './run-projection.ts';
 /** There when a call has as many outcomes as it may have. */
 const lastOutcome = `outcomes.${maxOutcomes - 1}`;
 
-/** What a stored call says already. */
+/** Outcome keys that a stored call has already. */
 const keysOf = ({
   verdict,
   decisionName,
@@ -33,13 +33,13 @@ const keysOf = ({
 const runIdIn = (tenantId: string, event: EventInput): string =>
   runId(tenantId, event.agent_id, sessionOf(event) ?? '');
 
-/** What repeats added, and what they met. */
+/** Outcomes that repeats added, and the entries that were stored before. */
 export interface AddedOutcomes {
   /** Ids of the events that got an outcome, by the place of the repeat in its batch. */
   readonly eventIds: Map<number, string>;
   /** The outcomes in the order of exports. */
   readonly entries: readonly Entry[];
-  /** What was stored before of these calls, by the token of its batch. */
+  /** Entries of these calls that were stored before, by the token of their batch. */
   readonly stored: ReadonlyMap<string, readonly Entry[]>;
 }
 

@@ -44,7 +44,7 @@ export function byTenant<T extends { readonly tenantId: string }>(
   return [...ids];
 }
 
-/** What documents of a filter's environments match. */
+/** Condition that documents of a filter's environments match. */
 export const inEnvs = (filter: EnvFilter): { readonly env?: Env | { readonly $in: readonly Env[] } } => {
   if (filter === null) return {};
   return { env: typeof filter === 'string' ? filter : { $in: filter } };
@@ -107,7 +107,7 @@ export const toBsonText = (text: string): string =>
 /** One sign of a text within a JSON string, as `toBsonText` keeps it: a letter, or an escape. */
 const jsonSign = '(?:[^\\x5c]|\\x5cu[0-9a-f]{4}|\\x5c[^u])';
 
-/** What a search finds among texts that `toBsonText` made. */
+/** Conditions of a search among texts from `toBsonText`; one of them must match. */
 export function textSearch(search: string): readonly { readonly [operator: string]: unknown }[] {
   return [
     { $regex: searchPattern(search), $not: { $regex: '^\\x01' } },

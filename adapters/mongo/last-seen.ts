@@ -1,6 +1,5 @@
-// What connected agents make the store write, in bulk: a fleet that comes back after a restart asks for thousands of
-// such writes at once, and writing them one by one would cost a commit each. What is asked for while the last bulk
-// write is under way goes into the next.
+// Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
+// single writes would cost a commit each. Requests during a bulk write go into the next one.
 import type { Collection } from 'mongodb';
 import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
@@ -41,7 +40,7 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
 export const inOrder = (envs: readonly Env[]): readonly Env[] =>
   environments.filter((env) => envs.includes(env));
 
-/** What is known of it is set, the rest stays. */
+/** Sets the known fields; the others keep their values. */
 const spoken = (on: SeenOn | null) =>
   on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
 
@@ -244,7 +243,7 @@ export function lastReports(
       added = Object.keys(result.upsertedIds).map(Number);
     });
     const refused = await takenAmong(written);
-    // What is there is newer, or another node made an older one at the same moment.
+    // The stored report is newer, or another node inserted an older one at the same moment.
     const again = writes.filter((_, i) => refused.includes(i));
     if (again.length > 0) await takenAmong(reports.bulkWrite(again, { ordered: false }));
     await Promise.all(latest.filter((_, i) => added.includes(i)).map(trim));

@@ -45,13 +45,13 @@ export interface RunRow {
 
 export type CountedRow = RunRow & Required<Pick<RunRow, 'env' | 'startedAt' | 'lastAt' | 'standing'>>;
 
-/** What a batch stored of one run. */
+/** Part of one run that a batch stored. */
 export interface RunPart {
   readonly agentId: string;
   readonly sessionId: string;
-  /** Null: it stored nothing, all were duplicates. */
+  /** Null: the batch stored nothing, because all its events were duplicates. */
   readonly facts: RunFacts | null;
-  /** Some of its events were stored before. */
+  /** True if some events of the part were stored before. */
   readonly hasDuplicates: boolean;
 }
 

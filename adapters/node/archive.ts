@@ -85,7 +85,7 @@ const noArchive = (path: string, why: string): HubError =>
   new HubError('conflict', `${path} is not a complete Reeve back-up: ${why}. Use another file.`);
 
 /**
- * What the file says it is; its digest is not checked.
+ * Reads the description in a back-up file, without a check of its digest.
  * @throws HubError('conflict') when it is no back-up, or is cut off, 'not_found' when there is no such file
  */
 export async function readArchive(path: string): Promise<Archive> {

@@ -57,7 +57,7 @@ class RedisBroadcast implements Broadcast {
   readonly #listeners = new Set<(message: Control) => void>();
   readonly #replay: ReturnType<typeof openReplay>;
   #closed = false;
-  /** What is published while a script is under way goes into the next one: what a script costs is shared. */
+  /** Frames published during a script go into the next one, so that they share its cost. */
   readonly #append: (frames: readonly Frame[]) => Promise<true>;
 
   constructor(logs: Logs, reader: Reader, log: Log) {

@@ -1,5 +1,5 @@
-// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
-// node. Puts them together.
+// Redis parts of a cluster: limits, session values, leases, the broadcast and the bus, over four connections per node.
+// This file puts them together.
 import { randomUUID } from 'node:crypto';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { hourMs } from '../../src/shared/duration.ts';

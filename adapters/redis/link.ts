@@ -11,7 +11,7 @@ import type { Log } from '../../src/shared/ports/log.ts';
 
 export type Argument = string | Buffer;
 
-/** What Redis answers: strings come as bytes. */
+/** Reply from Redis; its strings are bytes. */
 export type RedisReply = Buffer | string | number | null | readonly RedisReply[];
 
 export interface Script {
@@ -94,7 +94,7 @@ class RedisLink implements Link {
   readonly #timeoutMs: number;
   readonly #name: string;
   readonly #group: ConnectionGroup;
-  /** What the group knows this link by. */
+  /** Identity of this link in its group. */
   readonly #member = {};
   #lastError: unknown;
   #wasReady = false;

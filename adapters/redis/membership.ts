@@ -56,7 +56,7 @@ if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
 return {0, unpack(gone)}
 `);
 
-/** What a node said; null for what no node wrote. */
+/** Note from a node; null for bytes that no node wrote. */
 function noteIn(bytes: Buffer): NodeNote | null {
   try {
     const note = decode(bytes) as Partial<NodeNote> | null;

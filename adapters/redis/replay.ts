@@ -1,5 +1,5 @@
-// What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few
-// logs at once. A thousand agents that reconnect cost Redis and this node about what one does.
+// Missed frames for clients, read from the logs. One reading of an audience's log serves all requests at the same time;
+// a few logs are read at once. A thousand agents that reconnect cost Redis and this node about as much as one.
 import type { Audience } from '../../src/shared/frame.ts';
 import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
 import { comparePositions, type Position } from '../../src/shared/position.ts';

@@ -9,11 +9,11 @@ import { checkOurs, versionOf } from './schema/index.ts';
 import { startWorker } from './threads/start-worker.ts';
 import { troubleOf } from './trouble.ts';
 
-/** What a database says of itself. */
+/** Facts about a database, read from its tables. */
 export interface Facts {
   readonly hubId: string;
   readonly isSetUp: boolean;
-  /** Which version of the tables. */
+  /** Version of the tables. */
   readonly schema: number;
   /** The text that only the right master secret opens; null in a hub that was never started. */
   readonly sealed: string | null;
@@ -24,7 +24,7 @@ export type CopyTask =
   | { readonly kind: 'check'; readonly path: string };
 
 export type CopyMessage =
-  /** What the copy will have, about. */
+  /** Approximate size of the finished copy. */
   | { readonly kind: 'bytes'; readonly bytes: number }
   | { readonly kind: 'done'; readonly facts: Facts }
   | { readonly kind: 'failed'; readonly failure: Failure };

@@ -27,7 +27,7 @@ const lookAgainMs = 100;
 const [leastLogPages, pageBytes] = [1000, 4096];
 export const mostLogPages = 8000;
 
-/** What the disk's keeper asks of the store. */
+/** Calls to the store that the disk's keeper makes. */
 export interface DiskWork {
   /** Bytes of pages within the file that hold nothing. */
   spareBytes(): Promise<number>;
@@ -54,7 +54,7 @@ export interface DiskOptions {
 interface Room {
   readonly free: number;
   readonly reserve: number;
-  /** What ingest may still take. */
+  /** Bytes that ingest may still take. */
   readonly left: number;
 }
 
@@ -84,7 +84,7 @@ export class Disk {
   #room: Room | null = null;
   #left = Number.POSITIVE_INFINITY;
   #level: Level = 'ok';
-  /** What the last commit failed for. */
+  /** Reason for the failure of the last commit. */
   #fault: 'full' | 'failing' | null = null;
   #damaged = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -201,7 +201,7 @@ export class Disk {
     } catch (err) {
       log?.warn({ err }, 'cannot read the free space on the disk of the store');
     }
-    // What failed has passed once a commit succeeds; a probe that fails was told by the channel.
+    // A fault has passed once a commit succeeds; the channel reports a probe that fails.
     if (this.#fault) {
       await work.probe().then(
         () => {

@@ -205,7 +205,7 @@ class EventLines {
         ])
         .map(([id]) => Number(id));
       for (const id of ids) {
-        // What is behind the segments before it; a segment that was begun has its outcomes behind its last event.
+        // Outcomes behind the segments before this one; a segment that was begun has outcomes behind its last event.
         const isBegun = id === this.#place.segment;
         if (!isBegun && !this.#addOutcomes(id - 1)) return false;
         if (!this.#addEvents(id)) return false;

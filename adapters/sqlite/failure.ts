@@ -7,9 +7,9 @@ export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly detail: ErrorDetail;
-  /** What the file or its disk suffers from; null when the call alone is at fault. */
+  /** Trouble of the file or its disk; null when the call alone is at fault. */
   readonly trouble: Trouble | null;
-  /** What really happened, for the log alone. */
+  /** Original error, for the log alone. */
   readonly cause: string | null;
 }
 

@@ -12,11 +12,11 @@ export interface HubIdFile {
   write(id: string): void;
 }
 
-/** What a database says of itself. */
+/** Identity of a database, read from its tables. */
 export interface Identity {
   /** Made with the database; 16 hexadecimal digits. */
   readonly id: string;
-  /** It has been set up: it holds users. */
+  /** True once the database holds users. */
   readonly isSetUp: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Opens the store's file: whether it is ours, its settings, its tables. What keeps it from being opened is told in one
-// line.
+// Opens the store's file: checks that it is ours, then brings settings and tables up to date. The error of a failed
+// opening has one line.
 import { Database } from './database.ts';
 import { checkOurs, configure, migrate, type Tuning } from './schema/index.ts';
 import { openingError } from './trouble.ts';

@@ -1,4 +1,4 @@
-// What a database needs to know once it is an older copy of itself. Keeps promise P24.
+// Changes that a database needs once it is an older copy of itself. Keeps promise P24.
 import { Database } from './database.ts';
 
 /**

@@ -127,8 +127,8 @@ export const runStore = (db: Database): Sync<RunStore> => ({
 });
 
 /**
- * Rows of these statuses, as run/rules/run says what has which. What the index `runs_newest` tells is asked first: the
- * total looks at every run.
+ * Rows of these statuses, by the rules of run/rules/run. Conditions that the index `runs_newest` can check come first,
+ * because the total looks at every run.
  */
 function ofStatuses(statuses: readonly RunStatus[], now: number, staleBefore: number): Clause {
   const waits = `EXISTS (SELECT 1 ${pendingOf('runs', '?')})`;

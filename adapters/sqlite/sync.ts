@@ -19,7 +19,7 @@ export interface SqliteStore extends Store {
   readonly jobs: JobTable;
 }
 
-/** What belongs to the store as a whole, not to one of its parts. */
+/** Members that belong to the store as a whole, not to one of its parts. */
 export type OfStore = 'ping' | 'storage' | 'close' | 'noting' | 'readTenant';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;

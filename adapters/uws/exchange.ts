@@ -35,7 +35,7 @@ export interface SendOptions {
 export class Exchange implements Sink {
   /** Null once the response is aborted or ended. */
   #res: HttpResponse | null;
-  /** What is being sent: a live stream, or an answer that the connection has not taken whole. */
+  /** Response under way: a live stream, or an answer that the connection has not taken whole. */
   #sending: Pick<Session, 'writable' | 'gone'> | null = null;
   #body: IncomingBody | null = null;
   /** Of an event stream whose client reads whole chunks. */

@@ -251,7 +251,7 @@ function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_lis
   });
 }
 
-/** Who is at the other end of a connection that has just been opened. */
+/** Peer of a connection that has just been opened. */
 function peerOf(res: HttpResponse): { readonly address: string; readonly network: string } {
   const text = Buffer.from(res.getRemoteAddressAsText()).toString();
   const address = canonicalAddress(text) ?? text;

@@ -7,11 +7,11 @@ import type { RawResponse } from '../../src/http/raw.ts';
 import { idleSeconds, type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
 import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
-/** What a WebSocket carries with it: nothing until its upgrade is complete. */
+/** Data that a WebSocket carries with it: empty until its upgrade is complete. */
 export interface Carried {
   session?: Session;
   sink?: NativeSocketSink;
-  /** Whose share of half messages it takes; absent when it takes none. */
+  /** Sender whose share of half messages this socket takes; absent when the socket takes none. */
   large?: string;
   closed?: boolean;
 }

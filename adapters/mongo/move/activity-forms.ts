@@ -103,7 +103,7 @@ function approvalDocument({ order, unannouncedAt, decisionId, ...approval }: Mov
   };
 }
 
-/** What the entries of a link are found by. */
+/** Search keys of a link's entries. */
 const keysOf = (body: string): LinkRow['entries'] =>
   entriesOf(body).map((entry) => {
     const actor = entry.actor as { readonly id: string; readonly display: string };

@@ -14,7 +14,7 @@ import type { Form } from './forms.ts';
 
 const maxDocuments = 500;
 
-/** What documents contain for the nodes of their own cluster alone. */
+/** Fields of documents for the nodes of their own cluster alone. */
 const ofCluster = ['first', 'founding', 'changed', 'fence'];
 
 /** Kinds whose documents have the tenant's id. */
@@ -29,7 +29,7 @@ const orders: { readonly [kind: string]: { readonly [field: string]: 1 } } = {
   deployments: { order: 1 },
 };
 
-/** What the library named when the reading began. */
+/** Contracts that the library named when the reading began. */
 interface NamedContracts {
   readonly document: LibraryDocument | null;
   /** Rows of latest versions. */

@@ -28,7 +28,7 @@ export interface PoolOptions {
   /** Milliseconds that a worker may take to start. */
   readonly startMs: number;
   readonly clock: Clock;
-  /** What refused, timed out and overgrown jobs are told. */
+  /** Errors for refused, timed out and overgrown jobs. */
   readonly refused: () => HubError;
   readonly timedOut: () => HubError;
   readonly overgrown: () => HubError;

@@ -66,7 +66,7 @@ interface Merging {
   readonly total: number;
   /** The table is complete up to this segment once all are merged. */
   readonly through: number;
-  /** What is merged: the buckets before this one, so many rows of this one, so many texts, so many in all. */
+  /** Merged so far: the buckets before this one, numbers of rows of this one, of texts, and of all together. */
   readonly bucket: number;
   readonly row: number;
   readonly text: number;

@@ -1,5 +1,5 @@
-// What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
-// the few segments that must be looked at one by one. Runs on the reader, in steps.
+// Results from tallies alone, without the events: segments with the same tallies, joined by the database, and the few
+// segments that must be read one by one. Runs on the reader, in steps.
 import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { type Database, givenText, type Row, type SqlValue } from '../database.ts';
@@ -166,7 +166,7 @@ class TallyQuery {
 }
 
 /**
- * What the segments that may hold events that fit tell, a window at a time: another read may run before each.
+ * Tallies of the segments that may hold fitting events, a window at a time: another read may run before each window.
  * @param filter one that needs no bodies
  */
 export function* tellings(

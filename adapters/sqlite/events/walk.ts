@@ -24,7 +24,7 @@ export interface Clause {
   readonly params: readonly SqlValue[];
 }
 
-/** What a summary can tell: never skips a segment that holds an event that fits. */
+/** Condition of a filter on summaries: never skips a segment that holds an event that fits. */
 export function mayFit(filter: EventFilter, hi: number): Clause {
   const parts: string[] = ['min_ts <= ?'];
   const params: SqlValue[] = [hi];

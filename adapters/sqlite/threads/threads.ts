@@ -83,8 +83,7 @@ const summaryReads: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a reader makes of stored events is garbage when its answer is sent: without a bound V8 keeps up to 48 MiB for
- * that.
+ * A reader's objects are garbage when its answer is sent: without a bound, V8 keeps up to 48 MiB for such garbage.
  */
 const readerLimits = { maxYoungGenerationSizeMb: 12 };
 

@@ -10,7 +10,7 @@ export const minuteOf = (ts: number): number => Math.floor(ts / minuteMs);
 export const allEvents = '';
 export const contractRow = (name: string): string => `=${name}`;
 
-/** Whose events: all of an agent, in one hour. */
+/** Owner of counted events: one agent, in one hour. */
 export interface Place {
   readonly tenant: number;
   readonly env: string;
@@ -48,7 +48,7 @@ export interface ContractUsageRow {
 
 type Writable<T> = { -readonly [F in keyof T]: T[F] };
 
-/** What an event, or a part of one, adds to the statistics of a contract; negative when it goes. */
+/** Numbers that an event, or a part of one, adds to the statistics of a contract; negative when the event goes. */
 export interface ContractUsageChange {
   readonly tenant: number;
   readonly env: string;

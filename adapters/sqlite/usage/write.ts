@@ -81,7 +81,7 @@ interface Added {
   readonly receivedAt: number;
 }
 
-/** What is gathered, added up by row. */
+/** Gathered changes, added up by row. */
 const noRows = () => ({
   tools: new Map<string, ToolRow>(),
   versions: new Map<string, VersionRow>(),
@@ -149,7 +149,7 @@ export class UsageWriter {
     });
   }
 
-  /** What a repeat said of a stored event. @param before what earlier repeats said */
+  /** Counts the outcome that a repeat adds to a stored event. @param before outcomes from earlier repeats */
   addOutcome(
     { tenant, env }: Place,
     event: Counted,
