@@ -109,8 +109,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
       const next = resolve(state, registration, rules, ports);
       state.effective = next;
-      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams
-      // follow, so it says it again.
+      // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
+      // its streams follow, so it announces the bundle again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];

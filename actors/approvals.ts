@@ -208,8 +208,8 @@ function forget(pending: Pending, id: string, context: Context): void {
 }
 
 /**
- * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their
- * marks off when that is done. Each is told once, however often this runs.
+ * Announces approvals of one tenant and status to dashboards, and by a job to the notification channels. Then takes the
+ * approvals' marks off. Each approval is announced once, however often this runs.
  */
 async function announcement(
   approvals: readonly Approval[],

@@ -47,7 +47,7 @@ type Context = ActorContext<ActorPorts>;
 
 /** Bundles announced again in one go: each is up to 1.4 MB of text in memory. */
 const announceAtOnce = 8;
-/** Agents told to resolve in one go: each reads the store. The last of them sends word that the next may. */
+/** Agents that resolve in one go: each reads the store. The last one of a group sends word that the next group may. */
 const resolveAtOnce = 200;
 /** Without that word it goes on after this time. */
 const resolveLateMs = 5000;

@@ -1,4 +1,4 @@
-// The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+// The messages of the three actor kinds, which handlers and edges may send. Bodies are plain JSON.
 
 import type {
   AssignmentRule,
@@ -166,8 +166,8 @@ export type EnvironmentMessages = {
     reply: Deployment;
   };
   /**
-   * Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended;
-   * null: nothing was deployed. Throws changed.
+   * Ends the bundle's current deployment and informs dashboards; agents keep their ruleset. The reply is the ended
+   * deployment; null: nothing was deployed. Throws changed.
    */
   undeploy: { body: UndeployOrder; reply: Deployment | null };
   /** Announces every current deployment again (after a rotation of the signing key), `after` a bundle's name. */
@@ -194,7 +194,7 @@ export type EnvironmentMessages = {
     body: { readonly id: string; readonly decision: Decision; readonly actor?: AuditActor };
     reply: Approval;
   };
-  /** Times out a due approval, and announces that once. The reply says whether this call did it. */
+  /** Times out a due approval, and announces that once. The reply is true if this call timed the approval out. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died before. */
   announceApproval: { body: { readonly id: string }; reply: null };
@@ -214,8 +214,8 @@ export type EnvironmentMessages = {
   };
   /**
    * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current
-   * deployment at once. One that was resolved before the last one told changes nothing. `connected`: it may have a
-   * stream that was not announced here yet.
+   * deployment at once. A bundle that was resolved before the last received one changes nothing. `connected`: the agent
+   * may have a stream that was not announced here yet.
    */
   retarget: {
     body: {
@@ -296,10 +296,10 @@ export type AgentMessages = {
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /**
    * Registration or rules changed: resolves again; when the result changed, announces that to the agent and retargets
-   * its streams. `onward`: tells the environment then that it may have the next agents resolved.
+   * its streams. `onward`: then sends word to the environment that the next agents may resolve.
    */
   resolve: { body: { readonly onward: true } | null; reply: Resolution };
-  /** The agent says which version it runs now: stored, then told to the environment. */
+  /** Report of the version that the agent runs now: stored, then sent to the environment. */
   report: {
     body: { readonly bundleName: string | null; readonly policyVersion: string; readonly at: number };
     reply: null;

@@ -158,8 +158,9 @@ export class Roster {
 
   /**
    * Makes the agent's streams that are not pinned follow the bundle, unless it was resolved before the last assignment.
-   * True when the agent is to be sent what is deployed for it: also when a stream follows it already, or is not known
-   * here, but this roster was not told of it. The activation that was may have ended before the agent heard.
+   * True when the agent must receive its current deployment. Also true when a stream follows the bundle already, or is
+   * not known here, but this roster did not receive the assignment. An earlier activation may have received the
+   * assignment, and ended before the agent received the deployment.
    */
   retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);

@@ -10,7 +10,7 @@ import { Mailbox } from './mailbox.ts';
 
 /** A waiting asker. */
 export interface Ask {
-  /** True once the asker was told `unavailable`: then the envelope is not worth handling any more. */
+  /** True once the asker has received `unavailable`: then the envelope is not worth handling any more. */
   readonly abandoned: boolean;
   /** True for a message that is kept elsewhere until it is settled: refused here, it is handled there. */
   readonly kept?: boolean;

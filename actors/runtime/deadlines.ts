@@ -1,5 +1,5 @@
 // The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers (promise
-// P6). Decides nothing: it tells the actor, whose write decides.
+// P6). Decides nothing: the sweep sends a message to the actor, whose write decides.
 import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';

@@ -1,5 +1,5 @@
-// Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
-// when nodes leave. Knows no actor: it says what was taken and what was lost. Keeps promises P11 and P12.
+// Ownership of shards by this node: leases held in time, an even share of all shards, given back when nodes join, taken
+// when nodes leave. Knows no actor: callbacks get the taken and the lost shards. Keeps promises P11 and P12.
 import { shardCount } from '../../src/shared/ids.ts';
 import type { TakeoverReason } from '../../src/shared/meters.ts';
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';

@@ -152,7 +152,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   async quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
     const atWork = () => [...this.#all()].flatMap((actor) => (which(actor.key) ? (actor.work ?? []) : []));
-    // An actor that ends may have told others, so look again until all is quiet.
+    // An actor that ends may have sent messages to others, so look again until all is quiet.
     const rest = async () => {
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
     };
