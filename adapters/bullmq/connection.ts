@@ -16,7 +16,8 @@ export interface ConnectionOptions {
   /** All connections of the process to this server. */
   readonly group: ConnectionGroup;
   /**
-   * True for what workers say: it is sent when Redis is back. False for callers, who must hear at once that it is away.
+   * True for workers: their commands are sent when Redis is back. False for callers, who must learn at once that Redis
+   * is away.
    */
   readonly patient: boolean;
 }

@@ -23,7 +23,7 @@ export function outcomeOfError(error: unknown): AttemptOutcome {
   return { kind: 'failed', status: null, failure, mayRetry: failure !== 'refused_address' };
 }
 
-/** Milliseconds that `Retry-After` asks for (seconds, or a date); 0 when it does not say. */
+/** Milliseconds of a `Retry-After` header (seconds, or a date); 0 without a valid one. */
 export function retryAfterMs(header: string | undefined, now: number): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1000);

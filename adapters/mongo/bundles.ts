@@ -248,7 +248,7 @@ const latestOf = (times: readonly (number | undefined)[]): number | null => {
   return definedTimes.length === 0 ? null : Math.max(...definedTimes);
 };
 
-/** When each of these bundles was last deployed, as far as the history tells. */
+/** Time of each bundle's last deployment, as far as the history contains one. */
 async function lastDeployed(
   c: BundleCollections,
   tenantId: string,

@@ -162,7 +162,7 @@ const namesOrTexts = (text: object): Filter<EventRow>[] => [
   { texts: { $elemMatch: text } },
 ];
 
-/** Of this call id, whatever the event is told apart by. */
+/** Condition for events with this call id, whether or not the id identifies the event. */
 const callWanted = (callId: string): Filter<EventRow> => ({
   $or: [{ callId: { $eq: callId }, givenCallId: { $exists: false } }, { givenCallId: { $eq: callId } }],
 });

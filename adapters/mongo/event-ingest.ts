@@ -116,8 +116,8 @@ export class EventIngest {
   }
 
   /**
-   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens
-   * out of the runs: one that stays tells of entries that may be missing, too.
+   * Records the decisions of a batch; ids prevent a second record. Called before the batch takes its tokens out of the
+   * runs: a token that stays is a sign of entries that may be missing, too.
    */
   async #recordRuns(batch: EventBatch): Promise<void> {
     if (batch.sample) return;

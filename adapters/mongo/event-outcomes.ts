@@ -142,8 +142,8 @@ function outcomeUpdates(
 }
 
 /**
- * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from
- * the inserts.
+ * Adds the outcomes of repeats to their events. Reads first: most repeats have nothing to add, and a read takes no turn
+ * from the inserts.
  * @param repeats by their place in the batch
  */
 export async function addOutcomes(
@@ -152,7 +152,7 @@ export async function addOutcomes(
   repeats: ReadonlyMap<number, EventInput>,
   token: string,
 ): Promise<AddedOutcomes> {
-  // Of this environment alone: who reads a call of another one may not see what was said here.
+  // Of this environment alone: readers of a call in another environment may not see outcomes from this one.
   const { tenantId, env } = batch;
   if (repeats.size === 0) return noOutcomes;
   const eventIds = new Map<number, string>();
@@ -162,9 +162,9 @@ export async function addOutcomes(
   const { writes, places } = outcomeUpdates(batch, repeats, rows, token);
   const before = storedByToken(rows);
   if (writes.length === 0) return { eventIds, entries: [], stored: before };
-  // In order: the outcomes of one call stay in the order they were told.
+  // In order: the outcomes of one call stay in the order of their arrival.
   await events.bulkWrite(writes, { ordered: true });
-  // Another batch may have told some of them meanwhile: those that bear the token are this one's.
+  // Another batch may have added some of them at the same time: outcomes with the token are from this batch.
   const changed = await events
     .find({ ...query, 'outcomes.by': token }, { projection: outcomeFields })
     .toArray();

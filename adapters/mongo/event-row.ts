@@ -8,7 +8,7 @@ export interface OutcomeRow extends EventOutcome {
   readonly by?: string;
   /** Absent: as the event's. */
   readonly receivedAt?: number;
-  /** The repeat's agent and session, and what it said there, as JSON; absent when it names no session. */
+  /** The repeat's agent and session, and its facts for that run, as JSON; absent when the repeat names no session. */
   readonly agent?: string;
   readonly session?: string;
   readonly facts?: string;

@@ -109,7 +109,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   return {
     ...guarded,
     audit: guard.guarded(audit),
-    // The write itself goes through the guard: only its error tells whether it may have been carried out.
+    // The write itself goes through the guard: only the write's error shows if the write may have been carried out.
     noting: (noting) =>
       notingEach(guard, guarded, (write) =>
         noteWrite(audit, chain.intents, noting, { now: clock.now(), node }, write),
@@ -156,7 +156,7 @@ async function withoutTimeout(url: string, database: string, task: (db: Db) => P
 export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
   if (!(error instanceof MongoError)) return error;
-  // One server's failure tells more than that none could be selected.
+  // One server's failure is a better reason than the failed selection of a server.
   const servers = error instanceof MongoServerSelectionError ? error.reason?.servers : undefined;
   const failures = [...(servers?.values() ?? [])].flatMap((server) => server.error ?? []);
   const cause = connectFailure(failures[0] ?? error, usesTls);

@@ -17,7 +17,7 @@ interface Seen {
   readonly now: number;
   /** Of the registration that is made when there is none; null: none is made. */
   readonly newId: string | null;
-  /** The API that it was seen on; null: nobody says. */
+  /** API that the agent was seen on; null if unknown. */
   readonly on: SeenOn | null;
 }
 
@@ -72,7 +72,7 @@ interface SeenRow {
   readonly isNew: boolean;
 }
 
-/** The newest says which API; whether it loads any document is what the last of the batch said that said so. */
+/** The API comes from the newest item, `loadsAny` from the last item of the batch that contains it. */
 function withAllSaid(one: Seen, items: readonly Seen[], keyOf: (item: Seen) => string): Seen {
   if (one.on === null || one.on.loadsAny !== undefined) return one;
   const lastLoad = items.findLast((item) => keyOf(item) === keyOf(one) && item.on?.loadsAny !== undefined);

@@ -1,7 +1,7 @@
 // How a run follows from its events in MongoDB: a document each. Before a batch is stored it leaves its token in the
-// `open` list of its runs; what it says is joined to a run in the same update that takes the token out. So a token that
-// stays tells of a process that died in between: whoever meets one, and whoever finds its own taken away, counts the
-// run anew from all its events.
+// `open` list of its runs. One update joins the batch's facts to a run and takes the token out. So a token that stays
+// is from a process that died in between. A process that meets such a token, or finds its own taken away, counts the
+// run again from all its events.
 import { hash } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
@@ -76,7 +76,7 @@ export const factsIn = ({ facts }: RunRow): RunFacts | null =>
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-/** A stored event as its repeat told it, as far as an entry of the audit chain needs it. */
+/** A stored event with the content of its repeat, as far as an entry of the audit chain needs it. */
 const asReported = (event: StoredEvent, row: OutcomeRow): EventInput => {
   const outcome = toOutcome(row);
   return {

@@ -1,5 +1,5 @@
-// The file of a back-up: a database, then a line that says what it is, then a line of fixed length with the digest of
-// all before it. Because the database comes first, SQLite's own tools open a back-up as well.
+// The file of a back-up: a database, then a line that describes the database, then a line of fixed length with the
+// digest of all before it. Because the database comes first, SQLite's own tools open a back-up as well.
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { z } from 'zod';

@@ -80,7 +80,7 @@ class RedisBroadcast implements Broadcast {
     }, publicationsAtOnce);
   }
 
-  /** Resolves when this node hears control messages. */
+  /** Resolves when this node receives control messages. */
   async open(): Promise<void> {
     const { end } = await this.#logs.bounds(nodes);
     this.#reader.add({
@@ -180,7 +180,7 @@ class RedisBroadcast implements Broadcast {
   }
 }
 
-/** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */
+/** Opens the broadcast; resolves when this node receives control messages. @throws HubError('unavailable') */
 export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
   const broadcast = new RedisBroadcast(logs, reader, log);
   await broadcast.open();

@@ -95,7 +95,7 @@ class LogReader implements Reader {
       await this.#parts.link.send(['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']);
       await this.#parts.link.send(['PEXPIRE', this.#wakeKey, String(keepMs)]);
     } catch {
-      // The link says in the log that Redis is away.
+      // The link logs that Redis is away.
     }
   }
 
@@ -173,7 +173,7 @@ class LogReader implements Reader {
         await this.#read();
         this.#parts.turned?.();
       } catch {
-        // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
+        // The links log that Redis is away; positions are kept, so nothing is lost or repeated.
         this.#interrupted = true;
         if (!this.#closed) await pause(this.#parts.clock, pauseMs);
       }

@@ -316,7 +316,7 @@ function readLinks(
 }
 
 function retainLinks(db: Database, tenantId: string, before: number, limit: number): number {
-  // A head counts for links that are as it says: its own link's digest is the proof.
+  // A head counts for links that match its fields: its own link's digest is the proof.
   db.run(
     `UPDATE audit_heads SET starts = 1 WHERE tenant_id = ?1 AND seq = (
        SELECT h.seq FROM audit_heads h JOIN audit_links l ON l.tenant_id = h.tenant_id AND l.seq = h.seq

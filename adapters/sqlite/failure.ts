@@ -1,5 +1,5 @@
-// Errors on their way between threads: a HubError stays one; what SQLite and the disk say becomes one, and is told to
-// the log alone.
+// Errors on their way between threads: a HubError stays one. Errors of SQLite and of the disk become a HubError; their
+// original text goes to the log alone.
 import { type ErrorCode, type ErrorDetail, HubError } from '../../src/shared/error.ts';
 import { isUncertain, type Trouble, troubleOf } from './trouble.ts';
 

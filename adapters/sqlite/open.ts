@@ -4,7 +4,7 @@ import { Database } from './database.ts';
 import { checkOurs, configure, migrate, type Tuning } from './schema/index.ts';
 import { openingError } from './trouble.ts';
 
-/** Opens the file and brings it to the newest version. @throws HubError in one line that says what to do */
+/** Opens the file and brings it to the newest version. @throws HubError in one line with the remedy */
 export function openFile(path: string, tuning: Tuning): Database {
   try {
     const db = new Database(path);

@@ -193,7 +193,7 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
-/** A live stream says what it is in the headers that all of them have in common. */
+/** A live stream has its content type in the headers that all live streams share. */
 const isEventStream = ({ common }: RawResponse): boolean =>
   common.list.some(([, value]) => value === 'text/event-stream');
 

@@ -66,7 +66,7 @@ class UwsServer implements Server {
       this.#unfinished.sweep(this.#connections);
     });
     this.#app.any('/*', (res, req) => this.#receive(res, req, null));
-    // The filter below hears of the connection's start only, once it became a WebSocket.
+    // The filter below is called for the connection's start only, once it became a WebSocket.
     addSockets(this.#app, {
       disabledCompression: uws.DISABLED,
       partial: pipeline.budgets.partial,

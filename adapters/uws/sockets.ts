@@ -128,7 +128,7 @@ export interface Handshake {
 
 /**
  * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone.
- * @param partial room for half messages: without it, the socket takes small ones only, and the answer says so
+ * @param partial room for half messages: without it, the socket takes small ones only, as the answer states
  */
 export function completeUpgrade(
   res: HttpResponse,

@@ -168,7 +168,7 @@ class Thread {
     this.#gone = gone;
     const { entry } = options;
     this.#worker = new Worker(threadFile(entry), {
-      // Whatever a rule may reach, it is not the server's environment, arguments or streams.
+      // A rule must not reach the server's environment, arguments or streams.
       env: {},
       argv: [],
       execArgv: [],

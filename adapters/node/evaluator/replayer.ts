@@ -10,7 +10,7 @@ import type { Accepted, Task, TaskResult } from './tasks.ts';
 
 export interface ReplayerOptions {
   readonly clock: Clock;
-  /** apiVersions and kinds that documents may say they are. */
+  /** apiVersions and kinds that documents may have. */
   readonly accepted: Accepted;
   /** Prefix of the hub's own API keys, which are never shown. Keys that begin with `svk_` are hidden in any case. */
   readonly keyPrefix?: string;

@@ -83,7 +83,7 @@ export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
 const stubs = ({ operators }: CustomWords) =>
   Object.fromEntries(operators.map((name) => [name, () => false]));
 
-/** @throws HubError as the evaluator port says: what the engine finds wrong is `unprocessable` */
+/** @throws HubError by the rules of the evaluator port: errors from the engine are `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
   try {
     return dispatch(task);

@@ -120,7 +120,7 @@ const commonVerdicts = [
 
 const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, i + 1]));
 
-/** The code of a common verdict, below 32; 0 for one that only the body tells. */
+/** The code of a common verdict, below 32; 0 for one that only the body contains. */
 export const verdictCode = (verdict: string): number => codes.get(verdict) ?? 0;
 export const verdictOfCode = (code: number): string | null => commonVerdicts[code - 1] ?? null;
 

@@ -36,7 +36,7 @@ const insertBody =
 
 const noVerdicts = countVerdicts([]);
 
-/** Stores batches; what a repeat says of a stored event is added to it. */
+/** Stores batches, and adds the outcomes of repeats to stored events. */
 class BatchWriter {
   readonly #db: Database;
   readonly #calls: CallIndex;

@@ -48,8 +48,8 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
   }
 
   /**
-   * @param entry the index entry of the stored event @param env of who repeats: a call of another environment gets
-   *   nothing, because its readers may not see what was said there @param told takes what the repeat says of runs
+   * @param entry the index entry of the stored event @param env of the repeat: a call in another environment gets
+   *   nothing, because its readers may not see the repeat @param tally takes the repeat's facts about runs
    */
   return (entry: number, { outcome, agent, run, note }: Report, env: string, tally: Told): void => {
     const place = placeOfEntry(entry);

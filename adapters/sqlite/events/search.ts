@@ -120,7 +120,7 @@ function countsFit(
   );
 }
 
-/** True for a filter that the tallies and marks of a segment cannot tell about. */
+/** True for a filter that needs more than the tallies and marks of a segment. */
 export const needsBodies = (filter: CompiledFilter): boolean => {
   const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
   return (

@@ -17,13 +17,13 @@ import { mayFit, windows } from './walk.ts';
 /** Segments put together in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
 
-/** Segments all of whose events count alike: they say the same, and lie within the filter's time and one slot. */
+/** Segments all of whose events count alike: the events have equal fields, within the filter's time and one slot. */
 export interface Alike {
   readonly segments: number;
   readonly env: string;
-  /** Null where segments are not told apart by agent. */
+  /** Null where segments are not grouped by agent. */
   readonly agent: string | null;
-  /** The one policy version of their events; null where segments are not told apart by it. */
+  /** The one policy version of their events; null where segments are not grouped by version. */
   readonly version: string | null;
   /** When the slot begins; 0 without slots. */
   readonly start: number;
@@ -49,7 +49,7 @@ export interface Telling {
   /** True where repeats of a call count. */
   readonly outcomes: boolean;
   readonly agents?: boolean;
-  /** A column that tells segments apart; `versions`: those of several versions are looked at one by one. */
+  /** A column that groups segments; `versions`: segments with several versions are read one by one. */
   readonly by?: 'agent' | 'versions';
 }
 

@@ -200,7 +200,7 @@ export function* walk(
       isFound = true;
       yield segment;
     }
-    // Events that are told apart by their content are not in the table under the call id that they name.
+    // Events that are identified by their content are not in the table under the call id that they name.
     if (isFound) return;
   }
   const fit = mayFit(filter, hi);

@@ -33,7 +33,7 @@ export interface MoveSource {
 
 /**
  * Opens the store of a hub that is not running, and brings it to the newest schema, as a start of the hub does.
- * @throws HubError in one line that says what to do
+ * @throws HubError in one line with the remedy
  */
 export function openMoveSource(path: string, hubIdFile: HubIdFile): MoveSource {
   checkPresent(path, hubIdFile);

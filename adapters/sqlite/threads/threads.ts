@@ -45,7 +45,7 @@ export interface SqliteOptions {
   readonly maxQueuedBytes?: number;
   /** Bytes that ingest leaves free on the disk; null for the usual part of it, 0 for none. */
   readonly reserveBytes?: number | null;
-  /** Where the folder says whose it is; without one any database is taken. */
+  /** File in the folder with the id of its hub; without this option any database is taken. */
   readonly hubId?: HubIdFile;
   /** Called about once a second with the time that the disk took to answer, in milliseconds. */
   readonly diskMeasured?: (ms: number) => void;

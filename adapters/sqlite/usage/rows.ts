@@ -68,7 +68,7 @@ export function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
   return created;
 }
 
-/** Never the same for two: lengths tell where one text ends. */
+/** Never the same for two: lengths mark the end of a text. */
 export const keyOf = ({ tenant, hour, env, agent }: Place, last: string): string =>
   `${tenant} ${hour} ${env} ${agent.length} ${agent}${last}`;
 
@@ -199,13 +199,13 @@ export function contractChanges(
   ];
 }
 
-/** An event that goes, with what repeats said of it. */
+/** An event that goes, with the outcomes from its repeats. */
 export interface Removed {
   readonly event: Counted;
   readonly outcomes: readonly EventOutcome[];
 }
 
-/** True if what a repeat said may change what is counted of contracts. */
+/** True if the outcome of a repeat may change the counts of contracts. */
 export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
   if (outcome.decision_name === null) return false;
   if (outcome.decision_name !== event.name) return true;
