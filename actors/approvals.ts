@@ -20,8 +20,8 @@ export interface Pending {
   /** Deadlines by id. */
   readonly waiting: Map<string, number>;
   /**
-   * Ids of what was asked for a moment ago and not read since, by fingerprint. Lost with the activation: then a repeat
-   * is asked for anew.
+   * Ids of recent requests that were not read since, by fingerprint. Lost with the activation: then a repeat becomes a
+   * new request.
    */
   readonly recent: BoundedMap<string>;
   /**

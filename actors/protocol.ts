@@ -200,7 +200,7 @@ export type EnvironmentMessages = {
   announceApproval: { body: { readonly id: string }; reply: null };
   /**
    * A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version,
-   * has not; and the bundle it follows, which an assignment may have changed meanwhile.
+   * has not; and the bundle it follows, which an assignment may have changed since the opening.
    */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };

@@ -1,5 +1,5 @@
 // The envelopes of the shards that a node owns: each handled once, acknowledged after its write, answered again when it
-// comes again. A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged. Keeps
+// comes again. An envelope whose shard was lost is left alone: the next owner finds the envelope unacknowledged. Keeps
 // promise P9.
 import { HubError } from '../../src/shared/error.ts';
 import { type Clock, pause } from '../../src/shared/ports/clock.ts';

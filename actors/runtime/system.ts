@@ -22,7 +22,7 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly broadcast: Pick<Broadcast, 'control'>;
   readonly jobs?: Pick<Jobs, 'add'>;
   readonly log: Log;
-  /** Takes the tells among the effects; unless given they go to this process's own actors. */
+  /** Takes the tells among the effects; by default they go to this process's own actors. */
   readonly carry?: (tell: Tell) => Promise<void>;
   /** False for a key that another node owns: its messages are refused then, its timers do nothing, its effects stay. */
   readonly mayAct?: (key: string) => boolean;
@@ -31,7 +31,7 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
   /**
-   * Takes a message that waited here when its key became another node's, and answers its asker; refused unless given.
+   * Takes a message that waited here when its key became another node's, and answers its asker; refuses by default.
    */
   readonly forward?: ActorRuntime<Ports>['forward'];
   /** Messages that may wait per key; 1,000 by default. Timers come on top. */
