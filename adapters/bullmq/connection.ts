@@ -61,7 +61,7 @@ interface Member {
 }
 
 function join<T extends Member>(client: T, group: ConnectionGroup): T {
-  // The server closes a connection that quits, and the client connects anew.
+  // The server closes a connection that quits, and the client connects again.
   const leave = group.add(() => {
     if (client.isReady) client.sendCommand(['QUIT']).catch(() => {});
   });

@@ -1,5 +1,5 @@
 // Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The
-// insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
+// insert decides: a writer that loses a number takes the next. Signatures are read from deployments, never kept here.
 
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';

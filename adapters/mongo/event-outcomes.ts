@@ -131,7 +131,7 @@ function outcomeUpdates(
     const key = keyAsOutcome(repeat);
     const word = JSON.stringify([repeat.call_id, key]);
     if (keysByCall.get(repeat.call_id)?.has(key) || places.has(word)) return [];
-    // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
+    // This number fills a call's outcomes, whichever of them another batch adds: more would be refused one by one.
     const before = countByCall.get(repeat.call_id) ?? 0;
     if (before >= maxOutcomes || (row && full.has(row._id))) return [];
     countByCall.set(repeat.call_id, before + 1);

@@ -2,7 +2,7 @@
 import type { EventOutcome } from '../../src/event/record.ts';
 import type { Reporter } from '../../src/run/rules/report.ts';
 
-/** An outcome, with what its run needs to be counted anew. */
+/** An outcome, with the fields that a new count of its run needs. */
 export interface OutcomeRow extends EventOutcome {
   /** The batch that added it; absent: no export contains it. */
   readonly by?: string;

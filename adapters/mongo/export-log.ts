@@ -1,9 +1,9 @@
 // The order of exports in MongoDB. A link is one document with a number of its tenant and kind; a unique index lets no
-// number be given twice, so that whoever appends continues one log, and no link appears before one that can be seen. A
+// number be given twice, so that all writers continue one log, and no link appears before one that can be seen. A
 // link takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its
 // insert, and its writer appends its lines later. Any node appends the lines of a dead writer. Keeps promise P68.
 //
-// A batch's item is written once, by whoever is first: its writer, a node that meets its events as repeats, or the
+// A batch's item is written once, by the first of these: its writer, a node that meets its events as repeats, or the
 // sweep. Lines that the item lacks are items of their own (`late/…`), each once.
 import { Binary, type Collection, type Filter } from 'mongodb';
 import type { ApprovalChange, OrderedKind } from '../../src/export/record.ts';

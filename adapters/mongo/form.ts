@@ -60,7 +60,7 @@ export const fromText = <T = JsonObject>(text: string | null): T | null =>
 export const fieldOf = (name: string): string =>
   `k${encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replaceAll('.', '%2E')}`;
 
-/** A pattern that finds `text` as it stands: what could mean something in a pattern is written as \xHH. */
+/** A pattern that finds `text` literally: characters with a meaning in patterns are written as \xHH. */
 const literalPattern = (text: string): string =>
   text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,

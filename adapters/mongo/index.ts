@@ -59,7 +59,7 @@ const clientOf = (url: string, socketTimeoutMS: number, connectMs: number): Mong
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
-    // A repeated compare-and-set would take its own first write for another's: whoever calls knows whether to repeat.
+    // A repeated compare-and-set would take its own first write for another's: the caller knows whether to repeat.
     retryWrites: false,
     retryReads: true,
     ignoreUndefined: true,
@@ -152,7 +152,7 @@ async function withoutTimeout(url: string, database: string, task: (db: Db) => P
   }
 }
 
-/** The failure to open, for whoever operates the hub. */
+/** The failure to open, for the operator of the hub. */
 export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
   if (!(error instanceof MongoError)) return error;

@@ -98,7 +98,7 @@ export class RunProjection {
     this.#audit = audit;
   }
 
-  /** Counts a run anew from its events, and takes out the tokens that were there. True when nothing came in between. */
+  /** Counts a run again from its events, and takes out the tokens found there. True when nothing came in between. */
   async recount(id: string): Promise<boolean> {
     const row = await this.#runs.findOne({ _id: id });
     if (row === null) return true;
@@ -142,7 +142,7 @@ export class RunProjection {
     await this.#audit.append(notes);
     const $set =
       facts === null ? { rev: row.rev + 1, open: [] } : { ...this.#factsUpdate(row, facts), open: [] };
-    // Equal lists: a batch that left its token meanwhile may have stored events that were read, or not.
+    // Equal lists: a batch that left its token since the read may have stored events that were read, or not.
     const { matchedCount } = await this.#runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
     return matchedCount === 1;
   }
@@ -177,7 +177,7 @@ export class RunProjection {
       for (const id of there) left.delete(id);
       const missing = [...left.values()];
       const refused = await takenAmong(this.#runs.insertMany(missing, { ordered: false }));
-      // Another batch made them meanwhile.
+      // Another batch made these rows at the same time.
       left = new Map(refused.flatMap((i) => missing[i] ?? []).map((row) => [row._id, row]));
     }
     return { token, receivedAt, tenantId };

@@ -121,7 +121,7 @@ class RunReader {
     return counts.map(({ _id, n }) => [_id, n] as const);
   }
 
-  /** Counts runs anew whose writers died. */
+  /** Counts runs again whose writers died. */
   async #repair(which: Filter<RunRow>): Promise<void> {
     const abandoned = await this.#runs
       .find({ ...which, 'open.at': { $lt: this.#clock.now() - abandonedMs } }, { projection: { _id: 1 } })

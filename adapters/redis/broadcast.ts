@@ -23,7 +23,7 @@ interface Shared extends Followed {
 
 const nodes: Audience = 'nodes';
 /**
- * Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else meanwhile.
+ * Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else during it.
  */
 const publicationsAtOnce = 64;
 const bytesAtOnce = 2 ** 20;

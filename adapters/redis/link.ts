@@ -19,7 +19,7 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A Lua script. Everything it decides is one step: Redis runs nothing else meanwhile. */
+/** A Lua script. All its decisions are one step: Redis runs nothing else during a script. */
 export const script = (text: string): Script => ({
   text,
   sha: createHash('sha1').update(text).digest('hex'),
@@ -50,7 +50,7 @@ export const unavailable = (): HubError =>
     retryAfter: 2,
   });
 
-/** Thrown at the start, to whoever operates the hub. */
+/** Thrown at the start, for the operator of the hub. */
 const notConnected = (error: unknown, url: string): HubError =>
   new HubError(
     'unavailable',

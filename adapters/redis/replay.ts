@@ -50,7 +50,7 @@ export async function readAll(
         return answers;
       }
       page = await logs.page(audience, [last]);
-      // Trimmed meanwhile, and with it what was first: again from what the log still knows, at least one position less.
+      // Trimmed during the read, with its first entries: again from the log's oldest entry, at least one position less.
       if (!page) break;
     }
   }

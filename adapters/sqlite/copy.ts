@@ -30,8 +30,8 @@ export type CopyMessage =
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /**
- * Writes all that is committed now into another file, without what was deleted. Others may write meanwhile; their log
- * grows until this ends.
+ * Writes all that is committed now into another file, without deleted rows. Others may write during the copy; their log
+ * grows until the copy ends.
  * @param to an empty file
  */
 export function copyTo(path: string, to: string, onBytes: (bytes: number) => void): void {

@@ -167,7 +167,7 @@ export class Disk {
     return this.#room?.reserve === 0 || (state !== 'reserved' && state !== 'full');
   }
 
-  /** A look as soon as one may follow the last; who asks meanwhile waits for the same one. */
+  /** A look as soon as one may follow the last; further callers wait for the same one. */
   #lookAgain(): Promise<void> {
     const { clock } = this.#options;
     const wait = this.#lookedAt + lookAgainMs - clock.monotonic();
@@ -179,7 +179,7 @@ export class Disk {
     return this.#lookingAgain;
   }
 
-  /** One look at a time: who asks meanwhile waits for that one. */
+  /** One look at a time: further callers wait for that one. */
   #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = null;

@@ -1,4 +1,4 @@
-// The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
+// The shape of the store on its own thread: the port's methods without promises. No behaviour except running steps.
 import type { EventStore, IngestResult } from '../../src/event/port.ts';
 import type { JobTable } from '../../src/shared/ports/job-table.ts';
 import type { Store } from '../../src/shared/ports/store.ts';

@@ -140,7 +140,7 @@ export function completeUpgrade(
   const { sender } = session;
   const size = messageSizeOf(session, partial);
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that
-  // state all the same: when another allocation took the memory meanwhile, its bytes may say "close after the
+  // state all the same: when another allocation has taken the memory, its bytes may mean "close after the
   // response", and the new WebSocket is cut right after the 101 (often the first ones of a process: functions are
   // compiled, hidden classes are laid out). So nothing of ours happens from the upgrade to the end of the cork: both
   // callbacks are bound native functions, there is no user data to copy, and the session begins after.

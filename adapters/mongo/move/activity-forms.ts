@@ -32,7 +32,7 @@ import type { Forms } from './forms.ts';
 const batchOf = (eventId: string): string => `moved-${eventId.slice(0, 13)}`;
 const outcomePrefix = 'moved-o';
 
-/** An outcome, with what it adds to its run if the run is counted anew. */
+/** An outcome, with the facts that it adds to its run if the run is counted again. */
 function outcomeRow(event: MovedEvent, outcome: EventOutcome, id: number): OutcomeRow {
   const { verdict, timestamp, decision_name, decision_source, reason } = outcome;
   const payload = { ...event.payload, decision_name, decision_source, reason };

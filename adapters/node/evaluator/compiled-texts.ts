@@ -39,7 +39,7 @@ export class CompiledTexts<T> {
 
   /**
    * Remembered value of the key, else a new value from `make`.
-   * @param key the text or its digest, with all that the result depends on besides
+   * @param key the text or its digest, with all else that the result depends on
    * @param length of the text, where the key does not hold it
    * @throws errors from `make`; nothing is remembered then
    */

@@ -89,7 +89,7 @@ class Ending {
     this.#closers.add(() => request.destroy());
   }
 
-  /** The time begins anew. */
+  /** Restarts the time limit. */
   prolong(): void {
     this.#timer.cancel();
     if (this.error === null) this.#timer = this.#clock.after(this.#ms, this.#late);

@@ -62,7 +62,7 @@ interface Merging {
   /** Its rows by the first byte of their ids; each bucket is sorted when its turn comes. */
   readonly buckets: readonly Int32Array[];
   readonly texts: readonly string[];
-  /** How many there are, with those that are removed meanwhile. */
+  /** Number of rows, with those that are removed during the merge. */
   readonly total: number;
   /** The table is complete up to this segment once all are merged. */
   readonly through: number;
@@ -305,7 +305,7 @@ export class CallIndex {
     else if (full >= 1) this.#freeze();
   }
 
-  /** Rows that are merged meanwhile are entered by the merge, wherever they are. */
+  /** A merge at the same time enters its own rows into the filter, wherever they are. */
   #fillFilter(): void {
     if (this.#filtered === null || !this.#filter.isUsed) return;
     const rows = this.#db.all(nextRows, [...this.#filtered]);

@@ -221,7 +221,7 @@ export function readRuns(
   return [...runs.values()];
 }
 
-/** The counted parts of each event of a segment, by position; none when it was removed meanwhile. */
+/** The counted parts of each event of a segment, by position; none when the segment is removed. */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
   return marks instanceof Uint8Array ? readMarks(readTallies(segment), String(versions), marks) : [];
@@ -241,7 +241,7 @@ export interface SegmentBody {
   readonly sender: string | null;
 }
 
-/** Null when it was removed meanwhile. */
+/** Body of a segment; null when the segment is removed. */
 export function segmentBody(db: Database, segment: number): SegmentBody | null {
   const row = db.get('SELECT body, form, sender FROM segment_bodies WHERE segment = ?', [segment]);
   if (!row) return null;
@@ -262,7 +262,7 @@ export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | n
 export const eventsIn = ({ body, isPacked, form, sender }: Omit<SegmentBody, 'text'> & StoredJson) =>
   bodyEvents({ text: unpackedText(body, isPacked), form, sender });
 
-/** The events of a segment; none when it was removed meanwhile. */
+/** The events of a segment; none when the segment is removed. */
 export function segmentEventsOf(db: Database, segment: number): (EventInput | null)[] {
   const body = segmentBody(db, segment);
   return body ? bodyEvents(body) : [];

@@ -1,4 +1,4 @@
-// The store of a stopped hub as the source of a move. Holds the store's lock, so no hub starts on it meanwhile.
+// The store of a stopped hub as the source of a move. Holds the store's lock, so no hub starts on it during the move.
 import type { MovedRecords, RecordKind } from '../../../src/shared/ports/moved-records.ts';
 import { checkIdentity, checkPresent, type HubIdFile, identityOf } from '../hub-id.ts';
 import { lockStore } from '../lock.ts';

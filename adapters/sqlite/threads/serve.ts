@@ -22,7 +22,7 @@ export interface Connection {
   readonly db: Database;
   readonly stores: Stores;
   readonly answer: (replies: readonly ThreadReply[]) => void;
-  /** Runs a task after calls that have arrived meanwhile were accepted. */
+  /** Runs a task after accepting the calls that have arrived by now. */
   readonly later: (task: () => void) => unknown;
 }
 

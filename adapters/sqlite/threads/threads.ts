@@ -39,9 +39,9 @@ export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly log?: Log;
-  /** Writes that may wait; one more is `overloaded`. 4,096 unless given. */
+  /** Writes that may wait; one more is `overloaded`. 4,096 by default. */
   readonly maxQueuedWrites?: number;
-  /** Bytes of those writes. 64 MiB unless given. */
+  /** Bytes of waiting writes. 64 MiB by default. */
   readonly maxQueuedBytes?: number;
   /** Bytes that ingest leaves free on the disk; null for the usual part of it, 0 for none. */
   readonly reserveBytes?: number | null;
