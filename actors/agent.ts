@@ -89,8 +89,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
         await registered;
         return connected(state, stream, byName(stream.requested), context);
       }
-      // Read beside the registration, although an assigned agent needs no rules: most agents have no assignment, and wait
-      // once. A rule change during the read makes the agents that connected earlier resolve again.
+      // Read beside the registration, although an assigned agent needs no rules: most agents have no assignment, and
+      // wait once. A rule change during the read makes the agents that connected earlier resolve again.
       const [registration, rules] = await Promise.all([registered, ports.store.rules.list(tenantId)]);
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
       state.effective = resolve(state, registration, rules, ports);

@@ -190,7 +190,7 @@ export type EnvironmentMessages = {
   approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
   decideApproval: {
-    /** `actor`: who decides, for the audit chain; absent: a person of whom `decidedBy` is all that is known. */
+    /** `actor`: the decider, for the audit chain; absent: a person known by `decidedBy` alone. */
     body: { readonly id: string; readonly decision: Decision; readonly actor?: AuditActor };
     reply: Approval;
   };
@@ -207,7 +207,7 @@ export type EnvironmentMessages = {
     reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
-  /** The agent fetched a document: what its streams that follow none are taken to run. */
+  /** The agent fetched a document; its streams that follow none count as running this one. */
   fetched: {
     body: { readonly agentId: string; readonly keyId: string; readonly fetched: FetchedRuleset };
     reply: null;
@@ -343,7 +343,7 @@ export type TenantMessages = {
    * (`followed` is false).
    */
   rotateSigningKey: {
-    /** `actor`: who rotates, for the audit chain. */
+    /** `actor`: the person or system that rotates the key, for the audit chain. */
     body: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor };
     reply: {
       readonly publicKey: string;

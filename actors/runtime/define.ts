@@ -33,8 +33,8 @@ export interface Effects {
   readonly tells?: readonly Tell[];
   readonly jobs?: readonly Job[];
   /**
-   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a
-   * failure is only logged: what it does not write must be found and made good by the sweep.
+   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for this
+   * call, and a failure is only logged: the sweep must find and repair missing writes.
    */
   readonly onSent?: () => Promise<unknown>;
 }

@@ -36,7 +36,7 @@ interface Shard {
   readonly atWork: Set<BusPosition>;
   /** By the envelope's id; null while it is handled. */
   readonly done: Map<string, BusReply | null>;
-  /** It goes to another node: what comes is left for that one. */
+  /** The shard goes to another node: new envelopes are left for that node. */
   resting: boolean;
   /** Called when nothing is at work any more. */
   idle: (() => void) | null;
@@ -62,7 +62,7 @@ export interface Inbox {
   rest(shards: readonly number[]): Promise<void>;
   drop(shards: readonly number[]): void;
   take(delivery: BusDelivery): void;
-  /** Takes no more: what comes is left for the next owner. */
+  /** Takes no more: new envelopes are left for the next owner. */
   close(): void;
 }
 

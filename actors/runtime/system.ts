@@ -56,7 +56,7 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
   quiet(which: (key: string) => boolean, ms: number): Promise<void>;
-  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is forwarded. */
+  /** Forgets the activations that `keep` refuses (their shard went to another node), and forwards waiting messages. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
