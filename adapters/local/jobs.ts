@@ -29,7 +29,7 @@ export interface LocalJobsOptions {
   readonly log: Log;
   /** How long a run holds its job unless renewed; 30 s by default. */
   readonly leaseMs?: number;
-  /** No other process works on the table: what one that died held is run at once, not when its lease ends. */
+  /** No other process works on the table: jobs of a dead process run at once, not when their leases end. */
   readonly alone?: boolean;
 }
 

@@ -16,7 +16,7 @@ const failures: { readonly [F in Exclude<OutboundFailure, 'aborted'>]: AttemptFa
   too_large: 'too_large',
 };
 
-/** @throws OutboundError('aborted'), and what is no OutboundError */
+/** @throws OutboundError('aborted'), and errors of any other class */
 export function outcomeOfError(error: unknown): AttemptOutcome {
   if (!(error instanceof OutboundError) || error.failure === 'aborted') throw error;
   const failure = failures[error.failure];

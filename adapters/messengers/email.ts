@@ -71,7 +71,7 @@ function outcomeOfSmtp(error: unknown): AttemptOutcome {
 const isLoopback = ({ address }: OutboundAddress): boolean => address === '::1' || address.startsWith('127.');
 
 /**
- * TLS from the start, or by STARTTLS. A mail catcher on this machine may speak plainly; what leaves it is encrypted.
+ * TLS from the start, or by STARTTLS. Mail to a catcher on this machine may be plain; mail that leaves it is encrypted.
  */
 export const encryptionOf = (port: number, address: OutboundAddress) => ({
   secure: port === implicitTlsPort,

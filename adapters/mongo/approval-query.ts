@@ -80,7 +80,7 @@ export function waitingApprovals(
       const rows = await approvals
         .find(
           { unannouncedAt: { $lt: before } },
-          // As written: who acts on it reads the approval itself again.
+          // As written: the actor reads the approval itself again before it acts.
           { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
         )
         .sort({ unannouncedAt: 1 })

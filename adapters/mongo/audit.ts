@@ -26,7 +26,7 @@ import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
 interface EntryKeys {
   readonly id: string;
-  /** The actor's id and what is shown of it, lower-cased. */
+  /** The actor's id and display name, lower-cased. */
   readonly actors: readonly string[];
   readonly action: string;
   readonly subjectType: string;
@@ -267,8 +267,8 @@ async function recoverIntents(
 
 export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
   /**
-   * By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the
-   * way then.
+   * By tenant: entries from this process go in turn, many calls as one link. Only other processes can be in the way
+   * then.
    */
   const appenders = new Map<
     string,

@@ -1,8 +1,8 @@
 // Stores batches of events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one
-// unordered insert; what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update
-// that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
-// of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
-// that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+// unordered insert. Events that the index refuses are repeats. An update adds a repeat's outcome if it is new, and does
+// nothing the second time. The insert of a batch is not one step: when the insert fails half-way, it throws, and part
+// of the batch may be stored. A second sending completes the batch and counts that part as duplicates. A process that
+// dies between the insert and an outcome has not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { Admission } from '../../src/admission/admission.ts';
@@ -124,7 +124,7 @@ export class EventIngest {
     await this.#audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
   }
 
-  /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
+  /** Inserts a batch; events that are stored already get the outcomes that the batch adds. */
   async #write(batch: EventBatch, token: string): Promise<StoredBatch> {
     const { firsts, repeats } = splitRepeats(batch);
     const fresh = firsts.flatMap((place) => {

@@ -21,7 +21,7 @@ export function fromRow<T extends { readonly id: string }>(row: Row<T>): T {
 export const fromRowOrNull = <T extends { readonly id: string }>(row: Row<T> | null): T | null =>
   row === null ? null : fromRow(row);
 
-/** The highest epoch of an owner that wrote the document: what a stale owner writes after a newer one is refused. */
+/** The highest epoch of an owner that wrote the document: a stale owner's write after a newer one is refused. */
 export interface Fenced {
   readonly fence?: number;
 }
@@ -30,7 +30,7 @@ export const notAfter = (fence: number) => ({
   $or: [{ fence: { $exists: false } }, { fence: { $lte: fence } }],
 });
 
-/** The ids of some items of many tenants, by tenant: what one command may name. */
+/** The ids of some items of many tenants, by tenant: as many as one command may name. */
 export function byTenant<T extends { readonly tenantId: string }>(
   items: readonly T[],
   idOf: (item: T) => string,

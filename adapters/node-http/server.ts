@@ -83,7 +83,7 @@ class NodeServer implements Server {
   readonly #unfinished: Unfinished<Exchange>;
   readonly #sockets: Sockets;
   readonly #open = new Set<Socket>();
-  /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
+  /** Connections that end with the answer under way: a request parsed behind the first may be a part of its body. */
   readonly #doubtful = new WeakSet<Socket>();
   #isDraining = false;
   #isListening = true;

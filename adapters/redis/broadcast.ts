@@ -34,7 +34,7 @@ const entryOf = (frame: Frame) => ({
   idempotencyKey: frame.idempotencyKey,
 });
 
-/** In order; what was published together stays together. */
+/** In order; frames published together stay together. */
 function portions(publications: readonly (readonly Frame[])[]): (readonly Frame[])[][] {
   const result: (readonly Frame[])[][] = [];
   let bytes = bytesAtOnce;
@@ -115,7 +115,7 @@ class RedisBroadcast implements Broadcast {
     const bounds = await this.#logs.bounds(audience);
     if (this.#closed) throw unavailable();
     const shared = this.#followed.get(audience) ?? this.#share(audience, bounds.end);
-    // Reading may be past the end that was asked for: what it handed on before now is not handed on again.
+    // Reading may be past the requested end: entries handed on before now are not handed on again.
     const from = isAfter(shared.position, bounds.end) ? shared.position : bounds.end;
     const follower: Follower = { from, deliver, lost };
     shared.followers.add(follower);

@@ -18,7 +18,7 @@ const askEveryMs = 5_000;
 const firstAsks = 5;
 /** Smallest change in the difference between a machine's clock and Redis's that is logged, in milliseconds. */
 const toldMs = 1_000;
-/** A correction backwards of less than this stops the time for as long: what rises goes on rising. */
+/** A correction backwards of less than this, in milliseconds, stops the time for as long: times never go back. */
 const standsMs = 1_000;
 
 /** @param own this machine's clock, which counts until Redis is followed */

@@ -10,7 +10,7 @@ import { entriesOf, isList, type LogEntry, type Logs } from './log.ts';
 
 export interface Followed {
   readonly audience: Audience;
-  /** Where reading stands: what comes after is still to be handed on. */
+  /** Position of the reading: later entries are still to be handed on. */
   position: Position;
   /** Each entry once, in order. */
   take(entry: LogEntry): void;
@@ -107,7 +107,7 @@ class LogReader implements Reader {
         one.position = floor;
         this.#guard(() => one.missed(floor));
       } else if (isAfter(before, end)) {
-        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only
+        // Redis came back with less than it had: the lost entries may be more than were read here. Positions still only
         // rise.
         one.position = end;
         this.#guard(() => one.missed(ownPosition(sharedPosition(before), 1)));

@@ -93,8 +93,8 @@ function run(task: CopyTask, onBytes: (bytes: number) => void): Promise<Facts> {
 }
 
 /**
- * Copies the database of a hub, which may be running, as it is at one moment: what was acknowledged before this was
- * called is in the copy.
+ * Copies the database of a hub, which may be running, as it is at one moment. The copy contains every write that was
+ * acknowledged before the call.
  * @param to an empty file on a disk with enough room
  * @throws HubError in one line
  */

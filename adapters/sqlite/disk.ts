@@ -1,5 +1,5 @@
-// How much room the store's disk has and whether commits succeed. The system is asked once a second, not per request:
-// between two looks the bytes that were let through are counted. Keeps promise P22.
+// The free room on the store's disk, and the success of commits. The keeper asks the system once a second, not per
+// request: between two looks it counts the bytes that were let through. Keeps promise P22.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, pause, type Timer } from '../../src/shared/ports/clock.ts';

@@ -245,7 +245,7 @@ export function exportStore(db: Database): Sync<ExportStore> {
     if (tenant === null) return { lines: [], end: after, hasMore: false, removed: 0, isTrimmed: false };
     const reader = new EventLines(db, tenant, place, limit);
     const isEnd = yield* reader.read();
-    // Read last: what was removed while this read is counted, too.
+    // Read last: lines removed during this read are counted, too.
     const { removed, lastPlace, lastOutcome } = removalsOf(db, tenantId, 'events');
     const isTrimmed =
       after !== null && (lastPlace > placeOf(place.segment, place.position) || lastOutcome > place.outcome);

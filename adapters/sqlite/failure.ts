@@ -44,7 +44,7 @@ export function failureOf(error: unknown): Failure {
   return { code, message, detail, trouble, cause };
 }
 
-/** The error again; what really happened is its `cause`. */
+/** The error again; its `cause` is the original error. */
 export function errorOf({ code, message, detail, cause }: Failure): HubError {
   const error = new HubError(code, message, detail);
   if (cause !== null) error.cause = cause;

@@ -1,5 +1,5 @@
-// Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
-// looked up, not kept. Keeps promise P29.
+// Runs in SQLite: the facts that the writer joins to a run in the commit of its events, and the reads. A run's
+// approvals are looked up, not kept. Keeps promise P29.
 
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
@@ -181,8 +181,8 @@ interface Walk {
 }
 
 /**
- * Walks the runs in the order of the list, some at a time: what a status finds is not known before each run is looked
- * at. Returns how many fit.
+ * Walks the runs in the order of the list, some at a time: the matches of a status are unknown before each run is read.
+ * Returns how many fit.
  */
 function* walkRuns(
   db: Database,

@@ -13,7 +13,7 @@ export async function loadUws(
   load: () => Promise<{ default: unknown }> = () => import('uWebSockets.js'),
 ): Promise<Uws> {
   try {
-    // CommonJS: what it exports arrives as the default.
+    // CommonJS: the module's exports arrive as the default.
     return (await load()).default as Uws;
   } catch (error) {
     const why = error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);

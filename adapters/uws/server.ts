@@ -202,7 +202,7 @@ class UwsServer implements Server {
     else this.#openLater(res, exchange, raw, handshake);
   }
 
-  /** A function of its own: what its closure keeps is all that is kept of a request that waits. */
+  /** A function of its own: its closure keeps all that is kept of a waiting request. */
   #openLater(res: HttpResponse, exchange: Exchange, raw: RawRequest, handshake: Handshake | null): void {
     // Nobody has looked at the credential.
     const credential = raw.headers.get('authorization') ?? raw.headers.get('cookie') ?? '';

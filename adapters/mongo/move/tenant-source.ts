@@ -1,5 +1,6 @@
-// A tenant's documents as records of a tenant file, without a snapshot: documents that decide are read before those
-// that they name, and what they do not name yet is left out. So a later change is in the file whole or not at all.
+// A tenant's documents as records of a tenant file, without a snapshot. Documents that decide are read before those
+// that they name; documents that they do not name yet are left out. So a later change is in the file whole or not at
+// all.
 import type { Collection, Db, Document } from 'mongodb';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';

@@ -76,7 +76,7 @@ interface Merging {
 export interface CallLimits {
   /** Call ids held in memory before they are merged. */
   readonly calls: number;
-  /** Bytes of their segments: what a start after a crash reads. */
+  /** Bytes of their segments, which a start after a crash reads. */
   readonly bytes: number;
 }
 

@@ -1,4 +1,4 @@
-// A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
+// A segment: events of one agent, stored together. Summary and body of a segment, places and ids of its events.
 
 import {
   type EventInput,

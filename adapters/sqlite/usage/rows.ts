@@ -1,4 +1,4 @@
-// The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
+// The rows of the summaries of events while they are gathered: one event's additions to each. Reads and writes nothing.
 
 import { contractMarks, countedAs, type EventOutcome, outcomeCountedAs } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
