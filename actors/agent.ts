@@ -20,7 +20,7 @@ interface State {
   connections: readonly Connection[];
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
-  /** What the streams that are not pinned follow; null until known to this activation. */
+  /** Bundle that unpinned streams follow; null before this activation has read it. */
   effective: Resolution | null;
 }
 
@@ -89,8 +89,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
         await registered;
         return connected(state, stream, byName(stream.requested), context);
       }
-      // Read beside the registration, although one that is assigned needs none: most agents are not, and wait once. A
-      // rule that changes meanwhile has whoever connected before that resolved again.
+      // Read beside the registration, although an assigned agent needs no rules: most agents have no assignment, and
+      // wait once. A rule change during the read makes the agents that connected earlier resolve again.
       const [registration, rules] = await Promise.all([registered, ports.store.rules.list(tenantId)]);
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
       state.effective = resolve(state, registration, rules, ports);
@@ -109,8 +109,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
       const next = resolve(state, registration, rules, ports);
       state.effective = next;
-      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams
-      // follow, so it says it again.
+      // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
+      // its streams follow, so it announces the bundle again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];

@@ -20,13 +20,13 @@ export interface Pending {
   /** Deadlines by id. */
   readonly waiting: Map<string, number>;
   /**
-   * Ids of what was asked for a moment ago and not read since, by fingerprint. Lost with the activation: then a repeat
-   * is asked for anew.
+   * Ids of recent requests that were not read since, by fingerprint. Lost with the activation: then a repeat becomes a
+   * new request.
    */
   readonly recent: BoundedMap<string>;
   /**
-   * The ids of decisions that were written a moment ago, by approval. Others who want to decide the same approval are
-   * refused without asking the store: what ended stays so.
+   * The ids of decisions that were written a moment ago, by approval. Further decisions about the same approval are
+   * refused without asking the store, because an ended approval cannot change.
    */
   readonly decided: BoundedMap<string>;
   /** The traces of requests, by approval. Lost with the activation: then a decision has its own trace alone. */
@@ -147,13 +147,13 @@ export async function expire(pending: Pending, id: string, context: Context): Pr
   return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context, pending)) };
 }
 
-/** For the sweep: what was written and, as far as the store knows, not announced. Safe to repeat. */
+/** For the sweep: announces stored changes that the store does not have as announced. Safe to repeat. */
 export async function announce(pending: Pending, id: string, context: Context): Promise<Outcome<null>> {
   const stored = await context.ports.store.approvals.get(pending.tenantId, id);
   return { reply: null, ...(await announcement(stored ? [stored] : [], context)) };
 }
 
-/** Times out all that is due, whichever timer rang; what could not be written is tried again. */
+/** Times out all that is due, whichever timer rang; tries failed writes again. */
 export async function expireDue(pending: Pending, context: Context): Promise<Effects> {
   const now = context.now();
   const due: string[] = [];
@@ -208,8 +208,8 @@ function forget(pending: Pending, id: string, context: Context): void {
 }
 
 /**
- * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their
- * marks off when that is done. Each is told once, however often this runs.
+ * Announces approvals of one tenant and status to dashboards, and by a job to the notification channels. Then takes the
+ * approvals' marks off. Each approval is announced once, however often this runs.
  */
 async function announcement(
   approvals: readonly Approval[],

@@ -1,4 +1,4 @@
-// What the audit chain says of deployments, whichever API asked for them.
+// Audit records of deployments, for every API that requests them.
 
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
@@ -6,7 +6,7 @@ import { snakeKeys } from '../src/shared/snake-keys.ts';
 
 const system = 'system:';
 
-/** Who a name in a record is, where nothing more is known. */
+/** Actor behind a name in a record that contains the name alone. */
 export const namedActor = (name: string): AuditActor =>
   name.startsWith(system)
     ? { type: 'system', id: name.slice(system.length), display: name }

@@ -47,7 +47,7 @@ type Context = ActorContext<ActorPorts>;
 
 /** Bundles announced again in one go: each is up to 1.4 MB of text in memory. */
 const announceAtOnce = 8;
-/** Agents told to resolve in one go: each reads the store. The last of them sends word that the next may. */
+/** Agents that resolve in one go: each reads the store. The last one of a group sends word that the next group may. */
 const resolveAtOnce = 200;
 /** Without that word it goes on after this time. */
 const resolveLateMs = 5000;
@@ -84,7 +84,7 @@ async function isOver({ ports }: Context, { id, tenantId, env, bundleName }: Dep
   return (await ports.store.deployments.currentOf(tenantId, env, bundleName))?.id !== id;
 }
 
-/** What is to be said of the current deployments of these bundles, with the bytes of each. */
+/** Announcements of the current deployments of these bundles, with the bytes of each. */
 async function announcementsOf(
   { current }: State,
   names: readonly string[],
@@ -156,7 +156,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     const current = await allAttested(deployed, context.ports);
     const roster = new Roster();
     for (const report of reports) roster.reportVersion(report);
-    // What was stored last may not have been announced: its owner may have died, or lost the bus, between the two.
+    // Recent deployments may be unannounced: an owner may have died, or lost the bus, after storing one.
     const since = context.now() - announceAgainMs;
     const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
     if (recent.length > 0) context.setTimer(timers.announce, context.now());
@@ -242,7 +242,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
         kind: 'deploymentResigned',
         ...deployed,
       }));
-      // What is left is told, not kept: it outlives this activation.
+      // A message carries the rest, because it outlives this activation.
       if (after === undefined) return { reply: null, announcements };
       const rest = tellTo('environment', context.key, 'reannounce', { after });
       return { reply: null, announcements, tells: [rest] };

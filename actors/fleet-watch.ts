@@ -1,5 +1,5 @@
-// When an environment counts its connected agents and tells dashboards: after a change, at most once a second, and only
-// other numbers.
+// Times at which an environment counts its connected agents: after a change, at most once a second. Dashboards receive
+// only numbers that differ.
 import type { FleetNumbers } from '../src/agent/record.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type { ActorPorts } from './ports.ts';

@@ -12,8 +12,8 @@ export const hubKinds = { environment, agent, tenant };
 const announceLateMs = 2000;
 
 /**
- * The oldest page, and when that is full a further one, which moves on with every call: what is old and cannot be
- * handled must not hide the rest, which may be other tenants'.
+ * The oldest page, and when that is full a further one, which moves on with every call. Old entries that cannot be
+ * handled must not hide the rest, which may belong to other tenants.
  */
 function turning<T>(limit: number, page: (at: number, skip: number) => Promise<readonly T[]>) {
   let skip = limit;

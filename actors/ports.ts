@@ -1,4 +1,4 @@
-// What the hub's actors reach the world with. Holds no logic.
+// Ports of the hub's actors. Holds no logic.
 import type { Registration } from '../src/agent/record.ts';
 import type { RuleSets } from '../src/agent/rules/assignment.ts';
 import type { Env } from '../src/shared/ids.ts';

@@ -1,4 +1,4 @@
-// The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+// The messages of the three actor kinds, which handlers and edges may send. Bodies are plain JSON.
 
 import type {
   AssignmentRule,
@@ -49,7 +49,7 @@ export interface StreamNotice {
   readonly keyId: string;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
-  /** What its node remembers that the agent fetched with this key; absent: nothing. */
+  /** Ruleset that the agent fetched with this key, as its node remembers it; absent if the node remembers none. */
   readonly fetched?: FetchedRuleset;
 }
 
@@ -82,13 +82,13 @@ export interface StatusRequest {
   /** Streams that follow this bundle; null: all. */
   readonly bundleName: string | null;
   readonly limit: number;
-  /** What the page before ended with. */
+  /** Last place of the page before. */
   readonly after: StatusPlace | null;
 }
 
 export interface RosterPage {
   readonly entries: readonly StatusEntry[];
-  /** What this page ends with; null when nothing is left. */
+  /** Last place of this page; null when nothing is left. */
   readonly next: StatusPlace | null;
 }
 
@@ -96,11 +96,11 @@ export interface RosterPage {
 export interface AgentState {
   /** Open streams. */
   readonly streams: number;
-  /** Of the newest one; null without one. Epoch milliseconds. */
+  /** Start of the newest stream, in epoch milliseconds; null without a stream. */
   readonly connectedAt: number | null;
-  /** What its newest stream follows, else the bundle that was asked for. */
+  /** Bundle that its newest stream follows, or the requested bundle. */
   readonly bundleName: string | null;
-  /** What it runs, as it said last; null when it did not. */
+  /** Version that the agent reported last; null if it reported none. */
   readonly policyVersion: string | null;
   /** The version of the current deployment that this is; null when it is none. */
   readonly version: number | null;
@@ -127,13 +127,13 @@ export interface RolloutRequest {
 export interface Rollout {
   readonly connected: number;
   readonly running: number;
-  /** They run something else. */
+  /** Agents that run another version. */
   readonly behind: number;
-  /** They never said what they run. */
+  /** Agents that never reported a version. */
   readonly unknown: number;
-  /** What they run, most frequent first; at most 50. */
+  /** Versions that these agents run, most frequent first; at most 50. */
   readonly versions: readonly { readonly policyVersion: string; readonly agents: number }[];
-  /** Those that do not run it, or do not say so, by agent id. */
+  /** Agents that do not run the document, or do not report it, by agent id. */
   readonly rest: readonly {
     readonly agentId: string;
     readonly policyVersion: string | null;
@@ -160,14 +160,14 @@ export type EnvironmentMessages = {
       readonly reason: string | null;
       /** The vocabulary of the document; null when both vocabularies load it. */
       readonly documentKind: DocumentKind | null;
-      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      /** Deployer, for the audit chain; absent: the hub itself, or the deployer that `deployedBy` names. */
       readonly actor?: AuditActor;
     };
     reply: Deployment;
   };
   /**
-   * Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended;
-   * null: nothing was deployed. Throws changed.
+   * Ends the bundle's current deployment and informs dashboards; agents keep their ruleset. The reply is the ended
+   * deployment; null: nothing was deployed. Throws changed.
    */
   undeploy: { body: UndeployOrder; reply: Deployment | null };
   /** Announces every current deployment again (after a rotation of the signing key), `after` a bundle's name. */
@@ -177,11 +177,11 @@ export type EnvironmentMessages = {
     body: {
       readonly approval: Approval;
       /**
-       * What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with
-       * the first one's approval.
+       * Fingerprint that repeats of a request share; absent where repeats share an id. A second request with the same
+       * fingerprint within 10 s may receive the first one's approval.
        */
       readonly fingerprint?: string;
-      /** Of the API key that asks, for the audit chain. */
+      /** Id of the requesting API key, for the audit chain. */
       readonly keyId?: string;
     };
     reply: Approval;
@@ -190,32 +190,32 @@ export type EnvironmentMessages = {
   approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
   decideApproval: {
-    /** `actor`: who decides, for the audit chain; absent: a person of whom `decidedBy` is all that is known. */
+    /** `actor`: the decider, for the audit chain; absent: a person known by `decidedBy` alone. */
     body: { readonly id: string; readonly decision: Decision; readonly actor?: AuditActor };
     reply: Approval;
   };
-  /** Times out a due approval, and announces that once. The reply says whether this call did it. */
+  /** Times out a due approval, and announces that once. The reply is true if this call timed the approval out. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died before. */
   announceApproval: { body: { readonly id: string }; reply: null };
   /**
    * A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version,
-   * has not; and the bundle it follows, which an assignment may have changed meanwhile.
+   * has not; and the bundle it follows, which an assignment may have changed since the opening.
    */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };
     reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
-  /** The agent fetched a document: what its streams that follow none are taken to run. */
+  /** The agent fetched a document; its streams that follow none count as running this one. */
   fetched: {
     body: { readonly agentId: string; readonly keyId: string; readonly fetched: FetchedRuleset };
     reply: null;
   };
   /**
    * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current
-   * deployment at once. One that was resolved before the last one told changes nothing. `connected`: it may have a
-   * stream that was not announced here yet.
+   * deployment at once. A bundle that was resolved before the last received one changes nothing. `connected`: the agent
+   * may have a stream that was not announced here yet.
    */
   retarget: {
     body: {
@@ -296,10 +296,10 @@ export type AgentMessages = {
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /**
    * Registration or rules changed: resolves again; when the result changed, announces that to the agent and retargets
-   * its streams. `onward`: tells the environment then that it may have the next agents resolved.
+   * its streams. `onward`: then sends word to the environment that the next agents may resolve.
    */
   resolve: { body: { readonly onward: true } | null; reply: Resolution };
-  /** The agent says which version it runs now: stored, then told to the environment. */
+  /** Report of the version that the agent runs now: stored, then sent to the environment. */
   report: {
     body: { readonly bundleName: string | null; readonly policyVersion: string; readonly at: number };
     reply: null;
@@ -343,7 +343,7 @@ export type TenantMessages = {
    * (`followed` is false).
    */
   rotateSigningKey: {
-    /** `actor`: who rotates, for the audit chain. */
+    /** `actor`: the person or system that rotates the key, for the audit chain. */
     body: { readonly newKeyId: string; readonly compromised: boolean; readonly actor: AuditActor };
     reply: {
       readonly publicKey: string;

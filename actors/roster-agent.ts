@@ -26,7 +26,7 @@ export interface ReportedVersion {
   readonly since?: number;
 }
 
-/** What an agent fetched with one API key. */
+/** Rulesets that an agent fetched with one API key. */
 export interface Fetches {
   readonly keyId: string;
   readonly fetched: FetchedRuleset;
@@ -72,8 +72,8 @@ export const newAgent = (): RosterAgent => ({
 });
 
 /**
- * What a stream is taken to run: the bundle that it follows, else the one document that its agent fetched with the same
- * key. Null: any of the environment.
+ * Bundle that a stream counts as running: the followed bundle, else the one document that its agent fetched with the
+ * same key. Null: any bundle of the environment.
  */
 export const followed = ({ fetches }: RosterAgent, { bundleName, keyId }: RosterStream): string | null =>
   bundleName ?? (fetches.find((one) => one.keyId === keyId)?.bundleName || null);
@@ -185,7 +185,7 @@ export interface RosterBounds {
   readonly versions?: number;
 }
 
-/** What an agent is to follow from now on. */
+/** Bundle that an agent must follow from now on. */
 export interface Assignment {
   readonly agentId: string;
   readonly bundleName: string | null;

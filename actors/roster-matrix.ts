@@ -3,7 +3,7 @@ import type { FollowedBundle } from '../src/agent/record.ts';
 import type { Roster } from './roster.ts';
 import { type CurrentVersions, driftSince, followed, type IsGone, newest, newestOf } from './roster-agent.ts';
 
-/** Versions of a bundle that are told apart; the most frequent ones stay. */
+/** Versions of a bundle that are counted apart; the most frequent ones stay. */
 const maxVersions = 50;
 
 type Running = { policyVersion: string | null; agents: number; oldestSince: number | null };

@@ -1,5 +1,5 @@
-// Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
-// new activation.
+// Agents that are connected to an environment, with the versions that they run. In memory: edges announce their streams
+// again to a new activation.
 
 import {
   type FleetNumbers,
@@ -54,7 +54,7 @@ export const maxAbsent = 20_000;
 const maxKeyIds = 10_000;
 /** API keys per agent whose fetches are remembered. */
 const maxFetches = 4;
-/** What agents run that a roll-out names. */
+/** Versions that a roll-out lists. */
 const maxVersions = 50;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
@@ -158,8 +158,9 @@ export class Roster {
 
   /**
    * Makes the agent's streams that are not pinned follow the bundle, unless it was resolved before the last assignment.
-   * True when the agent is to be sent what is deployed for it: also when a stream follows it already, or is not known
-   * here, but this roster was not told of it. The activation that was may have ended before the agent heard.
+   * True when the agent must receive its current deployment. Also true when a stream follows the bundle already, or is
+   * not known here, but this roster did not receive the assignment. An earlier activation may have received the
+   * assignment, and ended before the agent received the deployment.
    */
   retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);

@@ -30,8 +30,8 @@ export const deployedYaml = (ports: ActorPorts, { tenantId, bundleName, version 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /**
- * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile, or
- * another owner deployed. `repeated`: the id was deployed before.
+ * Signs the version with the active key and stores the deployment. Signs again when the key was replaced before the
+ * write, or another owner deployed. `repeated`: the id was deployed before.
  * @throws HubError not_found (no such bundle version), unprocessable (no signing key)
  */
 export async function signAndDeploy(
@@ -79,7 +79,7 @@ export async function signAndDeploy(
   throw busy();
 }
 
-/** The same deployments with attestations. Stored, unless the key changed meanwhile. */
+/** The same deployments with attestations. Stored, unless the key changed before the write. */
 export async function attestAll(
   { store, secrets }: ActorPorts,
   deployments: readonly Deployment[],
@@ -96,7 +96,7 @@ export async function attestAll(
   );
 }
 
-/** What the old key says of the new one. */
+/** Succession statement about the new key, signed with the old key. */
 function succeed({ secrets }: ActorPorts, old: SigningKey, next: SigningKey): KeySuccession {
   const stated = { previousKey: old.publicKey, publicKey: next.publicKey, rotatedAt: next.createdAt };
   const seed = secrets.unseal('signing-key', old.sealedSeed);

@@ -113,7 +113,7 @@ export class StreamHistory {
     if (this.#opened.length > 0 && this.#waiting === 0) context.setTimer(historyTimer, context.now());
   }
 
-  /** What the store does not have yet of an agent, and when its open streams began. */
+  /** Ended streams of an agent that the store does not have yet. */
   ofAgent(agentId: string): readonly PastStream[] {
     return this.#ended.get(agentId) ?? [];
   }

@@ -10,7 +10,7 @@ import { Mailbox } from './mailbox.ts';
 
 /** A waiting asker. */
 export interface Ask {
-  /** True once the asker was told `unavailable`: then the envelope is not worth handling any more. */
+  /** True once the asker has received `unavailable`: then the envelope is not worth handling any more. */
   readonly abandoned: boolean;
   /** True for a message that is kept elsewhere until it is settled: refused here, it is handled there. */
   readonly kept?: boolean;
@@ -27,7 +27,7 @@ interface Envelope {
   readonly trace?: string;
 }
 
-/** What an activation needs of the system. */
+/** Services that an activation needs from the actor system. */
 export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   readonly log: Log;
   readonly mailboxCap: number;
@@ -35,7 +35,7 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   emit(effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
-  /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
+  /** The key was lost while a handler ran: the new owner does not know the handler's writes. */
   lost(kind: string, key: string): void;
   /**
    * A message waits here although its key is another node's by now; its handler did not begin. In the order in which
@@ -59,7 +59,7 @@ const toHubError = (error: unknown): HubError =>
 export const wakeMessage = '@wake';
 export const rebuildMessage = '@rebuild';
 
-/** A refusal before the handler began: who repeats the message repeats nothing. */
+/** A refusal before the handler began: a second sending of the message repeats nothing. */
 class Unhandled extends HubError {}
 
 export const moved = (): Unhandled =>
@@ -73,7 +73,7 @@ const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || e
 
 const doneBare: Outcome<null> = { reply: null };
 
-/** True if any effect is to leave: what only replies, as most messages do, waits for nothing more. */
+/** True if any effect is to leave: a handler that only replies, as most do, waits for nothing more. */
 function leaves({ announcements, control, tells, jobs }: Effects): boolean {
   return Boolean(announcements?.length || control?.length || tells?.length || jobs?.length);
 }
@@ -186,7 +186,7 @@ export class Activation<Ports> implements TimerSink {
     await this.#receive(envelope, woken);
   }
 
-  /** It could not be woken: what waits is refused, the next message tries again. */
+  /** The actor could not be woken: waiting messages are refused, the next message tries again. */
   #asleep(envelope: Envelope, error: unknown): void {
     this.#report(error, envelope.type, 'cannot activate an actor');
     const reason = new HubError('unavailable', 'The hub cannot load this state now. Try again shortly.', {

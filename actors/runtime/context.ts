@@ -1,4 +1,4 @@
-// What one incarnation of an actor is given: its key, its ports, the time and its timers. Handles nothing.
+// Context of one incarnation of an actor: its key, its ports, the time and its timers. Handles nothing.
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { ActorContext } from './define.ts';
 
@@ -13,7 +13,7 @@ export interface TimerSink {
   due(alarm: Alarm): void;
 }
 
-/** What all actors of a process share. */
+/** Parts that all actors of a process share. */
 export interface ActorEnvironment<Ports> {
   readonly ports: Ports;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 // The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers (promise
-// P6). Decides nothing: it tells the actor, whose write decides.
+// P6). Decides nothing: the sweep sends a message to the actor, whose write decides.
 import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
@@ -10,12 +10,12 @@ export interface SweepOptions {
   readonly log: Log;
   /** 1 s by default. */
   readonly everyMs?: number;
-  /** True for a key whose actor is this process's: the others' are told by their owners. */
+  /** True for a key whose actor lives in this process; the owners of other keys send their messages. */
   readonly mine: (key: string) => boolean;
   /**
-   * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is
-   * done: one that was told is told again after 3 s, or by the next sweep when that failed. A store that is slow must
-   * not get more work for being behind.
+   * Messages to actors that are due at `now` (epoch ms); the caller bounds their number. A message may come again until
+   * its work is done. The sweep sends a message again after 3 s, or in its next run if the sending failed. A slow store
+   * must not get more work for being behind.
    */
   readonly due: (now: number) => Promise<readonly Tell[]>;
   /** Resolves when the actor has handled it; not waited for. */
@@ -37,7 +37,7 @@ const nameOf = ({ kind, key, type, body }: Tell): string => JSON.stringify([kind
 
 export function startSweep(options: SweepOptions): Sweep {
   const { clock, log, mine, due, tell } = options;
-  /** What was told lately, and when (monotonic). */
+  /** Times of recent messages (monotonic), by message. */
   const toldAt = new Map<string, number>();
   let stopped = false;
 

@@ -1,5 +1,5 @@
-// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
-// on unread. The runtime keeps promises P1 to P11: `system.ts` in one process, `remote.ts` between nodes.
+// Types of an actor: state, messages, effects, timers. Knows no noun of the product: the runtime hands announcements on
+// unread. The runtime keeps promises P1 to P11: `system.ts` in one process, `remote.ts` between nodes.
 
 import type { Announcement } from '../../src/shared/announcement.ts';
 import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
@@ -24,8 +24,8 @@ export interface Tell {
 }
 
 /**
- * What leaves an actor. Sent in this order, after the handler (and so every write it awaited) has resolved; never when
- * it throws.
+ * Effects of one message, sent in this order. The runtime sends them after the handler, with every write that it
+ * awaited, has resolved; never when it throws.
  */
 export interface Effects {
   readonly announcements?: readonly Announcement[];
@@ -33,8 +33,8 @@ export interface Effects {
   readonly tells?: readonly Tell[];
   readonly jobs?: readonly Job[];
   /**
-   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a
-   * failure is only logged: what it does not write must be found and made good by the sweep.
+   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for this
+   * call, and a failure is only logged: the sweep must find and repair missing writes.
    */
   readonly onSent?: () => Promise<unknown>;
 }

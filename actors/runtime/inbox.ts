@@ -1,5 +1,5 @@
 // The envelopes of the shards that a node owns: each handled once, acknowledged after its write, answered again when it
-// comes again. A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged. Keeps
+// comes again. An envelope whose shard was lost is left alone: the next owner finds the envelope unacknowledged. Keeps
 // promise P9.
 import { HubError } from '../../src/shared/error.ts';
 import { type Clock, pause } from '../../src/shared/ports/clock.ts';
@@ -36,7 +36,7 @@ interface Shard {
   readonly atWork: Set<BusPosition>;
   /** By the envelope's id; null while it is handled. */
   readonly done: Map<string, BusReply | null>;
-  /** It goes to another node: what comes is left for that one. */
+  /** The shard goes to another node: new envelopes are left for that node. */
   resting: boolean;
   /** Called when nothing is at work any more. */
   idle: (() => void) | null;
@@ -62,7 +62,7 @@ export interface Inbox {
   rest(shards: readonly number[]): Promise<void>;
   drop(shards: readonly number[]): void;
   take(delivery: BusDelivery): void;
-  /** Takes no more: what comes is left for the next owner. */
+  /** Takes no more: new envelopes are left for the next owner. */
   close(): void;
 }
 

@@ -2,7 +2,7 @@
 import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
 import type { ActorContext, ActorDefinition, Effects, Messages, Outcome } from './define.ts';
 
-/** One activation's state and what may be done with it. */
+/** One activation's state, with its operations. */
 export interface LiveActor {
   receive(type: string, body: unknown): Awaitable<Outcome<unknown>>;
   ring(timer: string): Promise<Effects>;

@@ -1,5 +1,5 @@
-// Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
-// when nodes leave. Knows no actor: it says what was taken and what was lost. Keeps promises P11 and P12.
+// Ownership of shards by this node: leases held in time, an even share of all shards, given back when nodes join, taken
+// when nodes leave. Knows no actor: callbacks get the taken and the lost shards. Keeps promises P11 and P12.
 import { shardCount } from '../../src/shared/ids.ts';
 import type { TakeoverReason } from '../../src/shared/meters.ts';
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
@@ -17,7 +17,7 @@ export interface OwnershipOptions {
   /** 256 by default. */
   readonly shards?: number;
   readonly renewMs?: number;
-  /** These are ours from now on. What it throws gives them back. */
+  /** This node owns these shards from now on. An error from this function gives the shards back. */
   taken(shards: readonly number[], reason: TakeoverReason): Promise<void>;
   /**
    * These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until
@@ -150,7 +150,8 @@ class LeaseLoop implements Ownership {
 
   async #renew(): Promise<void> {
     const renewed = await this.#leases.renew([...this.#held.values()]);
-    // What ended before the answer came is lost, renewed or not: envelopes passed it by meanwhile. It is taken anew.
+    // A lease that ended before the reply is lost, renewed or not, because envelopes passed its shard by. The node
+    // takes such a shard again.
     this.#lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
     const lost: number[] = [];

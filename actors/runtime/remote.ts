@@ -26,7 +26,7 @@ export interface RemoteOptions<K extends Kinds, Ports>
   readonly note: () => Omit<NodeNote, 'shards'>;
   readonly shards?: number;
   readonly renewMs?: number;
-  /** These shards have a new owner: this node. Whoever is connected to their actors should say so again. */
+  /** This node is the new owner of these shards. Edges with streams of these shards should announce them again. */
   readonly moved?: (shards: readonly number[], reason: TakeoverReason) => Promise<void>;
   /** After every turn of the lease loop that succeeded. */
   readonly turned?: () => void;
@@ -50,18 +50,18 @@ export interface RemoteActors<K extends Kinds> extends Actors<K> {
   turn(): Promise<void>;
   /**
    * Finishes what is in the mailboxes, gives the shards back, waits up to `graceMs` for the replies still owed, then
-   * ends. What is asked meanwhile goes to the next owners.
+   * ends. New requests go to the next owners.
    */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** What a key's shard is made of: its tenant and environment; an agent is in the shard of its environment. */
+/** Shard of a key, made from its tenant and environment; an agent is in the shard of its environment. */
 export const shardOfKey = (key: string): number => shardOf(key.split('/', 2).join('/'));
 
 /** How long what is under way for a shard may take before the shard goes to another node; much shorter than a lease. */
 const handOverMs = 2000;
 
-/** What this node has sent to a shard over the bus. */
+/** Envelopes that this node has sent to a shard over the bus. */
 interface Sent {
   sending: number;
   last: BusPosition;
@@ -191,7 +191,7 @@ class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
     );
   }
 
-  /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
+  /** Appends to the shard's stream. Tells from effects always go this way, because envelopes outlive this process. */
   async #byPost(tell: Tell, asking: boolean, id = `${this.#node}:${++this.#envelopes}`): Promise<void> {
     const shard = shardOfKey(tell.key);
     const sent = this.#sentTo.get(shard) ?? { sending: 0, last: '0-0' };

@@ -22,7 +22,7 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly broadcast: Pick<Broadcast, 'control'>;
   readonly jobs?: Pick<Jobs, 'add'>;
   readonly log: Log;
-  /** Takes the tells among the effects; unless given they go to this process's own actors. */
+  /** Takes the tells among the effects; by default they go to this process's own actors. */
   readonly carry?: (tell: Tell) => Promise<void>;
   /** False for a key that another node owns: its messages are refused then, its timers do nothing, its effects stay. */
   readonly mayAct?: (key: string) => boolean;
@@ -31,7 +31,7 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
   /**
-   * Takes a message that waited here when its key became another node's, and answers its asker; refused unless given.
+   * Takes a message that waited here when its key became another node's, and answers its asker; refuses by default.
    */
   readonly forward?: ActorRuntime<Ports>['forward'];
   /** Messages that may wait per key; 1,000 by default. Timers come on top. */
@@ -56,7 +56,7 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
   quiet(which: (key: string) => boolean, ms: number): Promise<void>;
-  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is forwarded. */
+  /** Forgets the activations that `keep` refuses (their shard went to another node), and forwards waiting messages. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
@@ -152,7 +152,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   async quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
     const atWork = () => [...this.#all()].flatMap((actor) => (which(actor.key) ? (actor.work ?? []) : []));
-    // An actor that ends may have told others, so look again until all is quiet.
+    // An actor that ends may have sent messages to others, so look again until all is quiet.
     const rest = async () => {
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
     };

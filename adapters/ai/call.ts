@@ -1,4 +1,4 @@
-// What the wire formats share: the call through the outbound guard, and how its failures read.
+// Common parts of the wire formats: the call through the outbound guard, and the texts of its failures.
 
 import type { AiEvent, AiRequest } from '../../src/assistant/port/model.ts';
 import { AiError } from '../../src/assistant/record.ts';
@@ -17,11 +17,11 @@ export interface WireFormat {
 }
 
 export interface AnswerReader {
-  /** What an event of the answer says. @throws AiError */
+  /** Model events in one server event of the answer. @throws AiError */
   read(event: ServerEvent): readonly AiEvent[];
   /** True once nothing more of the answer will come. */
   readonly complete: boolean;
-  /** True once the provider said that the answer is whole: the connection may end then. */
+  /** True once the provider has marked the answer as whole: the connection may end then. */
   readonly whole: boolean;
 }
 

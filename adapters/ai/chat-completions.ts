@@ -70,7 +70,7 @@ class ChatCompletionsReader implements AnswerReader {
 
   read({ data }: ServerEvent): AiEvent[] {
     if (data.trim() === '[DONE]') {
-      // Some end like this without having said why.
+      // Some providers end like this without a reason.
       this.#isComplete = true;
       return this.#wholeCalls();
     }

@@ -10,7 +10,7 @@ type Fields = ReturnType<typeof fieldsOf>;
 /** The version of the format that this file writes and reads. */
 const version = '2023-06-01';
 
-/** The model's own input, as an object: what is no object is sent as none. */
+/** The model's own input, as an object: any other value is sent as an empty object. */
 function inputOf({ input }: AiToolCall): object {
   try {
     const value: unknown = JSON.parse(input);

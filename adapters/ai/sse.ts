@@ -10,7 +10,7 @@ export interface ServerEvent {
 /** Characters of one event. */
 const maxEvent = 1_000_000;
 
-/** @throws AiError malformed for an event that is too large; what the pieces throw */
+/** @throws AiError malformed for an event that is too large; errors from the pieces */
 export async function* serverEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const utf8 = new TextDecoder();
   let buffer = '';

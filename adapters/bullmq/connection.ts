@@ -16,7 +16,8 @@ export interface ConnectionOptions {
   /** All connections of the process to this server. */
   readonly group: ConnectionGroup;
   /**
-   * True for what workers say: it is sent when Redis is back. False for callers, who must hear at once that it is away.
+   * True for workers: their commands are sent when Redis is back. False for callers, who must learn at once that Redis
+   * is away.
    */
   readonly patient: boolean;
 }
@@ -60,7 +61,7 @@ interface Member {
 }
 
 function join<T extends Member>(client: T, group: ConnectionGroup): T {
-  // The server closes a connection that quits, and the client connects anew.
+  // The server closes a connection that quits, and the client connects again.
   const leave = group.add(() => {
     if (client.isReady) client.sendCommand(['QUIT']).catch(() => {});
   });

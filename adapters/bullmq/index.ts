@@ -27,7 +27,7 @@ export interface BullJobsOptions {
   readonly log: Log;
   /** Of all connections to this server; one of its own that logs nothing, by default. */
   readonly group?: ConnectionGroup;
-  /** What all keys begin with; `reeve` by default. */
+  /** Prefix of all keys; `reeve` by default. */
   readonly prefix?: string;
   /** How long a run holds its job unless renewed; 10 s by default. */
   readonly leaseMs?: number;

@@ -29,7 +29,7 @@ export interface LocalJobsOptions {
   readonly log: Log;
   /** How long a run holds its job unless renewed; 30 s by default. */
   readonly leaseMs?: number;
-  /** No other process works on the table: what one that died held is run at once, not when its lease ends. */
+  /** No other process works on the table: jobs of a dead process run at once, not when their leases end. */
   readonly alone?: boolean;
 }
 
@@ -192,7 +192,7 @@ class LocalJobs implements Jobs {
     } catch (error) {
       record = () => this.#recordFailure(job, key, signal, error);
     }
-    // What cannot be written down now runs again when the lease ends.
+    // A job whose result cannot be stored now runs again when its lease ends.
     await record().catch((err: unknown) =>
       this.#log.warn({ err, job: id, queue: queue.name }, 'a job runs again'),
     );

@@ -27,8 +27,8 @@ class LocalLimits implements Limits {
   readonly #clock: Clock;
   readonly #maxWindows: number;
   /**
-   * By class of names, because callers choose a part of many names: who invents them must not push out windows of
-   * another class. Least recently hit first.
+   * By class of names, because callers choose a part of many names: invented names must not push out windows of another
+   * class. Least recently hit first.
    */
   readonly #classes = new Map<string, Map<string, Window>>();
   #sweepAt: number;

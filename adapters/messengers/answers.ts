@@ -16,14 +16,14 @@ const failures: { readonly [F in Exclude<OutboundFailure, 'aborted'>]: AttemptFa
   too_large: 'too_large',
 };
 
-/** @throws OutboundError('aborted'), and what is no OutboundError */
+/** @throws OutboundError('aborted'), and errors of any other class */
 export function outcomeOfError(error: unknown): AttemptOutcome {
   if (!(error instanceof OutboundError) || error.failure === 'aborted') throw error;
   const failure = failures[error.failure];
   return { kind: 'failed', status: null, failure, mayRetry: failure !== 'refused_address' };
 }
 
-/** Milliseconds that `Retry-After` asks for (seconds, or a date); 0 when it does not say. */
+/** Milliseconds of a `Retry-After` header (seconds, or a date); 0 without a valid one. */
 export function retryAfterMs(header: string | undefined, now: number): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1000);
@@ -36,7 +36,7 @@ export const mayRetryStatus = (status: number): boolean => status === 408 || sta
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** What the status alone says. */
+/** Meaning of the status code alone. */
 export function outcomeOfStatus({ status, headers }: OutboundHead, now: number): AttemptOutcome {
   if (isSuccess(status)) return { kind: 'delivered', status, messageId: null };
   if (status === 410) return { kind: 'failed', status, failure: 'channel_gone', mayRetry: false };

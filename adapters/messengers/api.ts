@@ -30,7 +30,7 @@ function objectOf(bytes: Uint8Array): { readonly [field: string]: unknown } {
 }
 
 /**
- * @param read what the platform's answer says; null leaves it to the status
+ * @param read returns the outcome in the platform's answer; null leaves the outcome to the status
  * @throws OutboundError('aborted')
  */
 export async function callApi(

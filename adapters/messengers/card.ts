@@ -1,5 +1,5 @@
-// What people read, before any platform's markup: a title, facts, the agent's own words. Texts are cut and made
-// visible here, and escaped where they are written.
+// Content that people read, before any platform's markup: a title, facts, the agent's own words. This file cuts texts
+// and makes them visible; each platform escapes the texts that it writes.
 import type { Approval } from '../../src/approval/record.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import type { Notice } from '../../src/notification/rules/notice.ts';

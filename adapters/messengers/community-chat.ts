@@ -11,7 +11,7 @@ import { type Card, cardOf } from './card.ts';
 export interface CommunityChatParts extends ApiParts {
   /** Without a slash at its end. */
   readonly communityChatUrl: string;
-  /** What the ids of buttons begin with. */
+  /** Prefix of the ids of buttons. */
   readonly actionPrefix: string;
 }
 

@@ -50,7 +50,7 @@ function subjectOf({ title, facts }: Card): string {
     .slice(0, 200);
 }
 
-/** What the server, or the connection to it, said. */
+/** Outcome of an error from the server, or from the connection to it. */
 function outcomeOfSmtp(error: unknown): AttemptOutcome {
   const { responseCode, code } = error as { readonly responseCode?: number; readonly code?: string };
   if (responseCode !== undefined) {
@@ -71,7 +71,7 @@ function outcomeOfSmtp(error: unknown): AttemptOutcome {
 const isLoopback = ({ address }: OutboundAddress): boolean => address === '::1' || address.startsWith('127.');
 
 /**
- * TLS from the start, or by STARTTLS. A mail catcher on this machine may speak plainly; what leaves it is encrypted.
+ * TLS from the start, or by STARTTLS. Mail to a catcher on this machine may be plain; mail that leaves it is encrypted.
  */
 export const encryptionOf = (port: number, address: OutboundAddress) => ({
   secure: port === implicitTlsPort,

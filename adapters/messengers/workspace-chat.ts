@@ -12,7 +12,7 @@ import { type Card, cardOf } from './card.ts';
 export interface WorkspaceChatParts extends ApiParts {
   /** Without a slash at its end. */
   readonly workspaceChatUrl: string;
-  /** What the ids of buttons begin with. */
+  /** Prefix of the ids of buttons. */
   readonly actionPrefix: string;
 }
 

@@ -1,4 +1,4 @@
-// What AI assistance used, in MongoDB: a document a tenant and day.
+// Usage of AI assistance in MongoDB: one document per tenant and day.
 import type { Collection } from 'mongodb';
 import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
 import type { AiDay } from '../../src/assistant/record.ts';

@@ -54,7 +54,7 @@ export function approvalAnnouncements(approvals: Collection<ApprovalRow>, clock:
     announcedAtOnce,
     () => pause(clock, noteDelayMs),
   );
-  /** By status and id. What the sweep has announced again, because the queue is long, does not make it longer. */
+  /** Notes under way, by status and id. A repeated announcement from the sweep does not lengthen a long queue. */
   const underWay = new Map<string, Promise<true>>();
   return (one: Announced): Promise<true> => {
     const name = `${one.status} ${one.id}`;

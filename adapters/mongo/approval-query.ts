@@ -9,7 +9,7 @@ import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
 import { inEnvs, searchPattern } from './form.ts';
 import { pageOf } from './page.ts';
 
-/** What people search, page by page. */
+/** Lists of approvals that people search, page by page. */
 export function approvalLists(
   approvals: Collection<ApprovalRow>,
 ): Pick<ApprovalStore, 'list' | 'count' | 'countPending'> {
@@ -43,7 +43,7 @@ export function approvalLists(
   };
 }
 
-/** What waits: for its deadline, or to be announced. */
+/** Approvals that wait for their deadline or for their announcement. */
 export function waitingApprovals(
   approvals: Collection<ApprovalRow>,
 ): Pick<ApprovalStore, 'pending' | 'due' | 'dueOf' | 'unannounced'> {
@@ -80,7 +80,7 @@ export function waitingApprovals(
       const rows = await approvals
         .find(
           { unannouncedAt: { $lt: before } },
-          // As written: who acts on it reads the approval itself again.
+          // As written: the actor reads the approval itself again before it acts.
           { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
         )
         .sort({ unannouncedAt: 1 })

@@ -20,7 +20,7 @@ export type ApprovalRow = Omit<ApprovalDocument, keyof Context> & {
   readonly timedOutBy?: string;
 };
 
-/** What an approval knows of its call besides. */
+/** Further fields of an approval about its call. */
 type Context = Pick<ApprovalDocument, 'contracts' | 'principal' | 'sessionId' | 'callId'>;
 
 /** Arguments that are kept apart; `_id` is their approval's. */

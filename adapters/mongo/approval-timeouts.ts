@@ -17,8 +17,8 @@ const atOnce = 200;
 
 /**
  * Makes the function that times out one approval, and returns it; null where it is not due, or not pending any more.
- * Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed
- * out.
+ * Thousands may be due at once, so approvals share bulk writes. The name of the bulk write is in each approval that the
+ * write timed out.
  */
 export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
   const timeOut = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {

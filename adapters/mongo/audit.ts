@@ -26,7 +26,7 @@ import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
 interface EntryKeys {
   readonly id: string;
-  /** The actor's id and what is shown of it, lower-cased. */
+  /** The actor's id and display name, lower-cased. */
   readonly actors: readonly string[];
   readonly action: string;
   readonly subjectType: string;
@@ -130,7 +130,7 @@ async function coveringHead(
   );
   if (!last) return null;
   for await (const row of heads.find({ tenantId, seq: { $lte: last.seq } }, { sort: { seq: -1 } })) {
-    // A head counts for links that are as it says: its own link's digest is the proof.
+    // A head counts for links that match its fields: its own link's digest is the proof.
     const link = await links.findOne({ tenantId, seq: row.seq }, { projection: { digest: 1 } });
     if (!link) return null;
     if (link.digest === row.digest) return row;
@@ -267,8 +267,8 @@ async function recoverIntents(
 
 export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
   /**
-   * By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the
-   * way then.
+   * By tenant: entries from this process go in turn, many calls as one link. Only other processes can be in the way
+   * then.
    */
   const appenders = new Map<
     string,
@@ -314,7 +314,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
   };
 }
 
-/** True when nobody can say whether the write was carried out. */
+/** True when it is unknown whether the write was carried out. */
 const isUncertain = (error: unknown): boolean =>
   !(error instanceof HubError) || ['unavailable', 'internal', 'shutting_down'].includes(error.code);
 

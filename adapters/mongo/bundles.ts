@@ -1,5 +1,5 @@
 // Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The
-// insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
+// insert decides: a writer that loses a number takes the next. Signatures are read from deployments, never kept here.
 
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
@@ -248,7 +248,7 @@ const latestOf = (times: readonly (number | undefined)[]): number | null => {
   return definedTimes.length === 0 ? null : Math.max(...definedTimes);
 };
 
-/** When each of these bundles was last deployed, as far as the history tells. */
+/** Time of each bundle's last deployment, as far as the history contains one. */
 async function lastDeployed(
   c: BundleCollections,
   tenantId: string,
@@ -264,7 +264,7 @@ async function lastDeployed(
   return new Map(rows.map(({ _id, at }) => [_id, at]));
 }
 
-/** What was ever deployed in the environment, as one condition for each bundle. */
+/** Versions that were ever deployed in the environment, as one condition for each bundle. */
 async function everDeployed(
   c: BundleCollections,
   tenantId: string,

@@ -29,7 +29,7 @@ const stepFrom = ({ steps, schema }: OwnFormat, stored: number): DatabaseStep | 
   stored < schema ? steps.find(({ from }) => from === stored) : undefined;
 
 /**
- * Why this version cannot use a database, and what to do; null if it can, after its steps.
+ * Reason why this version cannot use a database, with the remedy; null if it can, after its steps.
  * @param stored null for a database with data and without numbers
  */
 export function databaseConflict(stored: ClusterFormat | null, own = ownFormat): string | null {

@@ -1,4 +1,4 @@
-// Contracts in MongoDB, on the tenant's library document (library.ts, which says what happens when a process dies).
+// Contracts in MongoDB, on the tenant's library document (library.ts describes the effects of a process that dies).
 // Importing is in import.ts.
 
 import {

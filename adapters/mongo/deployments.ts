@@ -1,7 +1,7 @@
 // Deployments in MongoDB. The tenant's signing document (signing.ts) decides: it holds the current ones and counts all.
-// The history keeps every deployment as a row; it is written after the document, so a process that dies between the two
-// leaves the current one out of the history. That loses nothing: readers lay the document over the history, and nothing
-// leaves the document before it is in the history.
+// The history keeps every deployment as a row, written after the document. A process that dies between the two writes
+// leaves the current deployment out of the history. Nothing is lost: readers lay the document over the history. A
+// deployment leaves the document only after the history contains it.
 
 import type { Collection, Filter } from 'mongodb';
 import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/bundle/port.ts';

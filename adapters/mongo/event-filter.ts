@@ -92,7 +92,7 @@ export const toEvent = (row: EventRow): StoredEvent => ({
   outcomes: row.outcomes.map(toOutcome),
 });
 
-/** What readers see of it. */
+/** Fields of an outcome that readers see. */
 export const toOutcome = ({
   by: _by,
   receivedAt: _at,
@@ -162,7 +162,7 @@ const namesOrTexts = (text: object): Filter<EventRow>[] => [
   { texts: { $elemMatch: text } },
 ];
 
-/** Of this call id, whatever the event is told apart by. */
+/** Condition for events with this call id, whether or not the id identifies the event. */
 const callWanted = (callId: string): Filter<EventRow> => ({
   $or: [{ callId: { $eq: callId }, givenCallId: { $exists: false } }, { givenCallId: { $eq: callId } }],
 });
@@ -178,7 +178,7 @@ const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {
 export const cursorAfter = (row: Pick<EventRow, 'ts' | '_id'>): string =>
   Buffer.from(JSON.stringify([row.ts, row._id])).toString('base64url');
 
-/** What follows the cursor's event in the order of pages. */
+/** Condition for the events after the cursor's event, in the order of pages. */
 export function afterCursor(cursor: string, order: EventOrder): Filter<EventRow> {
   const [ts, id] = readCursor(cursor);
   if (order === 'oldest') return { $or: [{ ts: { $gt: ts } }, { ts: { $eq: ts }, _id: { $gt: id } }] };

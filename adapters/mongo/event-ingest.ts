@@ -1,8 +1,8 @@
 // Stores batches of events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one
-// unordered insert; what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update
-// that does nothing the second time. The insert of a batch is not one step: when it fails half-way it throws and part
-// of the batch may be stored, and sending the batch again completes it and counts that part as duplicates. A process
-// that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+// unordered insert. Events that the index refuses are repeats. An update adds a repeat's outcome if it is new, and does
+// nothing the second time. The insert of a batch is not one step: when the insert fails half-way, it throws, and part
+// of the batch may be stored. A second sending completes the batch and counts that part as duplicates. A process that
+// dies between the insert and an outcome has not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { Admission } from '../../src/admission/admission.ts';
@@ -42,9 +42,9 @@ function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
 }
 
 /**
- * What a batch says of its runs.
- * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it
- *   added nothing
+ * Facts from a batch about its runs.
+ * @param stored ids of stored events, by place in the batch: of the event itself, or of the one that it added an
+ *   outcome to; absent: the event added nothing
  */
 function partsOf(
   batch: EventBatch,
@@ -116,15 +116,15 @@ export class EventIngest {
   }
 
   /**
-   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens
-   * out of the runs: one that stays tells of entries that may be missing, too.
+   * Records the decisions of a batch; ids prevent a second record. Called before the batch takes its tokens out of the
+   * runs: a token that stays is a sign of entries that may be missing, too.
    */
   async #recordRuns(batch: EventBatch): Promise<void> {
     if (batch.sample) return;
     await this.#audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
   }
 
-  /** Inserts a batch; what is stored already gets the outcomes that the batch adds. */
+  /** Inserts a batch; events that are stored already get the outcomes that the batch adds. */
   async #write(batch: EventBatch, token: string): Promise<StoredBatch> {
     const { firsts, repeats } = splitRepeats(batch);
     const fresh = firsts.flatMap((place) => {
@@ -144,7 +144,7 @@ export class EventIngest {
     // In the order of the batch, whichever were stored before.
     const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
     const { eventIds, entries, stored } = await addOutcomes(this.#events, batch, inOrder, token);
-    // What these repeat is sent by nobody any more: it must be in exports.
+    // No agent will send the events that these repeat again, so exports must contain them.
     await this.#exportLog.settle(batch.tenantId, stored);
     for (const { place, id } of inserted) eventIds.set(place, id);
     await this.#recordRuns(batch);

@@ -1,5 +1,5 @@
-// What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second
-// time.
+// Outcomes that repeats of a call add to its event in MongoDB. The update adds an outcome once; a second update does
+// nothing.
 import type { Collection } from 'mongodb';
 import type { EventBatch } from '../../src/event/port.ts';
 import {
@@ -20,7 +20,7 @@ import { runId } from './run-projection.ts';
 /** There when a call has as many outcomes as it may have. */
 const lastOutcome = `outcomes.${maxOutcomes - 1}`;
 
-/** What a stored call says already. */
+/** Outcome keys that a stored call has already. */
 const keysOf = ({
   verdict,
   decisionName,
@@ -33,13 +33,13 @@ const keysOf = ({
 const runIdIn = (tenantId: string, event: EventInput): string =>
   runId(tenantId, event.agent_id, sessionOf(event) ?? '');
 
-/** What repeats added, and what they met. */
+/** Outcomes that repeats added, and the entries that were stored before. */
 export interface AddedOutcomes {
   /** Ids of the events that got an outcome, by the place of the repeat in its batch. */
   readonly eventIds: Map<number, string>;
   /** The outcomes in the order of exports. */
   readonly entries: readonly Entry[];
-  /** What was stored before of these calls, by the token of its batch. */
+  /** Entries of these calls that were stored before, by the token of their batch. */
   readonly stored: ReadonlyMap<string, readonly Entry[]>;
 }
 
@@ -131,7 +131,7 @@ function outcomeUpdates(
     const key = keyAsOutcome(repeat);
     const word = JSON.stringify([repeat.call_id, key]);
     if (keysByCall.get(repeat.call_id)?.has(key) || places.has(word)) return [];
-    // So many fill a call's outcomes, whichever of them another batch adds meanwhile: more would be refused one by one.
+    // This number fills a call's outcomes, whichever of them another batch adds: more would be refused one by one.
     const before = countByCall.get(repeat.call_id) ?? 0;
     if (before >= maxOutcomes || (row && full.has(row._id))) return [];
     countByCall.set(repeat.call_id, before + 1);
@@ -142,8 +142,8 @@ function outcomeUpdates(
 }
 
 /**
- * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from
- * the inserts.
+ * Adds the outcomes of repeats to their events. Reads first: most repeats have nothing to add, and a read takes no turn
+ * from the inserts.
  * @param repeats by their place in the batch
  */
 export async function addOutcomes(
@@ -152,7 +152,7 @@ export async function addOutcomes(
   repeats: ReadonlyMap<number, EventInput>,
   token: string,
 ): Promise<AddedOutcomes> {
-  // Of this environment alone: who reads a call of another one may not see what was said here.
+  // Of this environment alone: readers of a call in another environment may not see outcomes from this one.
   const { tenantId, env } = batch;
   if (repeats.size === 0) return noOutcomes;
   const eventIds = new Map<number, string>();
@@ -162,9 +162,9 @@ export async function addOutcomes(
   const { writes, places } = outcomeUpdates(batch, repeats, rows, token);
   const before = storedByToken(rows);
   if (writes.length === 0) return { eventIds, entries: [], stored: before };
-  // In order: the outcomes of one call stay in the order they were told.
+  // In order: the outcomes of one call stay in the order of their arrival.
   await events.bulkWrite(writes, { ordered: true });
-  // Another batch may have told some of them meanwhile: those that bear the token are this one's.
+  // Another batch may have added some of them at the same time: outcomes with the token are from this batch.
   const changed = await events
     .find({ ...query, 'outcomes.by': token }, { projection: outcomeFields })
     .toArray();

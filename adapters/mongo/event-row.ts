@@ -2,13 +2,13 @@
 import type { EventOutcome } from '../../src/event/record.ts';
 import type { Reporter } from '../../src/run/rules/report.ts';
 
-/** An outcome, with what its run needs to be counted anew. */
+/** An outcome, with the fields that a new count of its run needs. */
 export interface OutcomeRow extends EventOutcome {
   /** The batch that added it; absent: no export contains it. */
   readonly by?: string;
   /** Absent: as the event's. */
   readonly receivedAt?: number;
-  /** The repeat's agent and session, and what it said there, as JSON; absent when it names no session. */
+  /** The repeat's agent and session, and its facts for that run, as JSON; absent when the repeat names no session. */
   readonly agent?: string;
   readonly session?: string;
   readonly facts?: string;

@@ -1,9 +1,9 @@
 // The order of exports in MongoDB. A link is one document with a number of its tenant and kind; a unique index lets no
-// number be given twice, so that whoever appends continues one log, and no link appears before one that can be seen. A
+// number be given twice, so that all writers continue one log, and no link appears before one that can be seen. A
 // link takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its
-// insert, and its writer appends its lines later. What a writer leaves that died, any node appends. Keeps promise P68.
+// insert, and its writer appends its lines later. Any node appends the lines of a dead writer. Keeps promise P68.
 //
-// A batch's item is written once, by whoever is first: its writer, a node that meets its events as repeats, or the
+// A batch's item is written once, by the first of these: its writer, a node that meets its events as repeats, or the
 // sweep. Lines that the item lacks are items of their own (`late/…`), each once.
 import { Binary, type Collection, type Filter } from 'mongodb';
 import type { ApprovalChange, OrderedKind } from '../../src/export/record.ts';
@@ -279,7 +279,7 @@ export class ExportLog {
     );
   }
 
-  /** What is stored of a registered batch. */
+  /** Stored entries of a registered batch. */
   async #storedEntries({ tenantId, first, last }: EventBatchRow, token: string): Promise<Entry[]> {
     const inserted = await this.#collections.events
       .find({ tenantId, _id: { $gte: first, $lte: last }, batch: token }, { projection: { _id: 1 } })
@@ -321,7 +321,7 @@ export class ExportLog {
     return now - since >= abandonedMs;
   }
 
-  /** What fails is left to the sweep. */
+  /** The sweep repeats a task that fails. */
   #inBackground(task: Promise<void>): void {
     const done = task.catch(() => {}).finally(() => this.#pending.delete(done));
     this.#pending.add(done);

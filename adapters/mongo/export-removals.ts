@@ -1,5 +1,6 @@
-// What removal takes out of exports in MongoDB: how many lines, and up to which link. It is noted before the records
-// go, so that a reader hears of each; what is noted twice, because a node died in between, makes the count too high.
+// Lines that removal takes out of exports in MongoDB: their number, and their last link. The note is written before the
+// records go, so that readers learn about every removal. A note written twice, because a node died in between, makes
+// the count too high.
 import type { Collection, Filter } from 'mongodb';
 import type { OrderedKind } from '../../src/export/record.ts';
 import type { EventRow } from './event-filter.ts';

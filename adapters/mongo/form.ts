@@ -21,7 +21,7 @@ export function fromRow<T extends { readonly id: string }>(row: Row<T>): T {
 export const fromRowOrNull = <T extends { readonly id: string }>(row: Row<T> | null): T | null =>
   row === null ? null : fromRow(row);
 
-/** The highest epoch of an owner that wrote the document: what a stale owner writes after a newer one is refused. */
+/** The highest epoch of an owner that wrote the document: a stale owner's write after a newer one is refused. */
 export interface Fenced {
   readonly fence?: number;
 }
@@ -30,7 +30,7 @@ export const notAfter = (fence: number) => ({
   $or: [{ fence: { $exists: false } }, { fence: { $lte: fence } }],
 });
 
-/** The ids of some items of many tenants, by tenant: what one command may name. */
+/** The ids of some items of many tenants, by tenant: as many as one command may name. */
 export function byTenant<T extends { readonly tenantId: string }>(
   items: readonly T[],
   idOf: (item: T) => string,
@@ -44,7 +44,7 @@ export function byTenant<T extends { readonly tenantId: string }>(
   return [...ids];
 }
 
-/** What documents of a filter's environments match. */
+/** Condition that documents of a filter's environments match. */
 export const inEnvs = (filter: EnvFilter): { readonly env?: Env | { readonly $in: readonly Env[] } } => {
   if (filter === null) return {};
   return { env: typeof filter === 'string' ? filter : { $in: filter } };
@@ -60,7 +60,7 @@ export const fromText = <T = JsonObject>(text: string | null): T | null =>
 export const fieldOf = (name: string): string =>
   `k${encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replaceAll('.', '%2E')}`;
 
-/** A pattern that finds `text` as it stands: what could mean something in a pattern is written as \xHH. */
+/** A pattern that finds `text` literally: characters with a meaning in patterns are written as \xHH. */
 const literalPattern = (text: string): string =>
   text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
@@ -107,7 +107,7 @@ export const toBsonText = (text: string): string =>
 /** One sign of a text within a JSON string, as `toBsonText` keeps it: a letter, or an escape. */
 const jsonSign = '(?:[^\\x5c]|\\x5cu[0-9a-f]{4}|\\x5c[^u])';
 
-/** What a search finds among texts that `toBsonText` made. */
+/** Conditions of a search among texts from `toBsonText`; one of them must match. */
 export function textSearch(search: string): readonly { readonly [operator: string]: unknown }[] {
   return [
     { $regex: searchPattern(search), $not: { $regex: '^\\x01' } },

@@ -32,7 +32,7 @@ interface Plan {
   readonly updated: readonly string[];
 }
 
-/** What the import makes of the library, or the contract whose type would change. */
+/** Changes of the import to the library, or the id of the contract whose type would change. */
 function plan(
   library: Library,
   document: LibraryDocument,

@@ -59,7 +59,7 @@ const clientOf = (url: string, socketTimeoutMS: number, connectMs: number): Mong
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
-    // A repeated compare-and-set would take its own first write for another's: whoever calls knows whether to repeat.
+    // A repeated compare-and-set would take its own first write for another's: the caller knows whether to repeat.
     retryWrites: false,
     retryReads: true,
     ignoreUndefined: true,
@@ -109,7 +109,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
   return {
     ...guarded,
     audit: guard.guarded(audit),
-    // The write itself goes through the guard: only its error tells whether it may have been carried out.
+    // The write itself goes through the guard: only the write's error shows if the write may have been carried out.
     noting: (noting) =>
       notingEach(guard, guarded, (write) =>
         noteWrite(audit, chain.intents, noting, { now: clock.now(), node }, write),
@@ -152,11 +152,11 @@ async function withoutTimeout(url: string, database: string, task: (db: Db) => P
   }
 }
 
-/** The failure to open, for whoever operates the hub. */
+/** The failure to open, for the operator of the hub. */
 export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   if (error instanceof MongoServerError && error.code !== authenticationFailed) return asHubError(error, log);
   if (!(error instanceof MongoError)) return error;
-  // One server's failure tells more than that none could be selected.
+  // One server's failure is a better reason than the failed selection of a server.
   const servers = error instanceof MongoServerSelectionError ? error.reason?.servers : undefined;
   const failures = [...(servers?.values() ?? [])].flatMap((server) => server.error ?? []);
   const cause = connectFailure(failures[0] ?? error, usesTls);

@@ -118,7 +118,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
 
 const noSuchCollection = 26;
 
-/** What makes two descriptions the same index. */
+/** Comparison key: equal for two descriptions of the same index. */
 const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescription): string =>
   JSON.stringify([Object.entries(key), unique === true, sparse === true, partialFilterExpression ?? null]);
 

@@ -1,6 +1,5 @@
-// What connected agents make the store write, in bulk: a fleet that comes back after a restart asks for thousands of
-// such writes at once, and writing them one by one would cost a commit each. What is asked for while the last bulk
-// write is under way goes into the next.
+// Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
+// single writes would cost a commit each. Requests during a bulk write go into the next one.
 import type { Collection } from 'mongodb';
 import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
@@ -18,7 +17,7 @@ interface Seen {
   readonly now: number;
   /** Of the registration that is made when there is none; null: none is made. */
   readonly newId: string | null;
-  /** The API that it was seen on; null: nobody says. */
+  /** API that the agent was seen on; null if unknown. */
   readonly on: SeenOn | null;
 }
 
@@ -41,7 +40,7 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
 export const inOrder = (envs: readonly Env[]): readonly Env[] =>
   environments.filter((env) => envs.includes(env));
 
-/** What is known of it is set, the rest stays. */
+/** Sets the known fields; the others keep their values. */
 const spoken = (on: SeenOn | null) =>
   on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
 
@@ -73,7 +72,7 @@ interface SeenRow {
   readonly isNew: boolean;
 }
 
-/** The newest says which API; whether it loads any document is what the last of the batch said that said so. */
+/** The API comes from the newest item, `loadsAny` from the last item of the batch that contains it. */
 function withAllSaid(one: Seen, items: readonly Seen[], keyOf: (item: Seen) => string): Seen {
   if (one.on === null || one.on.loadsAny !== undefined) return one;
   const lastLoad = items.findLast((item) => keyOf(item) === keyOf(one) && item.on?.loadsAny !== undefined);
@@ -244,7 +243,7 @@ export function lastReports(
       added = Object.keys(result.upsertedIds).map(Number);
     });
     const refused = await takenAmong(written);
-    // What is there is newer, or another node made an older one at the same moment.
+    // The stored report is newer, or another node inserted an older one at the same moment.
     const again = writes.filter((_, i) => refused.includes(i));
     if (again.length > 0) await takenAmong(reports.bulkWrite(again, { ordered: false }));
     await Promise.all(latest.filter((_, i) => added.includes(i)).map(trim));

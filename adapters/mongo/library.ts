@@ -2,7 +2,7 @@
 // so that pinning items, refusing to remove a contract in use, and importing many contracts are each one document's
 // write. The words of a contract version are a row of their own, written before the document names it and never changed
 // after. A process that dies between the two leaves a row that nothing names. A version leaves the document only after
-// its row was marked `kept`: history reads kept rows and what the document names.
+// its row was marked `kept`: history reads kept rows and the rows that the document names.
 import type { Collection } from 'mongodb';
 import type { Composition, CompositionItem } from '../../src/composition/record.ts';
 import type { ContractType, ContractVersion } from '../../src/contract/record.ts';

@@ -1,7 +1,7 @@
 // How a run follows from its events in MongoDB: a document each. Before a batch is stored it leaves its token in the
-// `open` list of its runs; what it says is joined to a run in the same update that takes the token out. So a token that
-// stays tells of a process that died in between: whoever meets one, and whoever finds its own taken away, counts the
-// run anew from all its events.
+// `open` list of its runs. One update joins the batch's facts to a run and takes the token out. So a token that stays
+// is from a process that died in between. A process that meets such a token, or finds its own taken away, counts the
+// run again from all its events.
 import { hash } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
@@ -45,13 +45,13 @@ export interface RunRow {
 
 export type CountedRow = RunRow & Required<Pick<RunRow, 'env' | 'startedAt' | 'lastAt' | 'standing'>>;
 
-/** What a batch stored of one run. */
+/** Part of one run that a batch stored. */
 export interface RunPart {
   readonly agentId: string;
   readonly sessionId: string;
-  /** Null: it stored nothing, all were duplicates. */
+  /** Null: the batch stored nothing, because all its events were duplicates. */
   readonly facts: RunFacts | null;
-  /** Some of its events were stored before. */
+  /** True if some events of the part were stored before. */
   readonly hasDuplicates: boolean;
 }
 
@@ -76,7 +76,7 @@ export const factsIn = ({ facts }: RunRow): RunFacts | null =>
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-/** A stored event as its repeat told it, as far as an entry of the audit chain needs it. */
+/** A stored event with the content of its repeat, as far as an entry of the audit chain needs it. */
 const asReported = (event: StoredEvent, row: OutcomeRow): EventInput => {
   const outcome = toOutcome(row);
   return {
@@ -98,7 +98,7 @@ export class RunProjection {
     this.#audit = audit;
   }
 
-  /** Counts a run anew from its events, and takes out the tokens that were there. True when nothing came in between. */
+  /** Counts a run again from its events, and takes out the tokens found there. True when nothing came in between. */
   async recount(id: string): Promise<boolean> {
     const row = await this.#runs.findOne({ _id: id });
     if (row === null) return true;
@@ -142,7 +142,7 @@ export class RunProjection {
     await this.#audit.append(notes);
     const $set =
       facts === null ? { rev: row.rev + 1, open: [] } : { ...this.#factsUpdate(row, facts), open: [] };
-    // Equal lists: a batch that left its token meanwhile may have stored events that were read, or not.
+    // Equal lists: a batch that left its token since the read may have stored events that were read, or not.
     const { matchedCount } = await this.#runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
     return matchedCount === 1;
   }
@@ -177,7 +177,7 @@ export class RunProjection {
       for (const id of there) left.delete(id);
       const missing = [...left.values()];
       const refused = await takenAmong(this.#runs.insertMany(missing, { ordered: false }));
-      // Another batch made them meanwhile.
+      // Another batch made these rows at the same time.
       left = new Map(refused.flatMap((i) => missing[i] ?? []).map((row) => [row._id, row]));
     }
     return { token, receivedAt, tenantId };

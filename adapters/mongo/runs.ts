@@ -1,5 +1,4 @@
-// Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the
-// events.
+// Reads of runs in MongoDB, and the changes that approvals make to runs. run-projection.ts makes runs from events.
 
 import type { Collection, Filter } from 'mongodb';
 import type { ApprovalStore } from '../../src/approval/port.ts';
@@ -122,7 +121,7 @@ class RunReader {
     return counts.map(({ _id, n }) => [_id, n] as const);
   }
 
-  /** Counts runs anew whose writers died. */
+  /** Counts runs again whose writers died. */
   async #repair(which: Filter<RunRow>): Promise<void> {
     const abandoned = await this.#runs
       .find({ ...which, 'open.at': { $lt: this.#clock.now() - abandonedMs } }, { projection: { _id: 1 } })

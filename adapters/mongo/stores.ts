@@ -44,7 +44,7 @@ import { type RisingIds, risingIds } from './uuidv7.ts';
 import { mongoViews } from './views.ts';
 import { mongoWorkspaces } from './workspaces.ts';
 
-/** Tenants, their people, and who else may come in. */
+/** Tenants, their people, and others with access. */
 function tenantStores(db: Db, founding: TenantCollections, turn: KeyedMutex) {
   const tenants = mongoTenants(founding);
   return {

@@ -100,7 +100,7 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
       const target: Collection<Document> = db.collection(collection);
       const refused = await takenAmong(target.insertMany(documents, { ordered: false }));
       if (refused.length === 0) return;
-      // An earlier try wrote them. What the tenant's id begins, or is, can be of no other tenant.
+      // An earlier try wrote these documents. No other tenant can have an id that is, or begins with, the tenant's id.
       const ids = refused.map((i) => documents[i]?._id);
       const own = { _id: { $in: ids.filter((id) => !String(id).includes(tenantId)) }, tenantId };
       const ours = ids.filter((id) => String(id).includes(tenantId));

@@ -1,4 +1,4 @@
-// Tenants as a whole in MongoDB, and their removal: what a tenant is and has, in every collection.
+// Tenants as a whole in MongoDB, and their removal: all documents of a tenant, in every collection.
 import type { Collection, Db, Document } from 'mongodb';
 import type { TenantFigures, TenantRecord, TenantRecordStore } from '../../src/tenant/port/records.ts';
 import { fromRow } from './form.ts';

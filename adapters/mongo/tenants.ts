@@ -119,7 +119,7 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
   },
   create: (tenant, admin, key) => createTenant(c, tenant, admin, key),
   async provision(tenant, key) {
-    // The key first: who sees the tenant sees its key.
+    // The key first: every reader of the tenant finds its key.
     await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
     return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
   },

@@ -248,7 +248,7 @@ async function observe(
           answer = planObservation(observationState(document, server, keyId, without), observation, rooms);
         }
         const set = planFields(document, server, answer);
-        // What is seen again in this observation is written, not removed.
+        // An entry that this observation contains again is written, not removed.
         const unset = removed.map(entryPath).filter((path) => !(path in set));
         const isChange = Object.keys(set).length > 0 || unset.length > 0;
         return { answer, ...(isChange ? { set, ...(unset.length > 0 ? { unset } : {}) } : {}) };

@@ -1,5 +1,5 @@
-// What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying
-// process could falsify.
+// Statistics over time, counted from the events themselves. No separate counters exist that a repeat or a dying process
+// could falsify.
 import type { Collection, Filter } from 'mongodb';
 import { contractMarks, countedAs, maxSearchMs } from '../../src/event/record.ts';
 import type { Env, EnvFilter } from '../../src/shared/ids.ts';

@@ -1,8 +1,8 @@
-// The roles of users, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's,
-// and there are no transactions: the changes of a tenant are numbered. One is entered in the tenant's document, if no
-// other was entered since the admins were counted, and then carried out on the user's. Whoever finds one entered
-// carries it out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes
-// nothing, because the user's document knows the number of its last change.
+// Role changes and removals of users in MongoDB. Such a change needs two documents, the tenant's and the user's, and
+// there are no transactions, so the changes of a tenant are numbered. The tenant's document takes a change only if it
+// took no other since the admins were counted. Then the change is carried out on the user's document. A process that
+// finds an entered change carries it out first, so a process that dies in between leaves nothing half done. A process
+// that wakes up late changes nothing, because the user's document contains the number of its last change.
 import type { Collection } from 'mongodb';
 import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
@@ -17,15 +17,15 @@ interface Change {
   readonly roles: readonly EnvRole[] | null;
 }
 
-/** What a tenant's document knows of changes besides. */
+/** Further fields of a tenant's document, about changes of its users. */
 export interface Numbered {
   /** The number of the last change. */
   readonly changes?: number;
-  /** Entered, and not known to be carried out. */
+  /** Entered change that is not known to be carried out. */
   readonly change?: Change;
 }
 
-/** What a user's document knows of changes: the number of its last one. */
+/** Further field of a user's document: the number of its last change. */
 export interface Changed {
   readonly changed?: number;
 }

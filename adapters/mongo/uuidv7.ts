@@ -25,7 +25,7 @@ export function risingIds(): RisingIds {
   };
 }
 
-/** Milliseconds of 2020: what is counted since then stays below 2^53 until 2089. */
+/** Milliseconds of 2020: counts since then stay below 2^53 until 2089. */
 const since = Date.UTC(2020, 0);
 const perMs = 4096;
 

@@ -23,8 +23,8 @@ const attempts = 100;
 
 /**
  * Reads the document, lets `step` decide on it, and writes the change if the document is still the one that was read;
- * else starts again. What `step` writes elsewhere must mean nothing until the document's write. Repeating a decision is
- * the caller's business.
+ * else starts again. Other writes by `step` must mean nothing until the document's write. Repeating a decision is the
+ * caller's business.
  * @param fields the document's fields to read; all without it
  */
 export async function decide<D extends VersionedDocument, A>(

@@ -95,7 +95,7 @@ export class Exchange implements Sink {
     res.once('finish', () => {
       const { socket } = res;
       this.#closed();
-      // What of the body still comes would be read to its end otherwise.
+      // Otherwise the server would read the rest of the body to its end.
       if (close) socket?.destroySoon();
     });
     res.writeHead(status, statusTexts[status], headers);

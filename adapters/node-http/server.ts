@@ -34,9 +34,9 @@ const checkMs = 2_000;
 /** A body may take this long, and a second for each 16 KiB of it that has come. */
 const slowBodyMs = 10_000;
 const minBodyRate = (16 * 1024) / 1000;
-/** More than a request may have, so that our own refusal says so. */
+/** More than a request may have, so that the hub's own refusal gives the reason. */
 const maxHeaderSize = 64 * 1024;
-/** Bytes that a socket takes before it says that it is full: a frame of a usual document fits. */
+/** Bytes that a socket takes before it reports that it is full: a frame of a usual document fits. */
 const socketBytes = 256 * 1024;
 
 interface CopiedRequest extends ReadHeaders {
@@ -83,7 +83,7 @@ class NodeServer implements Server {
   readonly #unfinished: Unfinished<Exchange>;
   readonly #sockets: Sockets;
   readonly #open = new Set<Socket>();
-  /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
+  /** Connections that end with the answer under way: a request parsed behind the first may be a part of its body. */
   readonly #doubtful = new WeakSet<Socket>();
   #isDraining = false;
   #isListening = true;
@@ -138,7 +138,7 @@ class NodeServer implements Server {
     this.drain();
     if (!this.#isListening) return;
     this.#isListening = false;
-    // Not http's own, which cuts idle connections: their next request is answered, and told that it is the last.
+    // Not http's own, which cuts idle connections: their next request gets an answer, which announces the end.
     NetServer.prototype.close.call(this.#server);
   }
 
@@ -171,7 +171,7 @@ class NodeServer implements Server {
   }
 
   #receive(req: IncomingMessage, res: ServerResponse): void {
-    // Its end is told by one whose framing was in doubt.
+    // A request with doubtful framing was the last one of its connection.
     if (this.#doubtful.has(req.socket)) return;
     const exchange = new Exchange(res);
     const copied = copyRequest(req);

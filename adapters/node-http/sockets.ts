@@ -31,7 +31,7 @@ class NodeSocketSink extends SocketSink<WebSocket> {
 
   protected close(ws: WebSocket, code: number, reason?: string): void {
     ws.close(code, reason);
-    // Whatever the client still sends is not waited for.
+    // The server does not wait for further data from the client.
     (this.#socket as Socket).destroySoon();
   }
 
@@ -49,7 +49,7 @@ export interface Handshake {
 export interface Sockets {
   /**
    * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. Without room for half
-   * messages the socket takes small ones only, and the answer says so.
+   * messages the socket takes small ones only, as the answer states.
    */
   complete(handshake: Handshake, response: RawResponse, session: Session): void;
   close(): void;
@@ -121,7 +121,7 @@ class NodeSockets implements Sockets {
     ws.on('pong', () => {
       if (!sink.answered()) session.pinged(false);
     });
-    // Frames that break the protocol or are too large: ws has closed the connection with the code that says so.
+    // Frames that break the protocol or are too large: ws has closed the connection with the proper code.
     ws.on('error', () => {});
     socket.on('drain', () => session.writable());
     ws.on('close', () => {

@@ -1,5 +1,5 @@
-// The file of a back-up: a database, then a line that says what it is, then a line of fixed length with the digest of
-// all before it. Because the database comes first, SQLite's own tools open a back-up as well.
+// The file of a back-up: a database, then a line that describes the database, then a line of fixed length with the
+// digest of all before it. Because the database comes first, SQLite's own tools open a back-up as well.
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { z } from 'zod';
@@ -85,7 +85,7 @@ const noArchive = (path: string, why: string): HubError =>
   new HubError('conflict', `${path} is not a complete Reeve back-up: ${why}. Use another file.`);
 
 /**
- * What the file says it is; its digest is not checked.
+ * Reads the description in a back-up file, without a check of its digest.
  * @throws HubError('conflict') when it is no back-up, or is cut off, 'not_found' when there is no such file
  */
 export async function readArchive(path: string): Promise<Archive> {

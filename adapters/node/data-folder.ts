@@ -62,7 +62,7 @@ function withDraft(path: string, text: string, publish: (draft: string) => void)
   syncFolder(dirname(path));
 }
 
-/** Gives a finished file its name, unless there is one of that name, also one made meanwhile. False when there is. */
+/** Gives a finished file its name, unless a file of that name exists, even a newly made one. False if one exists. */
 export function publishFirst(draft: string, path: string): boolean {
   try {
     // A link never replaces a file.

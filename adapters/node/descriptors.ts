@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Kept for the store, worker threads, other services and back-ups: a quarter of few, this many of many. */
 const kept = 512;
 
-/** @param limits the text of /proc/self/limits; read by default. Infinite where the system does not say */
+/** @param limits the text of /proc/self/limits; read by default. Infinite where the system has no such text */
 export function maxConnections(limits: string = ownLimits()): number {
   const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
   if (soft === undefined) return Number.POSITIVE_INFINITY;

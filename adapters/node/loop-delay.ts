@@ -1,5 +1,4 @@
-// How late this process's event loop is. The figures are of the time since they were last begun anew, one to two
-// minutes.
+// How late this process's event loop is. The figures are about the time since their last reset, one to two minutes.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { minuteMs } from '../../src/shared/duration.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';

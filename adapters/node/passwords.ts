@@ -59,7 +59,7 @@ export function createPasswords(
       (isKnown ? ofKnown : ofStrangers)(async () => {
         const [, n = '', r = '', p = '', salt = '', stored = ''] = (hash && hashForm.exec(hash)) || [];
         if (stored === '') {
-          // The same work as for a user that exists, so that the time tells nothing.
+          // The same work as for a user that exists, so that the time reveals nothing.
           await derive(password, dummy, hashBytes, { N, r: blockSize, p: 1 });
           return false;
         }

@@ -1,5 +1,5 @@
-// The sign-in port with openid-client. Calls go through the outbound guard. The provider's document is read anew every
-// few minutes and its keys for each sign-in, so that a key that it changed is known at once.
+// The sign-in port with openid-client. Calls go through the outbound guard. The provider's document is read again every
+// few minutes, and its keys for each sign-in, so that a changed key is known at once.
 
 import type * as Openid from 'openid-client';
 import { HubError } from '../../src/shared/error.ts';

@@ -23,7 +23,7 @@ interface Shared extends Followed {
 
 const nodes: Audience = 'nodes';
 /**
- * Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else meanwhile.
+ * Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else during it.
  */
 const publicationsAtOnce = 64;
 const bytesAtOnce = 2 ** 20;
@@ -34,7 +34,7 @@ const entryOf = (frame: Frame) => ({
   idempotencyKey: frame.idempotencyKey,
 });
 
-/** In order; what was published together stays together. */
+/** In order; frames published together stay together. */
 function portions(publications: readonly (readonly Frame[])[]): (readonly Frame[])[][] {
   const result: (readonly Frame[])[][] = [];
   let bytes = bytesAtOnce;
@@ -57,7 +57,7 @@ class RedisBroadcast implements Broadcast {
   readonly #listeners = new Set<(message: Control) => void>();
   readonly #replay: ReturnType<typeof openReplay>;
   #closed = false;
-  /** What is published while a script is under way goes into the next one: what a script costs is shared. */
+  /** Frames published during a script go into the next one, so that they share its cost. */
   readonly #append: (frames: readonly Frame[]) => Promise<true>;
 
   constructor(logs: Logs, reader: Reader, log: Log) {
@@ -80,7 +80,7 @@ class RedisBroadcast implements Broadcast {
     }, publicationsAtOnce);
   }
 
-  /** Resolves when this node hears control messages. */
+  /** Resolves when this node receives control messages. */
   async open(): Promise<void> {
     const { end } = await this.#logs.bounds(nodes);
     this.#reader.add({
@@ -115,7 +115,7 @@ class RedisBroadcast implements Broadcast {
     const bounds = await this.#logs.bounds(audience);
     if (this.#closed) throw unavailable();
     const shared = this.#followed.get(audience) ?? this.#share(audience, bounds.end);
-    // Reading may be past the end that was asked for: what it handed on before now is not handed on again.
+    // Reading may be past the requested end: entries handed on before now are not handed on again.
     const from = isAfter(shared.position, bounds.end) ? shared.position : bounds.end;
     const follower: Follower = { from, deliver, lost };
     shared.followers.add(follower);
@@ -180,7 +180,7 @@ class RedisBroadcast implements Broadcast {
   }
 }
 
-/** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */
+/** Opens the broadcast; resolves when this node receives control messages. @throws HubError('unavailable') */
 export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
   const broadcast = new RedisBroadcast(logs, reader, log);
   await broadcast.open();

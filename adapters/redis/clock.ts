@@ -8,17 +8,17 @@ import type { Link } from './link.ts';
 export interface ClusterClock extends Clock {
   /**
    * Goes by the time of this Redis from now on, also while it is away.
-   * @throws HubError('unavailable') when it does not tell its time
+   * @throws HubError('unavailable') when Redis does not return its time
    */
   follow(link: Pick<Link, 'send'>): Promise<{ stop(): void }>;
 }
 
 const askEveryMs = 5_000;
-/** The first time is asked for so often: the quickest answer tells it best. */
+/** Requests for the first time; the quickest answer contains the best one. */
 const firstAsks = 5;
-/** By so much a machine's clock may differ from Redis's before the log says so. */
+/** Smallest change in the difference between a machine's clock and Redis's that is logged, in milliseconds. */
 const toldMs = 1_000;
-/** A correction backwards of less than this stops the time for as long: what rises goes on rising. */
+/** A correction backwards of less than this, in milliseconds, stops the time for as long: times never go back. */
 const standsMs = 1_000;
 
 /** @param own this machine's clock, which counts until Redis is followed */

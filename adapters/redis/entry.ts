@@ -1,8 +1,8 @@
-// What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
-// and behind these, as far as one of them is set: the bundle assigned (false: none), the environment whose fleet it
-// tells of, true for a change of tool pins, the environments of which a reader needs a role in one, the time at which
-// it was accepted, the trace, and the part of a dashboard's stream. The JSON goes in and comes out as bytes that nobody
-// reads here. Nodes of neighbouring protocols run side by side, as long as nothing but the end of the array changes.
+// Format of a log's entry: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle.
+// Further fields follow, as far as one of them is set: the assigned bundle (false: none), the environment whose fleet
+// the frame is about, true for a change of tool pins, the environments of which a reader needs a role in one, the time
+// of acceptance, the trace, and the part of a dashboard's stream. This file passes the JSON on as bytes, unread. Nodes
+// of neighbouring protocols run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import { type Audience, type Control, type Frame, frameParts } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';

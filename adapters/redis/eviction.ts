@@ -1,5 +1,5 @@
-// Whether Redis may evict keys when its memory is full: leases, messages and session values would be lost without an
-// error.
+// Checks whether Redis may evict keys when its memory is full. Eviction would lose leases, messages and session values
+// without an error.
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { Link } from './link.ts';

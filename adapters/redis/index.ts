@@ -1,5 +1,5 @@
-// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
-// node. Puts them together.
+// Redis parts of a cluster: limits, session values, leases, the broadcast and the bus, over four connections per node.
+// This file puts them together.
 import { randomUUID } from 'node:crypto';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { hourMs } from '../../src/shared/duration.ts';
@@ -42,7 +42,7 @@ export interface RedisOptions {
   readonly retention?: Partial<Retention>;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs?: number;
-  /** How long a node is a member after it was heard, in milliseconds. */
+  /** How long a node is a member after its last pulse, in milliseconds. */
   readonly memberMs?: number;
   /** How long a node has sent no pulse when it is silent, in milliseconds. */
   readonly silentMs?: number;
@@ -165,7 +165,7 @@ class RedisOpening {
 }
 
 /**
- * Connects and begins to hear control messages.
+ * Connects and begins to receive control messages.
  * @throws HubError('unavailable') when Redis does not answer within about 2 s
  */
 export async function openRedis(options: RedisOptions): Promise<RedisParts> {

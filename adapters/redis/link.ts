@@ -11,7 +11,7 @@ import type { Log } from '../../src/shared/ports/log.ts';
 
 export type Argument = string | Buffer;
 
-/** What Redis answers: strings come as bytes. */
+/** Reply from Redis; its strings are bytes. */
 export type RedisReply = Buffer | string | number | null | readonly RedisReply[];
 
 export interface Script {
@@ -19,7 +19,7 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A Lua script. Everything it decides is one step: Redis runs nothing else meanwhile. */
+/** A Lua script. All its decisions are one step: Redis runs nothing else during a script. */
 export const script = (text: string): Script => ({
   text,
   sha: createHash('sha1').update(text).digest('hex'),
@@ -50,7 +50,7 @@ export const unavailable = (): HubError =>
     retryAfter: 2,
   });
 
-/** Thrown at the start, to whoever operates the hub. */
+/** Thrown at the start, for the operator of the hub. */
 const notConnected = (error: unknown, url: string): HubError =>
   new HubError(
     'unavailable',
@@ -94,7 +94,7 @@ class RedisLink implements Link {
   readonly #timeoutMs: number;
   readonly #name: string;
   readonly #group: ConnectionGroup;
-  /** What the group knows this link by. */
+  /** Identity of this link in its group. */
   readonly #member = {};
   #lastError: unknown;
   #wasReady = false;

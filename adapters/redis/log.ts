@@ -1,7 +1,7 @@
 // An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and beside it its floor: the
 // position of the last entry that was trimmed (or a moment before the first one). A position that is neither the floor
-// nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that a reader sees
-// what it missed.
+// nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that readers detect
+// missed entries.
 import { dayMs } from '../../src/shared/duration.ts';
 import type { Audience } from '../../src/shared/frame.ts';
 import { idempotencyMs } from '../../src/shared/ports/broadcast.ts';

@@ -16,7 +16,7 @@ export interface RedisFacts {
   readonly hasSnapshots: boolean | null;
   /** The server's time less this machine's, in milliseconds. */
   readonly clockErrorMs: number;
-  /** Commands of the hub that its user may not use; null where the server cannot tell. */
+  /** Commands of the hub that its user may not use; null where the server cannot list them. */
   readonly denied: readonly string[] | null;
 }
 

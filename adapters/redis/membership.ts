@@ -1,5 +1,5 @@
-// The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
-// said, and one sorted set of nodes by the time of their last pulse.
+// The members of the cluster in Redis: one hash of node → time of its last heartbeat (in Redis's own time) and note,
+// and one sorted set of nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
 import {
   type Member,
@@ -56,7 +56,7 @@ if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
 return {0, unpack(gone)}
 `);
 
-/** What a node said; null for what no node wrote. */
+/** Note from a node; null for bytes that no node wrote. */
 function noteIn(bytes: Buffer): NodeNote | null {
   try {
     const note = decode(bytes) as Partial<NodeNote> | null;
@@ -66,7 +66,7 @@ function noteIn(bytes: Buffer): NodeNote | null {
   }
 }
 
-/** Pulses without a gap after which a node may tell who is silent: after an outage others are back later than it. */
+/** Pulses without a gap before a node may call others silent: after an outage others are back later than the node. */
 const steadyPulses = 5;
 
 export function redisMembers(

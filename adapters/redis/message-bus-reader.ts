@@ -198,7 +198,7 @@ class ShardReader implements MessageBusReader {
         if (!this.#closed) await this.#read();
         this.#options.turned?.();
       } catch {
-        // The links say in the log that Redis is away.
+        // The links log that Redis is away.
         for (const one of this.#followed.values()) one.ready = false;
         if (!this.#closed) await pause(this.#options.clock, pauseMs);
       } finally {

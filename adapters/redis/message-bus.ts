@@ -1,6 +1,6 @@
 // The bus on Redis Streams: one stream per shard, read through a consumer group by the shard's owner, and one stream of
-// replies per node. MessagePack on the bus. What is acknowledged is deleted, so that a stream holds what waits and
-// nothing else.
+// replies per node. MessagePack on the bus. Acknowledged envelopes are deleted, so that a stream holds waiting ones
+// alone.
 import { decode, Encoder } from '@msgpack/msgpack';
 import { refusalOf } from '../../src/admission/admission.ts';
 import { admissionTable } from '../../src/admission/table.ts';

@@ -10,7 +10,7 @@ import { entriesOf, isList, type LogEntry, type Logs } from './log.ts';
 
 export interface Followed {
   readonly audience: Audience;
-  /** Where reading stands: what comes after is still to be handed on. */
+  /** Position of the reading: later entries are still to be handed on. */
   position: Position;
   /** Each entry once, in order. */
   take(entry: LogEntry): void;
@@ -95,7 +95,7 @@ class LogReader implements Reader {
       await this.#parts.link.send(['XADD', this.#wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']);
       await this.#parts.link.send(['PEXPIRE', this.#wakeKey, String(keepMs)]);
     } catch {
-      // The link says in the log that Redis is away.
+      // The link logs that Redis is away.
     }
   }
 
@@ -107,7 +107,7 @@ class LogReader implements Reader {
         one.position = floor;
         this.#guard(() => one.missed(floor));
       } else if (isAfter(before, end)) {
-        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only
+        // Redis came back with less than it had: the lost entries may be more than were read here. Positions still only
         // rise.
         one.position = end;
         this.#guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
@@ -173,7 +173,7 @@ class LogReader implements Reader {
         await this.#read();
         this.#parts.turned?.();
       } catch {
-        // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
+        // The links log that Redis is away; positions are kept, so nothing is lost or repeated.
         this.#interrupted = true;
         if (!this.#closed) await pause(this.#parts.clock, pauseMs);
       }

@@ -1,5 +1,5 @@
-// What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few
-// logs at once. A thousand agents that reconnect cost Redis and this node about what one does.
+// Missed frames for clients, read from the logs. One reading of an audience's log serves all requests at the same time;
+// a few logs are read at once. A thousand agents that reconnect cost Redis and this node about as much as one.
 import type { Audience } from '../../src/shared/frame.ts';
 import type { BroadcastEntry } from '../../src/shared/ports/broadcast.ts';
 import { comparePositions, type Position } from '../../src/shared/position.ts';
@@ -50,7 +50,7 @@ export async function readAll(
         return answers;
       }
       page = await logs.page(audience, [last]);
-      // Trimmed meanwhile, and with it what was first: again from what the log still knows, at least one position less.
+      // Trimmed during the read, with its first entries: again from the log's oldest entry, at least one position less.
       if (!page) break;
     }
   }

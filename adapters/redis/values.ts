@@ -1,7 +1,7 @@
 // Session values in Redis: a text `<expiry>/<environment> <value>` per key. The expiry is judged by the caller's time,
-// as the port has it; Redis removes a value some time after that by itself, so a sweep has nothing to do. What the
-// values of an environment take is summed in a hash: in all, and by the hour in which they expire, so that the sums
-// lose what Redis removes without being told.
+// as the port has it; Redis removes a value some time after that by itself, so a sweep has nothing to do. A hash sums
+// the room that the values of an environment take: in all, and by the hour of their expiry. The hourly sums let the
+// total lose the values that Redis removed by itself.
 import { hourMs } from '../../src/shared/duration.ts';
 import {
   type QuotaFull,

@@ -42,7 +42,7 @@ export function agentReports(db: Database): Pick<Sync<AgentStore>, 'report' | 'r
   };
 }
 
-/** For agents that go: what they reported would otherwise stay for ever. @param agents tenant and agent id */
+/** For agents that go: their reports would otherwise stay for ever. @param agents tenant and agent id */
 export function dropReports(db: Database, agents: readonly Row[]): void {
   for (const [tenantId, agentId] of agents) {
     for (const env of environments) {

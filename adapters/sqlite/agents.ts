@@ -1,4 +1,4 @@
-// Agent registrations in SQLite. What agents report is agent-reports.ts.
+// Agent registrations in SQLite. The versions that agents report are in agent-reports.ts.
 
 import type { AgentPageRequest, AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
 import type { Registration, RegistrationSummary } from '../../src/agent/record.ts';

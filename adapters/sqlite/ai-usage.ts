@@ -1,4 +1,4 @@
-// What AI assistance used, in SQLite: a row a tenant and day.
+// Usage of AI assistance in SQLite: one row per tenant and day.
 
 import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
 import type { AiDay } from '../../src/assistant/record.ts';

@@ -46,7 +46,7 @@ const insertEntries = `INSERT OR IGNORE INTO audit_entries
   SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 FROM json_each(?)
     WHERE EXISTS (SELECT 1 FROM audit_links l WHERE l.tenant_id = value->>0 AND l.seq = value->>1)`;
 
-/** What finds an entry of the chain: a row of `audit_entries`. */
+/** Search fields of an entry of the chain: a row of `audit_entries`. */
 export type EntryRow = readonly [
   tenantId: string,
   seq: number,
@@ -207,7 +207,7 @@ function appendLink(db: Database, fresh: readonly AuditNote[]): readonly EntryRo
   ]);
 }
 
-/** What a write answered, once its note is added if the answer says that something was changed. */
+/** Returns the answer of a write, after adding its note if the write changed something. */
 export function noted(db: Database, { note, fromAnswer }: Noting, answer: unknown): unknown {
   if (didChange(answer)) appendNotes(db, [withAnswer(note, fromAnswer, answer)]);
   return answer;
@@ -316,7 +316,7 @@ function readLinks(
 }
 
 function retainLinks(db: Database, tenantId: string, before: number, limit: number): number {
-  // A head counts for links that are as it says: its own link's digest is the proof.
+  // A head counts for links that match its fields: its own link's digest is the proof.
   db.run(
     `UPDATE audit_heads SET starts = 1 WHERE tenant_id = ?1 AND seq = (
        SELECT h.seq FROM audit_heads h JOIN audit_links l ON l.tenant_id = h.tenant_id AND l.seq = h.seq

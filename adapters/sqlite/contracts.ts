@@ -139,7 +139,7 @@ function importAll(
       insertVersion(db, { ...contract, tenantId, version: 1 });
       created.push(contract.contractId);
     } else {
-      // The name of an imported contract is made from its id: what people wrote stays.
+      // The name of an imported contract is made from its id: a name that people wrote stays.
       const { id, definition, createdBy, createdAt } = contract;
       insertVersion(db, { ...old, id, definition, createdBy, createdAt, version: old.version + 1 });
       updated.push(contract.contractId);

@@ -9,11 +9,11 @@ import { checkOurs, versionOf } from './schema/index.ts';
 import { startWorker } from './threads/start-worker.ts';
 import { troubleOf } from './trouble.ts';
 
-/** What a database says of itself. */
+/** Facts about a database, read from its tables. */
 export interface Facts {
   readonly hubId: string;
   readonly isSetUp: boolean;
-  /** Which version of the tables. */
+  /** Version of the tables. */
   readonly schema: number;
   /** The text that only the right master secret opens; null in a hub that was never started. */
   readonly sealed: string | null;
@@ -24,14 +24,14 @@ export type CopyTask =
   | { readonly kind: 'check'; readonly path: string };
 
 export type CopyMessage =
-  /** What the copy will have, about. */
+  /** Approximate size of the finished copy. */
   | { readonly kind: 'bytes'; readonly bytes: number }
   | { readonly kind: 'done'; readonly facts: Facts }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /**
- * Writes all that is committed now into another file, without what was deleted. Others may write meanwhile; their log
- * grows until this ends.
+ * Writes all that is committed now into another file, without deleted rows. Others may write during the copy; their log
+ * grows until the copy ends.
  * @param to an empty file
  */
 export function copyTo(path: string, to: string, onBytes: (bytes: number) => void): void {
@@ -93,8 +93,8 @@ function run(task: CopyTask, onBytes: (bytes: number) => void): Promise<Facts> {
 }
 
 /**
- * Copies the database of a hub, which may be running, as it is at one moment: what was acknowledged before this was
- * called is in the copy.
+ * Copies the database of a hub, which may be running, as it is at one moment. The copy contains every write that was
+ * acknowledged before the call.
  * @param to an empty file on a disk with enough room
  * @throws HubError in one line
  */

@@ -1,5 +1,5 @@
-// How much room the store's disk has and whether commits succeed. The system is asked once a second, not per request:
-// between two looks the bytes that were let through are counted. Keeps promise P22.
+// The free room on the store's disk, and the success of commits. The keeper asks the system once a second, not per
+// request: between two looks it counts the bytes that were let through. Keeps promise P22.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, pause, type Timer } from '../../src/shared/ports/clock.ts';
@@ -27,7 +27,7 @@ const lookAgainMs = 100;
 const [leastLogPages, pageBytes] = [1000, 4096];
 export const mostLogPages = 8000;
 
-/** What the disk's keeper asks of the store. */
+/** Calls to the store that the disk's keeper makes. */
 export interface DiskWork {
   /** Bytes of pages within the file that hold nothing. */
   spareBytes(): Promise<number>;
@@ -54,7 +54,7 @@ export interface DiskOptions {
 interface Room {
   readonly free: number;
   readonly reserve: number;
-  /** What ingest may still take. */
+  /** Bytes that ingest may still take. */
   readonly left: number;
 }
 
@@ -84,7 +84,7 @@ export class Disk {
   #room: Room | null = null;
   #left = Number.POSITIVE_INFINITY;
   #level: Level = 'ok';
-  /** What the last commit failed for. */
+  /** Reason for the failure of the last commit. */
   #fault: 'full' | 'failing' | null = null;
   #damaged = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -167,7 +167,7 @@ export class Disk {
     return this.#room?.reserve === 0 || (state !== 'reserved' && state !== 'full');
   }
 
-  /** A look as soon as one may follow the last; who asks meanwhile waits for the same one. */
+  /** A look as soon as one may follow the last; further callers wait for the same one. */
   #lookAgain(): Promise<void> {
     const { clock } = this.#options;
     const wait = this.#lookedAt + lookAgainMs - clock.monotonic();
@@ -179,7 +179,7 @@ export class Disk {
     return this.#lookingAgain;
   }
 
-  /** One look at a time: who asks meanwhile waits for that one. */
+  /** One look at a time: further callers wait for that one. */
   #look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = null;
@@ -201,7 +201,7 @@ export class Disk {
     } catch (err) {
       log?.warn({ err }, 'cannot read the free space on the disk of the store');
     }
-    // What failed has passed once a commit succeeds; a probe that fails was told by the channel.
+    // A fault has passed once a commit succeeds; the channel reports a probe that fails.
     if (this.#fault) {
       await work.probe().then(
         () => {

@@ -205,7 +205,7 @@ class EventLines {
         ])
         .map(([id]) => Number(id));
       for (const id of ids) {
-        // What is behind the segments before it; a segment that was begun has its outcomes behind its last event.
+        // Outcomes behind the segments before this one; a segment that was begun has outcomes behind its last event.
         const isBegun = id === this.#place.segment;
         if (!isBegun && !this.#addOutcomes(id - 1)) return false;
         if (!this.#addEvents(id)) return false;
@@ -245,7 +245,7 @@ export function exportStore(db: Database): Sync<ExportStore> {
     if (tenant === null) return { lines: [], end: after, hasMore: false, removed: 0, isTrimmed: false };
     const reader = new EventLines(db, tenant, place, limit);
     const isEnd = yield* reader.read();
-    // Read last: what was removed while this read is counted, too.
+    // Read last: lines removed during this read are counted, too.
     const { removed, lastPlace, lastOutcome } = removalsOf(db, tenantId, 'events');
     const isTrimmed =
       after !== null && (lastPlace > placeOf(place.segment, place.position) || lastOutcome > place.outcome);

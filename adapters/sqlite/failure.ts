@@ -1,5 +1,5 @@
-// Errors on their way between threads: a HubError stays one; what SQLite and the disk say becomes one, and is told to
-// the log alone.
+// Errors on their way between threads: a HubError stays one. Errors of SQLite and of the disk become a HubError; their
+// original text goes to the log alone.
 import { type ErrorCode, type ErrorDetail, HubError } from '../../src/shared/error.ts';
 import { isUncertain, type Trouble, troubleOf } from './trouble.ts';
 
@@ -7,9 +7,9 @@ export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly detail: ErrorDetail;
-  /** What the file or its disk suffers from; null when the call alone is at fault. */
+  /** Trouble of the file or its disk; null when the call alone is at fault. */
   readonly trouble: Trouble | null;
-  /** What really happened, for the log alone. */
+  /** Original error, for the log alone. */
   readonly cause: string | null;
 }
 
@@ -44,7 +44,7 @@ export function failureOf(error: unknown): Failure {
   return { code, message, detail, trouble, cause };
 }
 
-/** The error again; what really happened is its `cause`. */
+/** The error again; its `cause` is the original error. */
 export function errorOf({ code, message, detail, cause }: Failure): HubError {
   const error = new HubError(code, message, detail);
   if (cause !== null) error.cause = cause;

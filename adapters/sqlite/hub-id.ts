@@ -1,6 +1,6 @@
 // Which hub a data folder belongs to: the file `hub.id` beside the database holds the mark that the database carries
 // within. A database that was copied without its write-ahead log, or lost, would otherwise start as a hub without
-// users, and whoever comes first would be its admin.
+// users, and the first visitor would become its admin.
 import { statSync } from 'node:fs';
 import { HubError } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';
@@ -12,11 +12,11 @@ export interface HubIdFile {
   write(id: string): void;
 }
 
-/** What a database says of itself. */
+/** Identity of a database, read from its tables. */
 export interface Identity {
   /** Made with the database; 16 hexadecimal digits. */
   readonly id: string;
-  /** It has been set up: it holds users. */
+  /** True once the database holds users. */
   readonly isSetUp: boolean;
 }
 

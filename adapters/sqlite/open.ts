@@ -1,10 +1,10 @@
-// Opens the store's file: whether it is ours, its settings, its tables. What keeps it from being opened is told in one
-// line.
+// Opens the store's file: checks that it is ours, then brings settings and tables up to date. The error of a failed
+// opening has one line.
 import { Database } from './database.ts';
 import { checkOurs, configure, migrate, type Tuning } from './schema/index.ts';
 import { openingError } from './trouble.ts';
 
-/** Opens the file and brings it to the newest version. @throws HubError in one line that says what to do */
+/** Opens the file and brings it to the newest version. @throws HubError in one line with the remedy */
 export function openFile(path: string, tuning: Tuning): Database {
   try {
     const db = new Database(path);

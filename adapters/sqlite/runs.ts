@@ -1,5 +1,5 @@
-// Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
-// looked up, not kept. Keeps promise P29.
+// Runs in SQLite: the facts that the writer joins to a run in the commit of its events, and the reads. A run's
+// approvals are looked up, not kept. Keeps promise P29.
 
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
@@ -127,8 +127,8 @@ export const runStore = (db: Database): Sync<RunStore> => ({
 });
 
 /**
- * Rows of these statuses, as run/rules/run says what has which. What the index `runs_newest` tells is asked first: the
- * total looks at every run.
+ * Rows of these statuses, by the rules of run/rules/run. Conditions that the index `runs_newest` can check come first,
+ * because the total looks at every run.
  */
 function ofStatuses(statuses: readonly RunStatus[], now: number, staleBefore: number): Clause {
   const waits = `EXISTS (SELECT 1 ${pendingOf('runs', '?')})`;
@@ -181,8 +181,8 @@ interface Walk {
 }
 
 /**
- * Walks the runs in the order of the list, some at a time: what a status finds is not known before each run is looked
- * at. Returns how many fit.
+ * Walks the runs in the order of the list, some at a time: the matches of a status are unknown before each run is read.
+ * Returns how many fit.
  */
 function* walkRuns(
   db: Database,

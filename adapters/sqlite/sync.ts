@@ -1,4 +1,4 @@
-// The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
+// The shape of the store on its own thread: the port's methods without promises. No behaviour except running steps.
 import type { EventStore, IngestResult } from '../../src/event/port.ts';
 import type { JobTable } from '../../src/shared/ports/job-table.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
@@ -19,7 +19,7 @@ export interface SqliteStore extends Store {
   readonly jobs: JobTable;
 }
 
-/** What belongs to the store as a whole, not to one of its parts. */
+/** Members that belong to the store as a whole, not to one of its parts. */
 export type OfStore = 'ping' | 'storage' | 'close' | 'noting' | 'readTenant';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;

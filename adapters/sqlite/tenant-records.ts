@@ -1,4 +1,4 @@
-// Tenants as a whole in SQLite, and their removal: what a tenant is and has, in every table that names it.
+// Tenants as a whole in SQLite, and their removal: all rows of a tenant, in every table that names it.
 import type {
   TenantFigures,
   TenantPatch,

@@ -1,4 +1,4 @@
-// What it means for the person who runs the hub when SQLite refuses to open, read or write the store's file.
+// Advice for the person who runs the hub when SQLite refuses to open, read or write the store's file.
 import { dirname } from 'node:path';
 import { HubError } from '../../src/shared/error.ts';
 
@@ -23,7 +23,7 @@ const noRoomForMemory = 4874;
 
 /**
  * True when a failed commit may be there after all once the process has died: it was in the log, and only the index of
- * the log had no room. What is committed next overwrites it.
+ * the log had no room. The next commit overwrites the failed one.
  */
 export const isUncertain = (error: unknown): boolean =>
   (error as { readonly rawCode?: unknown } | null)?.rawCode === noRoomForMemory;
@@ -64,9 +64,9 @@ const codes = {
 } as const;
 
 /**
- * What kept the file from being opened, as one line that says what to do; errors of the system's as they are. What
- * opening runs is always the same and fits every file of ours, so an error without a known cause means that the file
- * does not hold what it should.
+ * Reason why the file could not be opened, in one line with its remedy; errors of the system as they are. Opening runs
+ * the same statements every time, and they fit every file of ours. So an error without a known cause means that the
+ * file lacks its proper content.
  */
 export function openingError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof HubError || 'syscall' in error) return error;

@@ -35,7 +35,7 @@ export interface SendOptions {
 export class Exchange implements Sink {
   /** Null once the response is aborted or ended. */
   #res: HttpResponse | null;
-  /** What is being sent: a live stream, or an answer that the connection has not taken whole. */
+  /** Response under way: a live stream, or an answer that the connection has not taken whole. */
   #sending: Pick<Session, 'writable' | 'gone'> | null = null;
   #body: IncomingBody | null = null;
   /** Of an event stream whose client reads whole chunks. */
@@ -193,7 +193,7 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
-/** A live stream says what it is in the headers that all of them have in common. */
+/** A live stream has its content type in the headers that all live streams share. */
 const isEventStream = ({ common }: RawResponse): boolean =>
   common.list.some(([, value]) => value === 'text/event-stream');
 

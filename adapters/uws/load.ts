@@ -1,4 +1,4 @@
-// Loading of the native server, and what to say when it does not load.
+// Loading of the native server, with the error for a server that does not load.
 import type * as uws from 'uWebSockets.js';
 import { HubError } from '../../src/shared/error.ts';
 
@@ -7,13 +7,13 @@ export type Uws = typeof uws & { readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
 /**
  * @param load how the module is imported; tests let it fail
- * @throws HubError unavailable: one line that says which Node and glibc fit
+ * @throws HubError unavailable: one line with the versions of Node and glibc that fit
  */
 export async function loadUws(
   load: () => Promise<{ default: unknown }> = () => import('uWebSockets.js'),
 ): Promise<Uws> {
   try {
-    // CommonJS: what it exports arrives as the default.
+    // CommonJS: the module's exports arrive as the default.
     return (await load()).default as Uws;
   } catch (error) {
     const why = error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);

@@ -12,7 +12,7 @@ export const readsWholeChunks = (agent: string | undefined): boolean =>
 const colon = ':'.charCodeAt(0);
 /** Frames begin with `id:`. */
 const start = 'i';
-/** What the line of that byte becomes before a comment, and at the end: a field that nobody reads. */
+/** Rest of that byte's line before a comment, and at the end: the line becomes a field that nobody reads. */
 const unread = ': \n';
 
 export class NextFrame {
@@ -28,8 +28,8 @@ export class NextFrame {
   }
 
   /**
-   * What goes ahead of the next piece, after this one was written; empty for nothing. The greeting is left as it is:
-   * nobody waits for it.
+   * Text to send ahead of the next piece, after this one was written; empty for none. The greeting has none, because
+   * no client waits for it.
    */
   ahead(piece: Uint8Array | string): string {
     if (this.#isAhead || piece.length === 0) return '';
@@ -40,7 +40,7 @@ export class NextFrame {
     return isGreeting ? '' : start;
   }
 
-  /** What ends the stream after what went ahead. */
+  /** Text that ends the stream after a byte that went ahead; empty if none did. */
   end(): string {
     return this.#isAhead ? unread : '';
   }

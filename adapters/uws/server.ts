@@ -66,7 +66,7 @@ class UwsServer implements Server {
       this.#unfinished.sweep(this.#connections);
     });
     this.#app.any('/*', (res, req) => this.#receive(res, req, null));
-    // The filter below hears of the connection's start only, once it became a WebSocket.
+    // The filter below is called for the connection's start only, once it became a WebSocket.
     addSockets(this.#app, {
       disabledCompression: uws.DISABLED,
       partial: pipeline.budgets.partial,
@@ -202,7 +202,7 @@ class UwsServer implements Server {
     else this.#openLater(res, exchange, raw, handshake);
   }
 
-  /** A function of its own: what its closure keeps is all that is kept of a request that waits. */
+  /** A function of its own: its closure keeps all that is kept of a waiting request. */
   #openLater(res: HttpResponse, exchange: Exchange, raw: RawRequest, handshake: Handshake | null): void {
     // Nobody has looked at the credential.
     const credential = raw.headers.get('authorization') ?? raw.headers.get('cookie') ?? '';
@@ -251,7 +251,7 @@ function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_lis
   });
 }
 
-/** Who is at the other end of a connection that has just been opened. */
+/** Peer of a connection that has just been opened. */
 function peerOf(res: HttpResponse): { readonly address: string; readonly network: string } {
   const text = Buffer.from(res.getRemoteAddressAsText()).toString();
   const address = canonicalAddress(text) ?? text;

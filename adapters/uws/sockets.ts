@@ -7,11 +7,11 @@ import type { RawResponse } from '../../src/http/raw.ts';
 import { idleSeconds, type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
 import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 
-/** What a WebSocket carries with it: nothing until its upgrade is complete. */
+/** Data that a WebSocket carries with it: empty until its upgrade is complete. */
 export interface Carried {
   session?: Session;
   sink?: NativeSocketSink;
-  /** Whose share of half messages it takes; absent when it takes none. */
+  /** Sender whose share of half messages this socket takes; absent when the socket takes none. */
   large?: string;
   closed?: boolean;
 }
@@ -128,7 +128,7 @@ export interface Handshake {
 
 /**
  * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone.
- * @param partial room for half messages: without it, the socket takes small ones only, and the answer says so
+ * @param partial room for half messages: without it, the socket takes small ones only, as the answer states
  */
 export function completeUpgrade(
   res: HttpResponse,
@@ -140,7 +140,7 @@ export function completeUpgrade(
   const { sender } = session;
   const size = messageSizeOf(session, partial);
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that
-  // state all the same: when another allocation took the memory meanwhile, its bytes may say "close after the
+  // state all the same: when another allocation has taken the memory, its bytes may mean "close after the
   // response", and the new WebSocket is cut right after the 101 (often the first ones of a process: functions are
   // compiled, hidden classes are laid out). So nothing of ours happens from the upgrade to the end of the cork: both
   // callbacks are bound native functions, there is no user data to copy, and the session begins after.

@@ -1,5 +1,5 @@
-// An answer that its connection has not taken whole. Its bytes stay here and are counted until it has: the native
-// server would copy them all, and say nothing of how many still wait.
+// An answer that its connection has not taken whole. The answer's bytes stay here and are counted until then: the
+// native server would copy them all, and does not report how many still wait.
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ByteBudget } from '../../src/shared/concurrency/byte-budget.ts';
 

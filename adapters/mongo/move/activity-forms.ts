@@ -32,7 +32,7 @@ import type { Forms } from './forms.ts';
 const batchOf = (eventId: string): string => `moved-${eventId.slice(0, 13)}`;
 const outcomePrefix = 'moved-o';
 
-/** An outcome, with what it adds to its run if the run is counted anew. */
+/** An outcome, with the facts that it adds to its run if the run is counted again. */
 function outcomeRow(event: MovedEvent, outcome: EventOutcome, id: number): OutcomeRow {
   const { verdict, timestamp, decision_name, decision_source, reason } = outcome;
   const payload = { ...event.payload, decision_name, decision_source, reason };
@@ -103,7 +103,7 @@ function approvalDocument({ order, unannouncedAt, decisionId, ...approval }: Mov
   };
 }
 
-/** What the entries of a link are found by. */
+/** Search keys of a link's entries. */
 const keysOf = (body: string): LinkRow['entries'] =>
   entriesOf(body).map((entry) => {
     const actor = entry.actor as { readonly id: string; readonly display: string };

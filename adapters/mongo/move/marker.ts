@@ -1,4 +1,4 @@
-// The marker of a move in the database that it fills: whose move it is, how far it is, and whether it has ended.
+// The marker of a move in the database that it fills: its hub, its progress and its end.
 import type { Collection, Db } from 'mongodb';
 import { HubError } from '../../../src/shared/error.ts';
 

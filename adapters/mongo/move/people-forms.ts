@@ -1,4 +1,4 @@
-// Tenants, people, keys and what else is a row of its own, as documents of a move.
+// Tenants, people, keys and other nouns with rows of their own, as documents of a move.
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';

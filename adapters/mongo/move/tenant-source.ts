@@ -1,5 +1,6 @@
-// A tenant's documents as records of a tenant file, without a snapshot: documents that decide are read before those
-// that they name, and what they do not name yet is left out. So a later change is in the file whole or not at all.
+// A tenant's documents as records of a tenant file, without a snapshot. Documents that decide are read before those
+// that they name; documents that they do not name yet are left out. So a later change is in the file whole or not at
+// all.
 import type { Collection, Db, Document } from 'mongodb';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
@@ -14,7 +15,7 @@ import type { Form } from './forms.ts';
 
 const maxDocuments = 500;
 
-/** What documents contain for the nodes of their own cluster alone. */
+/** Fields of documents for the nodes of their own cluster alone. */
 const ofCluster = ['first', 'founding', 'changed', 'fence'];
 
 /** Kinds whose documents have the tenant's id. */
@@ -29,7 +30,7 @@ const orders: { readonly [kind: string]: { readonly [field: string]: 1 } } = {
   deployments: { order: 1 },
 };
 
-/** What the library named when the reading began. */
+/** Contracts that the library named when the reading began. */
 interface NamedContracts {
   readonly document: LibraryDocument | null;
   /** Rows of latest versions. */

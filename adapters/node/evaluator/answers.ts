@@ -1,6 +1,5 @@
-// What an evaluator's thread does once it is there: one task in, one answer out. What worked is answered as JSON text
-// in UTF-8, whose bytes change hands without a copy and may be what a client gets; what did not, as a text. Keeps
-// nothing between tasks.
+// Loop of an evaluator's thread: one task in, one answer out. A result is JSON text in UTF-8; its bytes change hands
+// without a copy and may go to a client unchanged. A refusal is a text. Keeps nothing between tasks.
 import { parentPort } from 'node:worker_threads';
 import { type ErrorCode, type ErrorDetail, HubError } from '../../../src/shared/error.ts';
 import { perform, type Task } from './tasks.ts';

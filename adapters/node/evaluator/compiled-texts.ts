@@ -38,10 +38,10 @@ export class CompiledTexts<T> {
   }
 
   /**
-   * What was made of the key before, else what `make` makes of it now.
-   * @param key the text or its digest, with all that the result depends on besides
+   * Remembered value of the key, else a new value from `make`.
+   * @param key the text or its digest, with all else that the result depends on
    * @param length of the text, where the key does not hold it
-   * @throws what `make` throws; nothing is remembered then
+   * @throws errors from `make`; nothing is remembered then
    */
   of(key: string, length: number, make: () => T): T {
     const entry = this.#entries.get(key);

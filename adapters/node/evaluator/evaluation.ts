@@ -27,7 +27,7 @@ export interface EvaluateTask {
   readonly tenantId: string;
   readonly request: EvaluationRequest;
   readonly accepted: AcceptedKinds & { readonly apiVersions?: readonly string[] };
-  /** What the hub's own API keys begin with. */
+  /** Prefix of the hub's own API keys. */
   readonly keyPrefix: string;
 }
 

@@ -11,7 +11,7 @@ export interface EvaluatorOptions {
   readonly clock: Clock;
   /** apiVersions and kinds that imports, dry runs and validation accept. */
   readonly accepted: Accepted;
-  /** What the hub's own API keys begin with: never shown. `svk_` is hidden in any case. */
+  /** Prefix of the hub's own API keys, which are never shown. Keys that begin with `svk_` are hidden in any case. */
   readonly keyPrefix?: string;
   /** Milliseconds that a dry run may take; 5,000 by default. */
   readonly limitMs?: number;

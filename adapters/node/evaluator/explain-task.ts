@@ -30,7 +30,7 @@ export interface ExplainTask {
   readonly tenantId: string;
   readonly request: ExplainRequest;
   readonly accepted: AcceptedKinds & { readonly apiVersions?: readonly string[] };
-  /** What the hub's own API keys begin with. */
+  /** Prefix of the hub's own API keys. */
   readonly keyPrefix: string;
 }
 

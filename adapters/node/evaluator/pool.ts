@@ -28,7 +28,7 @@ export interface PoolOptions {
   /** Milliseconds that a worker may take to start. */
   readonly startMs: number;
   readonly clock: Clock;
-  /** What refused, timed out and overgrown jobs are told. */
+  /** Errors for refused, timed out and overgrown jobs. */
   readonly refused: () => HubError;
   readonly timedOut: () => HubError;
   readonly overgrown: () => HubError;
@@ -168,7 +168,7 @@ class Thread {
     this.#gone = gone;
     const { entry } = options;
     this.#worker = new Worker(threadFile(entry), {
-      // Whatever a rule may reach, it is not the server's environment, arguments or streams.
+      // A rule must not reach the server's environment, arguments or streams.
       env: {},
       argv: [],
       execArgv: [],

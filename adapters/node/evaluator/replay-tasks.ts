@@ -20,7 +20,7 @@ export interface ReplayTask {
   readonly tenantId: string;
   readonly documents: ReplayDocuments;
   readonly accepted: AcceptedKinds & { readonly apiVersions?: readonly string[] };
-  /** What the hub's own API keys begin with. */
+  /** Prefix of the hub's own API keys. */
   readonly keyPrefix: string;
 }
 

@@ -10,9 +10,9 @@ import type { Accepted, Task, TaskResult } from './tasks.ts';
 
 export interface ReplayerOptions {
   readonly clock: Clock;
-  /** apiVersions and kinds that documents may say they are. */
+  /** apiVersions and kinds that documents may have. */
   readonly accepted: Accepted;
-  /** What the hub's own API keys begin with: never shown. `svk_` is hidden in any case. */
+  /** Prefix of the hub's own API keys, which are never shown. Keys that begin with `svk_` are hidden in any case. */
   readonly keyPrefix?: string;
   /** Milliseconds that a portion of a replay may take before its thread is ended; 5,500 by default. */
   readonly limitMs?: number;

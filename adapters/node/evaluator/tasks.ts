@@ -1,5 +1,4 @@
-// What the evaluator's threads do: each task as a call of the domain. Synchronous; remembers nothing but compiled
-// texts.
+// Tasks of the evaluator's threads, each a call of the domain. Synchronous; remembers nothing but compiled texts.
 import {
   type AcceptedKinds,
   assembleBundle,
@@ -39,7 +38,7 @@ import {
   outlineReplay,
 } from './replay-tasks.ts';
 
-/** What bundles may say they are. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
+/** Accepted apiVersions and kinds of bundles. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
 export interface Accepted extends AcceptedKinds {
   readonly apiVersions?: readonly string[];
 }
@@ -84,7 +83,7 @@ export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
 const stubs = ({ operators }: CustomWords) =>
   Object.fromEntries(operators.map((name) => [name, () => false]));
 
-/** @throws HubError as the evaluator port says: what the engine finds wrong is `unprocessable` */
+/** @throws HubError by the rules of the evaluator port: errors from the engine are `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
   try {
     return dispatch(task);
@@ -118,10 +117,10 @@ function dispatch(task: Task): TaskResult<Task> {
   }
 }
 
-/** What is stored can be deployed. */
+/** Same limit as for storage, so that every stored document can be deployed. */
 const inDocument = { maxContracts: maxStoredRules };
 
-/** A ruleset that is put says all that it means in one plain document. */
+/** A ruleset in a PUT request is one plain document, complete in itself. */
 const rulesetForm = { bundleKinds: [], yaml: { plain: true, maxDepth: 32, maxNodes: 50_000 } };
 
 function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): readonly Finding[] {
@@ -145,7 +144,7 @@ function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): rea
   return problems.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** What coverage asks of a document's contracts. */
+/** Fields of a document's contracts that coverage needs. */
 function contractsOf(yaml: string, accepted: Accepted): readonly DeclaredContract[] {
   const { contracts, defaultsMode } = decomposeBundle(yaml, { ...accepted, ...inDocument });
   return contracts.map(({ contractId, type, definition }): DeclaredContract => {

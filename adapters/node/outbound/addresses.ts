@@ -33,8 +33,8 @@ const special4 = [
 ] as const;
 
 /**
- * IPv6: only global unicast is public. What carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is outside of it, or
- * listed here.
+ * IPv6: only global unicast is public. Addresses that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are outside
+ * of global unicast, or listed here.
  */
 const global6 = '2000::/3';
 const special6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'] as const;

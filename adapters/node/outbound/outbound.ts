@@ -48,7 +48,7 @@ function headOf({ statusCode, headers }: IncomingMessage): OutboundHead {
   return { status: statusCode ?? 0, headers: new Map(pairs) };
 }
 
-/** What ends a call early, once: its time, its caller, or a failure of the connection. */
+/** Early end of a call, once: by its time limit, its caller, or a failure of the connection. */
 class Ending {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #ms: number;
@@ -89,7 +89,7 @@ class Ending {
     this.#closers.add(() => request.destroy());
   }
 
-  /** The time begins anew. */
+  /** Restarts the time limit. */
   prolong(): void {
     this.#timer.cancel();
     if (this.error === null) this.#timer = this.#clock.after(this.#ms, this.#late);
@@ -185,7 +185,7 @@ class GuardedOutbound implements Outbound {
   /** @throws OutboundError */
   async #judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
     const resolved = await this.#addresses(target);
-    // What may be private was not refused by its port before.
+    // Where private addresses are allowed, the port of the target was not checked before.
     if (resolved.some(({ address }) => this.#kindOf(address) === 'public')) requirePort(target);
     const isPlain = target.url.protocol === 'http:';
     if (

@@ -39,7 +39,7 @@ function lookUp(
 ): Promise<readonly string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
   if (isNamed) return bySystem(host).catch(() => []);
-  // RFC 6761: this name is loopback, whatever a name server says.
+  // RFC 6761: this name is loopback, whatever a name server returns.
   if (/^(.+\.)?localhost\.?$/.test(host)) return Promise.resolve(['127.0.0.1', '::1']);
   return byName(host).catch(() => []);
 }

@@ -62,11 +62,11 @@ interface Merging {
   /** Its rows by the first byte of their ids; each bucket is sorted when its turn comes. */
   readonly buckets: readonly Int32Array[];
   readonly texts: readonly string[];
-  /** How many there are, with those that are removed meanwhile. */
+  /** Number of rows, with those that are removed during the merge. */
   readonly total: number;
   /** The table is complete up to this segment once all are merged. */
   readonly through: number;
-  /** What is merged: the buckets before this one, so many rows of this one, so many texts, so many in all. */
+  /** Merged so far: the buckets before this one, numbers of rows of this one, of texts, and of all together. */
   readonly bucket: number;
   readonly row: number;
   readonly text: number;
@@ -76,7 +76,7 @@ interface Merging {
 export interface CallLimits {
   /** Call ids held in memory before they are merged. */
   readonly calls: number;
-  /** Bytes of their segments: what a start after a crash reads. */
+  /** Bytes of their segments, which a start after a crash reads. */
   readonly bytes: number;
 }
 
@@ -305,7 +305,7 @@ export class CallIndex {
     else if (full >= 1) this.#freeze();
   }
 
-  /** Rows that are merged meanwhile are entered by the merge, wherever they are. */
+  /** A merge at the same time enters its own rows into the filter, wherever they are. */
   #fillFilter(): void {
     if (this.#filtered === null || !this.#filter.isUsed) return;
     const rows = this.#db.all(nextRows, [...this.#filtered]);

@@ -43,7 +43,7 @@ export function* countSegments(
   },
 ): Steps<void> {
   let read = 0;
-  // Tallies do not tell the versions apart.
+  // Tallies do not contain versions.
   const isByVersion = filter.query?.terms.some(({ field }) => field === 'version') ?? false;
   if (needsBodies(filter) || isByVersion) {
     for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {

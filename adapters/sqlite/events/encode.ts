@@ -35,7 +35,7 @@ export interface EncodedGroup extends StoredJson {
   readonly calls: Uint8Array | readonly CallKey[];
   /** The code of each event's verdict (verdictCode). */
   readonly verdicts: Uint8Array;
-  /** What the events say of their sessions; places in the order of arrival count from the first of the group. */
+  /** Facts about the events' sessions; places in the order of arrival count from the first of the group. */
   readonly runs: SessionFacts;
   /** Decisions of runs among them, for the audit chain. */
   readonly notes: readonly (readonly [position: number, note: AuditNote])[];
@@ -61,7 +61,7 @@ export interface EncodedBatch {
   readonly repeats: readonly { readonly call: CallKey; readonly report: Report }[];
 }
 
-/** What a repeat says, for its event, its run and the audit chain. */
+/** Content of a repeat, for its event, its run and the audit chain. */
 export interface Report {
   readonly outcome: EventOutcome;
   readonly agent: string;
@@ -120,7 +120,7 @@ const commonVerdicts = [
 
 const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, i + 1]));
 
-/** The code of a common verdict, below 32; 0 for one that only the body tells. */
+/** The code of a common verdict, below 32; 0 for one that only the body contains. */
 export const verdictCode = (verdict: string): number => codes.get(verdict) ?? 0;
 export const verdictOfCode = (code: number): string | null => commonVerdicts[code - 1] ?? null;
 
@@ -192,7 +192,7 @@ const bodyOf = (events: readonly EventInput[]): string =>
     })),
   );
 
-/** What the events of one agent say of their sessions. */
+/** Facts from the events of one agent about their sessions. */
 export const sessionFacts = (
   events: readonly (EventInput | null)[],
   batch: Pick<EncodedBatch, 'env' | 'receivedAt'>,

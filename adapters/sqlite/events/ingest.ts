@@ -1,5 +1,5 @@
-// Stores encoded batches; what is stored already gets the outcomes that a repeat adds. Runs on the writer; every call
-// is one step, inside the caller's transaction.
+// Stores encoded batches; events that are stored already get the outcomes that a repeat adds. Runs on the writer; every
+// call is one step, inside the caller's transaction.
 
 import type { SeenAgent } from '../../../src/agent/port.ts';
 import type { IngestResult } from '../../../src/event/port.ts';
@@ -36,7 +36,7 @@ const insertBody =
 
 const noVerdicts = countVerdicts([]);
 
-/** Stores batches; what a repeat says of a stored event is added to it. */
+/** Stores batches, and adds the outcomes of repeats to stored events. */
 class BatchWriter {
   readonly #db: Database;
   readonly #calls: CallIndex;

@@ -1,4 +1,4 @@
-// What repeats of an event add to it: outcomes, and what they say of runs. Runs on the writer.
+// Additions to an event from its repeats: outcomes, and facts about runs. Runs on the writer.
 import type { AuditNote } from '../../../src/audit/record.ts';
 import { type EventOutcome, maxOutcomes, outcomeKey } from '../../../src/event/record.ts';
 import type { RunFacts } from '../../../src/run/record.ts';
@@ -11,7 +11,7 @@ import { type Report, verdictOfCode } from './encode.ts';
 import { lastSegment, positionOf, segmentOf } from './segment.ts';
 import type { SegmentCache } from './segment-cache.ts';
 
-/** What repeats say of runs, joined: a run is written once for a batch. */
+/** Facts from repeats about runs, joined: a run is written once for a batch. */
 class RunReports {
   readonly byAgent = new Map<string, Map<string, RunFacts>>();
 
@@ -22,7 +22,7 @@ class RunReports {
   }
 }
 
-/** What a batch tells of its runs by repeats, and for the audit chain. */
+/** Facts from a batch's repeats about its runs, and notes for the audit chain. */
 export interface Told {
   readonly outcomes: RunReports;
   readonly notes: AuditNote[];
@@ -30,7 +30,7 @@ export interface Told {
 
 export const nothingTold = (): Told => ({ outcomes: new RunReports(), notes: [] });
 
-/** Makes the function that adds what a repeat says to the stored event, unless it was said before. */
+/** Makes the function that adds the outcome of a repeat to the stored event, unless the event has it already. */
 export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWriter) {
   /** Counts a contract that a repeat names: once for its call. */
   function countOutcome(segment: number, position: number, outcome: EventOutcome): void {
@@ -48,8 +48,8 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
   }
 
   /**
-   * @param entry the index entry of the stored event @param env of who repeats: a call of another environment gets
-   *   nothing, because its readers may not see what was said there @param told takes what the repeat says of runs
+   * @param entry the index entry of the stored event @param env of the repeat: a call in another environment gets
+   *   nothing, because its readers may not see the repeat @param tally takes the repeat's facts about runs
    */
   return (entry: number, { outcome, agent, run, note }: Report, env: string, tally: Told): void => {
     const place = placeOfEntry(entry);

@@ -1,4 +1,4 @@
-// What the summaries of segments tell about the terms of a query. Never excludes a segment that holds an event that
+// Conditions on the summaries of segments, from the terms of a query. Never excludes a segment that holds an event that
 // matches.
 import { type VerdictClass, verdictsOf } from '../../../src/event/record.ts';
 import type { Query, QueryTerm, QueryValue } from '../../../src/event/rules/query/parse.ts';

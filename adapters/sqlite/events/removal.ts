@@ -24,7 +24,7 @@ import {
 } from './segment.ts';
 import type { SegmentCache } from './segment-cache.ts';
 
-/** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
+/** Most events that one removal takes, however many a caller requests: other writes wait for the removal. */
 const removalSlice = 5000;
 
 /** Milliseconds after which a slice of retention takes no further segment. */

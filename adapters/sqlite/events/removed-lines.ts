@@ -1,4 +1,4 @@
-// What removal takes out of exports: how many lines, and up to which place. Runs on the writer.
+// Lines that removal takes out of exports: their number, and their last place. Runs on the writer.
 import type { Database } from '../database.ts';
 
 /** Removes the outcomes of an event, and returns their ids. */

@@ -92,7 +92,7 @@ export function compileFilter(filter: EventFilter): CompiledFilter {
   return { ...filter, compiled: { ...queryTest(query), needles } };
 }
 
-/** Whose event it is. */
+/** Owner of an event. */
 export interface EventOwner {
   readonly env: string;
   readonly agent: string;
@@ -120,7 +120,7 @@ function countsFit(
   );
 }
 
-/** True for a filter that the tallies and marks of a segment cannot tell about. */
+/** True for a filter that needs more than the tallies and marks of a segment. */
 export const needsBodies = (filter: CompiledFilter): boolean => {
   const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
   return (
@@ -385,7 +385,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
         stepBegan = now();
       }
       if (typeof segment === 'number') continue;
-      // What this page has no place for is read for a later one.
+      // A later page reads the events for which this page has no place.
       if (page.lastFitting && isAfter(segment, page.lastFitting)) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {

@@ -44,7 +44,7 @@ export function segmentCache(db: Database) {
     return counts;
   }
 
-  /** What was read may be out of date: for the start of every step. */
+  /** For the start of every step: rows from an earlier step may be out of date. */
   function forget(): void {
     last = null;
     counts = null;

@@ -1,4 +1,4 @@
-// A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
+// A segment: events of one agent, stored together. Summary and body of a segment, places and ids of its events.
 
 import {
   type EventInput,
@@ -28,7 +28,7 @@ export type Tally = readonly [
   name: string | null,
 ];
 
-/** What is counted of an event: all but its payload and ids. */
+/** Counted fields of an event: all but its payload and ids. */
 export interface Counted {
   readonly tool: string;
   readonly verdict: string;
@@ -102,7 +102,7 @@ export function tenantNumber(db: Database, tenantId: string): number | null {
   return row ? Number(row[0]) : null;
 }
 
-/** What of its events a summary says. Null entries are events that are no longer, or never were, stored here. */
+/** Summary of a segment's events. Null entries are events that are no longer, or never were, stored here. */
 export function summarize(events: readonly (EventInput | null)[]) {
   const tallies: [tool: string, verdict: string, mode: string, count: number, name: string | null][] = [];
   const names = new Set<string>();
@@ -181,7 +181,7 @@ export interface CountedRun extends Omit<Counted, 'ts'> {
 export const runOf = ({ ts, ...event }: Counted): CountedRun => ({ ...event, count: 1, first: ts, last: ts });
 
 /**
- * What `readMarks` reads, with events that are counted alike together.
+ * Events that `readMarks` reads, with those that are counted alike together.
  * @param slotMs width of a slot; they begin at its multiples
  */
 export function readRuns(
@@ -221,7 +221,7 @@ export function readRuns(
   return [...runs.values()];
 }
 
-/** The counted parts of each event of a segment, by position; none when it was removed meanwhile. */
+/** The counted parts of each event of a segment, by position; none when the segment is removed. */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
   return marks instanceof Uint8Array ? readMarks(readTallies(segment), String(versions), marks) : [];
@@ -229,7 +229,7 @@ export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>
 
 /** How the events of a body are written: as this store does, or as their agent sent them (event/rules/as-sent). */
 export type BodyForm = 'written' | 'sent';
-/** What of a body is stored as one number: 1 for one as it was sent, and 2 more for one that is packed (body.ts). */
+/** Number for the form of a body: 1 for one as it was sent, and 2 more for one that is packed (body.ts). */
 export const formCode = (form: BodyForm, isPacked: boolean): number =>
   (form === 'sent' ? 1 : 0) + (isPacked ? 2 : 0);
 
@@ -241,7 +241,7 @@ export interface SegmentBody {
   readonly sender: string | null;
 }
 
-/** Null when it was removed meanwhile. */
+/** Body of a segment; null when the segment is removed. */
 export function segmentBody(db: Database, segment: number): SegmentBody | null {
   const row = db.get('SELECT body, form, sender FROM segment_bodies WHERE segment = ?', [segment]);
   if (!row) return null;
@@ -262,7 +262,7 @@ export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | n
 export const eventsIn = ({ body, isPacked, form, sender }: Omit<SegmentBody, 'text'> & StoredJson) =>
   bodyEvents({ text: unpackedText(body, isPacked), form, sender });
 
-/** The events of a segment; none when it was removed meanwhile. */
+/** The events of a segment; none when the segment is removed. */
 export function segmentEventsOf(db: Database, segment: number): (EventInput | null)[] {
   const body = segmentBody(db, segment);
   return body ? bodyEvents(body) : [];

@@ -1,5 +1,5 @@
-// What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
-// the few segments that must be looked at one by one. Runs on the reader, in steps.
+// Results from tallies alone, without the events: segments with the same tallies, joined by the database, and the few
+// segments that must be read one by one. Runs on the reader, in steps.
 import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { type Database, givenText, type Row, type SqlValue } from '../database.ts';
@@ -17,13 +17,13 @@ import { mayFit, windows } from './walk.ts';
 /** Segments put together in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
 
-/** Segments all of whose events count alike: they say the same, and lie within the filter's time and one slot. */
+/** Segments all of whose events count alike: the events have equal fields, within the filter's time and one slot. */
 export interface Alike {
   readonly segments: number;
   readonly env: string;
-  /** Null where segments are not told apart by agent. */
+  /** Null where segments are not grouped by agent. */
   readonly agent: string | null;
-  /** The one policy version of their events; null where segments are not told apart by it. */
+  /** The one policy version of their events; null where segments are not grouped by version. */
   readonly version: string | null;
   /** When the slot begins; 0 without slots. */
   readonly start: number;
@@ -49,7 +49,7 @@ export interface Telling {
   /** True where repeats of a call count. */
   readonly outcomes: boolean;
   readonly agents?: boolean;
-  /** A column that tells segments apart; `versions`: those of several versions are looked at one by one. */
+  /** A column that groups segments; `versions`: segments with several versions are read one by one. */
   readonly by?: 'agent' | 'versions';
 }
 
@@ -166,7 +166,7 @@ class TallyQuery {
 }
 
 /**
- * What the segments that may hold events that fit tell, a window at a time: another read may run before each.
+ * Tallies of the segments that may hold fitting events, a window at a time: another read may run before each window.
  * @param filter one that needs no bodies
  */
 export function* tellings(

@@ -24,7 +24,7 @@ export interface Clause {
   readonly params: readonly SqlValue[];
 }
 
-/** What a summary can tell: never skips a segment that holds an event that fits. */
+/** Condition of a filter on summaries: never skips a segment that holds an event that fits. */
 export function mayFit(filter: EventFilter, hi: number): Clause {
   const parts: string[] = ['min_ts <= ?'];
   const params: SqlValue[] = [hi];
@@ -200,7 +200,7 @@ export function* walk(
       isFound = true;
       yield segment;
     }
-    // Events that are told apart by their content are not in the table under the call id that they name.
+    // Events that are identified by their content are not in the table under the call id that they name.
     if (isFound) return;
   }
   const fit = mayFit(filter, hi);

@@ -1,5 +1,5 @@
-// Every table, and what a move does with it. A test compares this list with the schema: whoever adds a table or a
-// column decides here.
+// Every table, and its part in a move. A test compares this list with the schema: the author of a new table or column
+// decides here.
 import type { RecordKind } from '../../../src/shared/ports/moved-records.ts';
 
 export interface TableInventory {

@@ -109,7 +109,7 @@ function* movedBundles(db: Database): Generator<readonly MovedRecords['bundles']
     });
 }
 
-/** Id of the oldest version, and whether this is the newest. */
+/** Id of the oldest version, and a flag for the newest one. */
 const lineage = `(SELECT id FROM contracts o WHERE o.tenant_id = contracts.tenant_id
   AND o.contract_id = contracts.contract_id ORDER BY version LIMIT 1)`;
 const isLatest = `version = (SELECT max(version) FROM contracts n WHERE n.tenant_id = contracts.tenant_id

@@ -4,7 +4,7 @@ import type { Table } from '../table.ts';
 
 export interface PageOf {
   readonly table: string;
-  /** Columns that tell rows apart. */
+  /** Columns that identify a row. */
   readonly key: readonly string[];
   /** Columns that are read; the key's follow. */
   readonly columns: string;

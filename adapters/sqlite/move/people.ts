@@ -1,4 +1,4 @@
-// Tenants, people, keys and what else is a row of its own, as records of a move.
+// Tenants, people, keys and other nouns with rows of their own, as records of a move.
 import { sessionValueRecord } from '../../../src/session/record.ts';
 import type { MovedRecords, RecordKind, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';

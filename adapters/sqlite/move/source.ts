@@ -1,4 +1,4 @@
-// The store of a stopped hub as the source of a move. Holds the store's lock, so no hub starts on it meanwhile.
+// The store of a stopped hub as the source of a move. Holds the store's lock, so no hub starts on it during the move.
 import type { MovedRecords, RecordKind } from '../../../src/shared/ports/moved-records.ts';
 import { checkIdentity, checkPresent, type HubIdFile, identityOf } from '../hub-id.ts';
 import { lockStore } from '../lock.ts';
@@ -33,7 +33,7 @@ export interface MoveSource {
 
 /**
  * Opens the store of a hub that is not running, and brings it to the newest schema, as a start of the hub does.
- * @throws HubError in one line that says what to do
+ * @throws HubError in one line with the remedy
  */
 export function openMoveSource(path: string, hubIdFile: HubIdFile): MoveSource {
   checkPresent(path, hubIdFile);

@@ -59,7 +59,7 @@ function insertOnce(
   return true;
 }
 
-/** Records that are rows of one table, told apart by one column. */
+/** Records that are rows of one table, identified by one column. */
 const rowsOf =
   <T extends { readonly id: string }>(name: string, of: Table<T>) =>
   (db: Database, tenantId: string, records: readonly T[]): void => {

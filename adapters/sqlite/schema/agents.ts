@@ -1,7 +1,7 @@
 // The tables of agents: registrations, reports of versions, assignment rules and session values. `seen_envs` has bits:
 // production 1, staging 2, development 4. Some indexes are partial, because there may be many more retired
 // registrations than living ones. Values stand last in their rows, so that other columns are read without them; the
-// triggers keep the sums of quotas right, whoever writes.
+// triggers keep the sums of quotas right for every writer.
 export const agentTables = `
 CREATE TABLE registrations (
   id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, agent_id TEXT NOT NULL, display_name TEXT, tags TEXT NOT NULL,

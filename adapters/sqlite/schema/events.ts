@@ -6,8 +6,8 @@
 // is the tally, version and time of each event (events/segment.ts). `calls` holds the call ids of all segments up to
 // store.merged (events/calls.ts).
 //
-// The form of a body says how it is written and packed (events/segment.ts, events/body.ts); `sender` is the agent of
-// the request, where some events of a body as it was sent are of others. `call_keys` holds the call ids of a packed
+// The form of a body is a number for its writing and packing (events/segment.ts, events/body.ts). `sender` is the agent
+// of the request, where some events of a body as it was sent are of others. `call_keys` holds the call ids of a packed
 // body, so that newer segments than `calls` contains can be looked through. `key` of an outcome is a JSON list of
 // verdict and contract. `after_segment` is the newest segment when the outcome was added; null: it comes after the
 // segment store.outcomes_after. `outcome_removed` is the highest id of a removed outcome, so that no id is given again.

@@ -129,7 +129,7 @@ export interface Tuning {
 const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bundles', 'deployments'];
 
 /**
- * Looks for damage in the tables that everything needs, so that a start tells of it. Large ones would take too long.
+ * Looks for damage in the tables that everything needs, so that a start reports it. Large tables would take too long.
  * @throws Error
  */
 export function checkVital(db: Database): void {

@@ -1,4 +1,4 @@
-// The table of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for
+// The table of runs. `facts` contains facts from their events, as JSON; `standing` follows from `facts`, apart for
 // filters. The triggers make a run's activity follow its approvals. A total of runs reads the index of the newest
 // alone.
 export const runTables = `

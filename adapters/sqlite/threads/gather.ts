@@ -8,7 +8,7 @@ import { HubError } from '../../../src/shared/error.ts';
 import { errorOf, type Failure } from '../failure.ts';
 import type { StoreName } from '../sync.ts';
 
-/** What became of one call among many. */
+/** Result of one call among many. */
 export type CallResult = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];
 
 type Args = readonly unknown[];

@@ -1,5 +1,5 @@
 // Has the write-ahead log copied into the file by a thread of its own: in the writer's commit, the copy held up every
-// write behind it. The writer copies the little that came meanwhile, and its next commit begins the log anew. Should
+// write behind it. The writer copies the few pages that came since, and its next commit begins a new log. Should
 // the thread fail, or the log grow faster than it is copied, SQLite copies it in a commit (`wal_autocheckpoint`).
 import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../../src/shared/ports/log.ts';

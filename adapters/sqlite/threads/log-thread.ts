@@ -9,7 +9,7 @@ export type LogCopied = Failure | null;
 const { path } = workerData as { readonly path: string };
 const port = parentPort;
 const db = new Database(path);
-// The file is on disk before the log may begin anew.
+// The file is on disk before the log may begin again.
 db.exec('PRAGMA synchronous = FULL');
 
 function copy(): LogCopied {

@@ -22,7 +22,7 @@ export interface Connection {
   readonly db: Database;
   readonly stores: Stores;
   readonly answer: (replies: readonly ThreadReply[]) => void;
-  /** Runs a task after calls that have arrived meanwhile were accepted. */
+  /** Runs a task after accepting the calls that have arrived by now. */
   readonly later: (task: () => void) => unknown;
 }
 
@@ -30,7 +30,7 @@ type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[0] ?? 0);
 
-/** What is asked of the connection itself. */
+/** Calls to the connection itself. */
 const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
   ping: (db) => db.get('SELECT 1') !== undefined,
   identity: identityOf,
@@ -45,7 +45,7 @@ const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
 /** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
 const checkpointWaitMs = 50;
 
-/** What is done to the write-ahead log between commits, by the name of the call. */
+/** Checkpoint modes of the write-ahead log between commits, by the name of the call. */
 const logModes: { readonly [method: string]: 'PASSIVE' | 'TRUNCATE' } = {
   copyLog: 'PASSIVE',
   checkpoint: 'TRUNCATE',

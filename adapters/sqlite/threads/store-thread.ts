@@ -78,7 +78,7 @@ export class StoreThread {
   ): Promise<unknown> {
     this.check(bytes);
     const id = this.#nextId++;
-    // What is sent in one turn of the loop goes as one message.
+    // All calls of one turn of the event loop go as one message.
     if (this.#outbox.push([id, store, method, args]) === 1) setImmediate(() => this.#flush());
     this.#transfer.push(...transfer);
     this.#bytes += bytes;

@@ -39,13 +39,13 @@ export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly log?: Log;
-  /** Writes that may wait; one more is `overloaded`. 4,096 unless given. */
+  /** Writes that may wait; one more is `overloaded`. 4,096 by default. */
   readonly maxQueuedWrites?: number;
-  /** Bytes of those writes. 64 MiB unless given. */
+  /** Bytes of waiting writes. 64 MiB by default. */
   readonly maxQueuedBytes?: number;
   /** Bytes that ingest leaves free on the disk; null for the usual part of it, 0 for none. */
   readonly reserveBytes?: number | null;
-  /** Where the folder says whose it is; without one any database is taken. */
+  /** File in the folder with the id of its hub; without this option any database is taken. */
   readonly hubId?: HubIdFile;
   /** Called about once a second with the time that the disk took to answer, in milliseconds. */
   readonly diskMeasured?: (ms: number) => void;
@@ -83,8 +83,7 @@ const summaryReads: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a reader makes of stored events is garbage when its answer is sent: without a bound V8 keeps up to 48 MiB for
- * that.
+ * A reader's objects are garbage when its answer is sent: without a bound, V8 keeps up to 48 MiB for such garbage.
  */
 const readerLimits = { maxYoungGenerationSizeMb: 12 };
 

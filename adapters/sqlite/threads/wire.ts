@@ -1,4 +1,4 @@
-// What goes between the event loop and a thread of the store. No behaviour.
+// Messages between the event loop and a thread of the store. No behaviour.
 import type { Noting } from '../../../src/audit/port.ts';
 import type { CallLimits } from '../events/calls.ts';
 import type { Failure } from '../failure.ts';
@@ -6,14 +6,14 @@ import type { Tuning } from '../schema/index.ts';
 
 export type ThreadRole = 'reader' | 'writer';
 
-/** What a thread is started with. */
+/** Start data of a thread. */
 export interface ThreadStart {
   readonly role: ThreadRole;
   readonly path: string;
   readonly tuning: Tuning;
   /** One Int32: not 0 while the disk has too little room for session values to grow. */
   readonly shortOfSpace: SharedArrayBuffer;
-  /** The usual ones unless given. */
+  /** The usual limits by default. */
   readonly callLimits?: CallLimits;
 }
 

@@ -9,7 +9,7 @@ import type { Call } from './wire.ts';
 const groupCalls = 64;
 /** Bytes of events after which a commit takes no more of them. */
 const groupBytes = 2 << 20;
-/** Milliseconds of work after which a commit takes nothing more: what events cost does not show in their bytes. */
+/** Milliseconds of work after which a commit takes nothing more: the cost of events does not follow their bytes. */
 const groupMs = 40;
 
 export const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';

@@ -28,7 +28,7 @@ type Part =
       readonly to: number;
     };
 
-/** [since, until) as whole hours, whole minutes where these are kept, and what is left. */
+/** [since, until) as whole hours, whole minutes where these are kept, and the rest. */
 function partsOf(since: number, until: number, minutesFrom: number): Part[] {
   function split(
     from: number,
@@ -84,7 +84,7 @@ class ContractSums {
     }
   }
 
-  /** Rows count a call for each entry that it names: what is more than once is taken away again. */
+  /** Rows count a call for each entry that it names: counts beyond the first are taken away again. */
   takeAway({ event, outcomes }: CountedEvent): void {
     const once = contractMarks(event, outcomes, this.#entries);
     const each = contractMarks(event, outcomes);

@@ -28,7 +28,7 @@ export function* eachEvent(
     readonly agentId?: string;
     readonly from: number;
     readonly to: number;
-    /** Only of segments whose calls were told of more than once. */
+    /** Only segments whose calls have repeats. */
     readonly repeated?: boolean;
   },
   take: (takeEvent: CountedEvent) => void,

@@ -156,7 +156,7 @@ export class UsageRemover {
       this.#db.run(`UPDATE tool_hours SET last_ts = ? ${where} AND tool = ?`, [ts, ...key, tool]);
   }
 
-  /** The first or last times of versions and tools in an agent's hour; reads no more segments than tell them. */
+  /** The first or last times of versions and tools in an agent's hour; reads no more segments than contain them. */
   #timesOf({ tenant, agent, hour, env }: Place, sought: Sought): Found {
     const bounds: Found = { firstOf: new Map(), lastOf: new Map(), lastOfTool: new Map() };
     if (sought.firstOf.size + sought.lastOf.size + sought.lastOfTool.size === 0) return bounds;
@@ -195,7 +195,7 @@ export class UsageRemover {
   }
 
   /**
-   * When the last event was that each of these rows counts; newest segments first, no more than tell it. One walk for
+   * Time of the last event that each of these rows counts; newest segments first, no more than needed. One walk for
    * all: a slice may remove the newest of a thousand contracts.
    */
   #newestOf({ tenant, env, from, to, names }: RowsOfTime): Map<string, number> {

@@ -1,6 +1,6 @@
-// Reads the summaries of events: whole hours and minutes as they stand, and what of an hour is asked for in part from
-// the segments' marks. Runs on the reader, in steps. Times at which one part ends and the next begins split the events,
-// so that none counts twice.
+// Reads the summaries of events: whole hours and minutes from their rows, and parts of hours from the segments' marks.
+// Runs on the reader, in steps. Times at which one part ends and the next begins split the events, so that none counts
+// twice.
 
 import { countedAs } from '../../../src/event/record.ts';
 import type { Env, EnvFilter } from '../../../src/shared/ids.ts';

@@ -1,4 +1,4 @@
-// The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
+// The rows of the summaries of events while they are gathered: one event's additions to each. Reads and writes nothing.
 
 import { contractMarks, countedAs, type EventOutcome, outcomeCountedAs } from '../../../src/event/record.ts';
 import { minuteMs } from '../../../src/shared/duration.ts';
@@ -10,7 +10,7 @@ export const minuteOf = (ts: number): number => Math.floor(ts / minuteMs);
 export const allEvents = '';
 export const contractRow = (name: string): string => `=${name}`;
 
-/** Whose events: all of an agent, in one hour. */
+/** Owner of counted events: one agent, in one hour. */
 export interface Place {
   readonly tenant: number;
   readonly env: string;
@@ -48,7 +48,7 @@ export interface ContractUsageRow {
 
 type Writable<T> = { -readonly [F in keyof T]: T[F] };
 
-/** What an event, or a part of one, adds to the statistics of a contract; negative when it goes. */
+/** Numbers that an event, or a part of one, adds to the statistics of a contract; negative when the event goes. */
 export interface ContractUsageChange {
   readonly tenant: number;
   readonly env: string;
@@ -68,7 +68,7 @@ export function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
   return created;
 }
 
-/** Never the same for two: lengths tell where one text ends. */
+/** Never the same for two: lengths mark the end of a text. */
 export const keyOf = ({ tenant, hour, env, agent }: Place, last: string): string =>
   `${tenant} ${hour} ${env} ${agent.length} ${agent}${last}`;
 
@@ -199,13 +199,13 @@ export function contractChanges(
   ];
 }
 
-/** An event that goes, with what repeats said of it. */
+/** An event that goes, with the outcomes from its repeats. */
 export interface Removed {
   readonly event: Counted;
   readonly outcomes: readonly EventOutcome[];
 }
 
-/** True if what a repeat said may change what is counted of contracts. */
+/** True if the outcome of a repeat may change the counts of contracts. */
 export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
   if (outcome.decision_name === null) return false;
   if (outcome.decision_name !== event.name) return true;

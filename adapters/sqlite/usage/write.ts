@@ -33,7 +33,7 @@ import {
   type VersionRow,
 } from './rows.ts';
 
-/** Minutes that the statistics by minute reach back at least: a day, and what a clock may be off. */
+/** Minutes that the statistics by minute reach back at least: a day, and the largest error of a clock. */
 const minutesKept = 26 * 60;
 
 /** Groups of events and runs that are gathered, at most: bounds how long their commit takes. */
@@ -81,7 +81,7 @@ interface Added {
   readonly receivedAt: number;
 }
 
-/** What is gathered, added up by row. */
+/** Gathered changes, added up by row. */
 const noRows = () => ({
   tools: new Map<string, ToolRow>(),
   versions: new Map<string, VersionRow>(),
@@ -149,7 +149,7 @@ export class UsageWriter {
     });
   }
 
-  /** What a repeat said of a stored event. @param before what earlier repeats said */
+  /** Counts the outcome that a repeat adds to a stored event. @param before outcomes from earlier repeats */
   addOutcome(
     { tenant, env }: Place,
     event: Counted,
@@ -196,7 +196,7 @@ export class UsageWriter {
     for (const change of joinChanges(changes)) this.gather(contracts, change);
   }
 
-  /** A segment is stored in this transaction, and what it adds is gathered. */
+  /** A segment is stored in this transaction, and its additions are gathered. */
   noteSegment(id: number): void {
     const before = this.#newest;
     this.#newest = Math.max(before, id);
@@ -211,8 +211,8 @@ export class UsageWriter {
   }
 
   /**
-   * Writes notes, and what else is gathered if it is due. To be called in each transaction that stores events, after
-   * its writes.
+   * Writes notes, and the other gathered changes if they are due. To be called in each transaction that stores events,
+   * after its writes.
    */
   flushIfDue(): void {
     this.notes.flush();
