@@ -20,7 +20,7 @@ export interface LimitSettings {
 }
 
 /**
- * Whom a limit is counted for. `sender`: an API key, a client address and an agent id together. `network`: a client
+ * Callers that share a limit. `sender`: an API key, a client address and an agent id together. `network`: a client
  * address. `email`: an e-mail, whether or not a user has it. A limit of an agent or an environment never reaches into
  * another environment.
  */

@@ -71,7 +71,7 @@ export interface AgentStore {
       readonly after: string | null;
     },
   ): Promise<Page<RegistrationSummary>>;
-  /** What those of these agents speak that are registered. At most some thousand agents. */
+  /** Vocabularies of the registered ones among these agents. Takes at most some thousand agents. */
   vocabularies(
     tenantId: string,
     agentIds: readonly string[],

@@ -76,7 +76,7 @@ export interface OpenStream {
   readonly startedAt: number;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
-  /** What it is taken to run; null: all of the environment. */
+  /** Bundle that the agent is taken to run; null: all bundles of the environment. */
   readonly bundleName: string | null;
   /** It asked for this bundle itself. */
   readonly pinned: boolean;
@@ -145,7 +145,7 @@ export interface AgentPlace {
   readonly at: number;
 }
 
-/** What connected agents that follow a bundle run. */
+/** Versions that connected agents run, for one bundle that they follow. */
 export interface FollowedBundle {
   /** Null: they follow none in particular. */
   readonly bundleName: string | null;

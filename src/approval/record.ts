@@ -147,7 +147,7 @@ export const approvalFields = {
   decidedAt: field(instant.nullable()),
   decisionReason: field(z.string().nullable(), { shorten: 'list' }),
   decidedVia: field(z.string().nullable()),
-  /** Who has taken a pending approval, as stored: `assigneeOf` returns the person who has it now. */
+  /** Stored person who has taken a pending approval: `assigneeOf` returns the person who has it now. */
   assignee: field(assignee.nullable(), { wire: false }),
   createdAt: field(instant),
   /** createdAt + timeout. */

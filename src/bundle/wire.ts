@@ -24,7 +24,7 @@ export const runningVersion = z.object({
   agents: z.number().int(),
 });
 
-/** What was found in the document; errors among them stop a deploy. */
+/** Findings about the document; errors among them stop a deploy. */
 export const warnings = z.array(lintFinding);
 
 /** Deploys a document with errors all the same; admins only. */

@@ -17,7 +17,7 @@ export interface ExportPage {
 /** The order of a kind is total, and no clock decides it. */
 export interface ExportStore {
   /**
-   * Lines behind a place. Whoever reads on from the place of any line gets each later line exactly once: nothing
+   * Lines behind a place. A reader that continues from the place of any line gets each later line exactly once: nothing
    * appears before a place that was returned. A line is there at the latest 2 s after its write was acknowledged, or
    * 30 s after the node that wrote it died. The events of the sample run are left out.
    * @param after a place of this tenant and kind; null: the beginning

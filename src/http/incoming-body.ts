@@ -21,7 +21,7 @@ export interface BodyOptions {
   /** Its Content-Length; null when it is chunked. */
   readonly declared: number | null;
   readonly received: ByteBudget;
-  /** Whose share of the budget it takes. */
+  /** Network whose share of the budget the body takes. */
   readonly network: string;
 }
 

@@ -105,7 +105,7 @@ class HeardNodes {
   /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
   isGone(other: string): boolean {
     const now = this.#clock.monotonic();
-    // Who hears nobody knows nothing.
+    // A node that has not seen itself among the members lately cannot judge others.
     if (other === this.#node || now - (this.#heardAt.get(this.#node) ?? Number.NEGATIVE_INFINITY) > missedMs)
       return false;
     const at = this.#heardAt.get(other) ?? now + strangerMs;

@@ -267,7 +267,7 @@ export function readConfig(variables: Environment = process.env): Config {
   return config;
 }
 
-/** What the commands that work on a data folder need; other settings may be wrong without stopping them. */
+/** Settings for the commands that work on a data folder; other settings may be wrong without stopping them. */
 export interface FolderSettings {
   readonly dataDir: string;
   readonly secretKey: string | null;

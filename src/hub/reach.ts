@@ -1,5 +1,5 @@
-// Whether this node of a cluster alone is cut off from a service. Readiness asks for it, and each probe leaves a note
-// for the others: MongoDB tells who reaches Redis, and the members in Redis tell who reaches MongoDB.
+// Test for a service that this node of a cluster alone cannot reach. Readiness uses it, and each probe leaves a note
+// for the others: notes in MongoDB show which nodes reach Redis, and the members in Redis which nodes reach MongoDB.
 import type { Member } from '../shared/ports/membership.ts';
 import type { ReachNotes } from '../shared/ports/reach.ts';
 

@@ -113,8 +113,8 @@ export type Control =
 
 /** Decision events for streams that carry other frames too. */
 export interface DecisionSource {
-  /** Whose events. */
+  /** Audience of the events. */
   readonly audience: Audience;
-  /** The frame that tells of an event. */
+  /** The frame about an event. */
   toFrame(frame: Frame): Frame;
 }

@@ -1,5 +1,5 @@
-// What a node counts since its start, as plain numbers where the work is done. src/hub/metrics reads them at a scrape.
-// Every label is a constant of this program: no client can add a series.
+// Counters of a node since its start, as plain numbers where the work is done. src/hub/metrics reads the counters at a
+// scrape. Every label is a constant of this program: no client can add a series.
 import type { CountedAs } from '../event/record.ts';
 import type { ChannelKind } from '../notification/record.ts';
 import type { Env } from './ids.ts';

@@ -21,7 +21,7 @@ export interface EnvRole {
   readonly env: Env | '*';
 }
 
-/** Whose name stands in records. */
+/** Actor whose name stands in records. */
 export type Actor =
   | { readonly kind: 'user'; readonly id: string; readonly email: string }
   /** A person with an operator's token; `id` is issuer and subject. */

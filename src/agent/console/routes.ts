@@ -51,7 +51,7 @@ export const fleetAgent = z.object({
   assignment_source: assignmentSource,
   /** The bundle that its stream follows. */
   followed_bundle: z.string().nullable(),
-  /** What it said it runs: the hash, and the version where one of the newest deployments had it. */
+  /** Hash that the agent reported, and the version if one of the newest deployments has the hash. */
   policy_version: z.string().nullable(),
   version: z.number().int().nullable(),
   status: driftStatus,
@@ -102,7 +102,7 @@ const matrixCell = z.object({
     .nullable(),
   /** Connected agents that follow the bundle. */
   connected: z.number().int(),
-  /** What they run, most agents first, at most 50. */
+  /** Versions that the agents run, most agents first, at most 50. */
   versions: z.array(
     z.object({
       /** Null: no recent deployment of the bundle there has the document. */
@@ -224,7 +224,7 @@ export const agentRoutes = routes({
           transport: z.enum(['sse', 'websocket']),
           /** `console` is `/api/v1`, `hosted` is `/v1`. */
           api: agentApi,
-          /** What it is taken to run; null: all that its environment deploys. */
+          /** Bundle that the agent is taken to run; null: all bundles that its environment deploys. */
           bundle_name: z.string().nullable(),
           /** It asked for this bundle itself: an assignment does not move it. */
           pinned: z.boolean(),

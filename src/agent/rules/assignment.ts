@@ -11,7 +11,7 @@ export interface Resolution {
   readonly rulePattern: string | null;
 }
 
-/** Whom rules are resolved for. */
+/** Agent for which rules are resolved. */
 export interface Assignee {
   readonly agentId: string;
   /** Null: the rules of every environment count. */

@@ -53,7 +53,7 @@ export interface Asked {
   readonly client: string;
   /** It said which frame it had last. */
   readonly resumes: boolean;
-  /** Whose frames it gets. */
+  /** Audience whose frames the stream receives. */
   readonly audience: Audience;
   /**
    * True for a frame of its audience that is not for it all the same.

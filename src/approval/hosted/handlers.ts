@@ -54,7 +54,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       approvals.count(principal, filter),
     ]);
     const { items } = pageOf(page.visible.map(render), query, page.more);
-    // What was decided while it was read is not shown, and is passed all the same.
+    // Approvals decided during the read are left out of the page, but the next page starts after them.
     const passed = page.places[items.length] ?? page.items.length;
     const last = page.items[passed - 1];
     const goesOn = (passed < page.items.length || page.more) && last !== undefined;

@@ -30,7 +30,7 @@ export interface AiToolCall {
 export type AiMessage =
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string; readonly calls?: readonly AiToolCall[] }
-  /** What the calls of the message before gave. */
+  /** Results of the calls in the previous message. */
   | {
       readonly role: 'tools';
       readonly results: readonly { readonly id: string; readonly content: string }[];
@@ -65,8 +65,8 @@ export type AiEvent =
 /** The models of all providers. */
 export interface AiModels {
   /**
-   * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the
-   * answer is complete: one that is cut is an error.
+   * One answer, piece by piece. A reader that stops closes the connection. The sequence ends when the provider marks
+   * the answer complete; an answer that is cut off is an error.
    * @throws AiError, also in the middle
    */
   ask(request: AiRequest): AsyncIterable<AiEvent>;

@@ -200,14 +200,14 @@ export const bundleRoutes = routes({
     status: 200,
     reply: z.object({
       deployment,
-      /** What the environment runs under the name now. */
+      /** True for the deployment that the environment runs under the name now. */
       current: z.boolean(),
       connected: z.number().int(),
       running: z.number().int(),
       behind: z.number().int(),
       /** They never said what they run. */
       unknown: z.number().int(),
-      /** What they run, most frequent first; `version` is null for what no recent deployment was. */
+      /** Versions that agents run, most frequent first. `version` is null if no recent deployment has the document. */
       versions: z.array(runningVersion),
       /** Those behind, and those of whom nothing is known, by agent id. */
       agents: z.array(

@@ -103,7 +103,7 @@ export const hostedRulesetRoutes = routes({
       env: env.default('production'),
       /** false: only save. */
       deploy: z.enum(['true', 'false']).default('true'),
-      /** Takes a document that the linter finds errors in; admins only. What does not compile is never taken. */
+      /** Accepts a document despite linter errors; admins only. A document that does not compile is never accepted. */
       force: boolQuery,
       /** Why it is deployed: kept in the audit chain. */
       reason: deployReason.optional(),

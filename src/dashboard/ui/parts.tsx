@@ -221,7 +221,7 @@ export const Skeleton = ({ rows = 5 }: { readonly rows?: number }): JSX.Element 
 
 interface EmptyProps {
   readonly title: string;
-  /** What will appear here, and how to make it. */
+  /** Description of what will appear here, and how to make it. */
   readonly text?: ReactNode;
   readonly children?: ReactNode;
 }

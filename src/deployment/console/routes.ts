@@ -39,7 +39,7 @@ export const impactRoutes = routes({
     reply: z.object({
       bundle_name: z.string(),
       env,
-      /** What the environment runs under the name; null when nothing. */
+      /** Version that the environment runs under the name; null when nothing. */
       current_version: count.nullable(),
       current_revision_hash: z.string().nullable(),
       revision_hash: z.string(),

@@ -10,8 +10,8 @@ export const explainedCondition = condition.extend({
   /** In the document, from 1; null: unknown. */
   line: count.nullable(),
   /**
-   * Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided;
-   * `uncertain`: the event contains the value only in part.
+   * `yes` or `no`: the comparison holds or does not. `fault`: it could not be made. `skipped`: the ones before it had
+   * decided. `uncertain`: the event contains the value only in part.
    */
   result: z.enum(['yes', 'no', 'fault', 'skipped', 'uncertain']),
 });

@@ -29,7 +29,7 @@ export const replaySide = replaySideRecord.reply('console', 'one');
 export const replayWindow = replayWindowRecord.reply('console', 'one');
 export const replayedSession = replayedSessionRecord.reply('console', 'one');
 
-/** What stands beside the results, in the words of either API. */
+/** Fields beside the results, in the words of either API. */
 export const replayFrame = {
   name: z.string(),
   candidate: replaySide,

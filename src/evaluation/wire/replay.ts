@@ -1,4 +1,4 @@
-// What both APIs say alike of a replay.
+// The parts of a replay that both APIs share.
 // biome-ignore lint/correctness/noUnusedImports: declarations of these functions name types of it.
 import type * as zodCore from 'zod/v4/core';
 import type { ReplyApi } from '../../shared/record.ts';
@@ -16,7 +16,7 @@ import {
 import type { ReplayResult } from '../rules/replay.ts';
 import type { Replay } from '../use-cases/replays.ts';
 
-/** What stands beside the results. */
+/** Fields beside the results. */
 export const renderFrame = <A extends ReplyApi>(api: A, replay: Replay) => ({
   name: replay.name,
   candidate: replaySideRecord.render(api, replay.candidate),

@@ -19,9 +19,9 @@ import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 
 /**
- * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
- * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut;
- * `truncated` says what was.
+ * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:
+ * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut.
+ * `truncated` lists the repaired fields.
  */
 export const eventInput = z.object({
   /** Absent or empty: events of the same content are one. */
@@ -113,11 +113,11 @@ export const stored = z.object({
   payload: z.record(z.string(), z.unknown()).nullable(),
   env: z.string(),
   created_at: instant,
-  /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
+  /** Fields that were cut to make the event fit, for example `payload.tool_args`; absent when none was. */
   truncated: z.array(z.string()).optional(),
   /** True for an event of the sample run, which no statistic counts. */
   sample: z.boolean().optional(),
-  /** What repeats of the call id said, when they said something new. */
+  /** Outcomes from repeats of the call id, if they differ from the earlier ones. */
   outcomes: z.array(outcome),
 });
 

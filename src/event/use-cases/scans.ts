@@ -51,7 +51,7 @@ interface Scan {
 
 type ScanKind = 'page' | 'facets' | 'histogram';
 
-/** Whose newer scan ends the older one. */
+/** Owner of a scan: the owner's newer scan ends the older one. */
 const ownerOf = ({ tenantId, actor }: Principal, kind: ScanKind): string =>
   JSON.stringify([tenantId, actor, kind]);
 

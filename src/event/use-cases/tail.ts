@@ -58,7 +58,7 @@ export interface EventTail {
    */
   follow(tenantId: string, listener: TailListener): Promise<{ readonly seq: number; stop(): void }>;
   /**
-   * What was stored after the place of an event, each event once. Where nodes share the store, the last seconds before
+   * Events stored after the place of an event, each event once. Where nodes share the store, the last seconds before
    * the place come again: an event may have appeared there since.
    * @param max events of the tenant, more are `gone`; `maxMissed` if absent
    */

@@ -1,5 +1,5 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
-// stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
+// stored. One bad event never costs the others. event/use-cases/intake.ts stores the events.
 import type { CountLimit } from '../../admission/limit.ts';
 import { readManifest } from '../../agent/wire/manifest.ts';
 import type { Hub } from '../../http/contract/handler.ts';
@@ -41,13 +41,13 @@ export interface Batch extends IngestBatch {
   readonly rejected: readonly Rejection[];
 }
 
-/** What of a batch is not stored, while the rest is. */
+/** Parts of a batch that are not stored, while the rest is. */
 interface Refused {
   readonly rejected?: Rejection[];
   readonly manifest?: 'refused';
 }
 
-/** What an event of this caller is repaired with. */
+/** Values with which an event from this caller is repaired. */
 export const repairContext = (
   { clock, secrets }: Pick<Hub, 'clock' | 'secrets'>,
   caller: { readonly agentId: string | null; readonly agentPattern: string | null },

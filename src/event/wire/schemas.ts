@@ -16,7 +16,7 @@ export const condition = z.object({
   expected: z.unknown(),
   /** Null: the call has nothing there. */
   actual: z.unknown(),
-  /** Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided. */
+  /** `yes` or `no`: the comparison holds or not. `fault`: it could not be made. `skipped`: earlier ones had decided. */
   result: z.enum(conditionResults),
 });
 

@@ -6,7 +6,7 @@ import type { Env } from '../../shared/ids.ts';
 import type { RequestOrigin } from '../../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
-/** What is known of a request's API key. */
+/** Fields of a request's API key. */
 interface KeyFields {
   readonly keyId: string;
   readonly keyPrefix: string;
@@ -33,7 +33,7 @@ export interface ServiceUse {
   readonly expiresAt: number;
 }
 
-/** Who calls, as the pipeline found out. */
+/** Caller of a request, as the pipeline identified it. */
 export type Caller =
   | { readonly kind: 'none' }
   | {

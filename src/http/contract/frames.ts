@@ -7,7 +7,7 @@ import { provenanceFields } from './signature.ts';
 export interface FrameDeclaration {
   /** When it is sent, and to whom where that is not everybody on the stream. */
   readonly summary: string;
-  /** What clients get as the event's data. */
+  /** The event's data, as clients receive it. */
   readonly data: z.ZodType;
 }
 

@@ -13,7 +13,7 @@ export const hostedPaging = (max: number, usual: number) => ({
   offset: intQuery(0, maxOffset).default(0),
 });
 
-/** What stands beside the items of a list. */
+/** Fields beside the items of a list. */
 export const pageFields = {
   limit: z.number().int(),
   offset: z.number().int(),

@@ -1,6 +1,6 @@
-// What a route declaration is. From the tables of declarations come: the router, authentication, validation, body
-// limits, rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration
-// cannot be served. Browser-safe.
+// Declarations of routes. From the tables of declarations come: the router, authentication, validation, body limits,
+// rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be
+// served. Browser-safe.
 import type { z } from 'zod';
 import type { Limit, LimitClass } from '../../admission/limit.ts';
 import type { AuditAction } from '../../audit/record.ts';
@@ -19,8 +19,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
 /**
- * Whom a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own things of
- * a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have none.
+ * Callers that a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own
+ * things of a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have no
+ * role.
  */
 export type RouteRole = 'nobody' | 'agent' | 'person' | 'installation' | OperatorRole;
 
@@ -97,8 +98,8 @@ export interface RouteDeclaration {
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
   /**
-   * What the audit chain says of a request that changes something: its actions, or a sentence that tells why there is
-   * none. Absent where nothing is changed (`GET`, `reads`).
+   * Entries that the audit chain receives about a request that changes something: its actions, or a sentence with the
+   * reason for none. Absent where nothing is changed (`GET`, `reads`).
    */
   readonly audit?: readonly AuditAction[] | string;
   /** Default `stream` of a stream route, else `standard`: of a caller who is only known by an address none. */
@@ -118,11 +119,11 @@ export interface RouteDeclaration {
   /** Where body and header may both name the agent that a request is of: which of them wins. */
   readonly agent?: 'body' | 'header';
   /**
-   * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but
-   * GET; a request that carries an API key and no cookie needs none. `none`: nobody needs it (login).
+   * Proof with X-Requested-With that a browser's page may call. `header`, the default save for GET: the
+   * page must send it. A request that carries an API key and no cookie need not. `none`: nobody needs it (login).
    */
   readonly csrf?: 'header' | 'none';
-  /** What the refusal says when X-Requested-With is missing. */
+  /** Text of the refusal when X-Requested-With is missing. */
   readonly csrfMessage?: string;
 }
 
@@ -148,14 +149,14 @@ export const routes = <const T extends RouteTable>(table: T): T => table;
 
 type Parsed<T> = T extends z.ZodType ? z.output<T> : Record<never, never>;
 
-/** What the handler of a route gets, validated. */
+/** Validated input of a route's handler. */
 export interface Input<R extends RouteDeclaration> {
   readonly params: Parsed<R['params']>;
   readonly query: Parsed<R['query']>;
   readonly body: R['parse'] extends 'bytes' ? Uint8Array : Parsed<R['body']>;
 }
 
-/** What the handler of a route returns, before encoding. */
+/** Return value of a route's handler, before encoding. */
 export type ReplyBody<R extends RouteDeclaration> = R['media'] extends string
   ? Uint8Array | string
   : R['reply'] extends z.ZodType

@@ -6,7 +6,7 @@ import type { Audience, DecisionSource, Frame, FrameHeader } from '../../shared/
 import type { Position } from '../../shared/position.ts';
 import type { Caller } from './call.ts';
 
-/** Whoever a stream can be of, as the edge keeps it. */
+/** Callers that can open a stream, as the edge keeps them. */
 export type StreamCaller = Extract<Caller, { kind: 'user' | 'key' | 'hostedOperator' }>;
 
 interface PlacedFrame {
@@ -27,13 +27,13 @@ export interface EventSource {
     lost?: (position: Position) => void,
   ): Promise<{ readonly position: Position; stop(): void }>;
   /**
-   * What was stored after a place, where frames are stored. Absent: nothing is.
+   * Frames that were stored after a place. Absent if no frames are stored.
    * @param max frames that are looked through at most
    */
   history?(audience: Audience, place: number, max: number): History;
 }
 
-/** What a stream missed, read piece by piece as its client takes it. */
+/** Frames that a stream missed, read piece by piece as its client takes them. */
 export interface History {
   /** The next frames of its audience, oldest first; `gone` when they cannot be told: nothing more comes then. */
   next(): Promise<{ readonly frames: readonly PlacedFrame[]; readonly more: boolean } | 'gone'>;

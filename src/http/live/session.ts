@@ -30,7 +30,7 @@ export interface Sink {
 export interface Session {
   /** The WebSocket subprotocol chosen; null for SSE, or when none was offered. */
   readonly protocol: string | null;
-  /** Whose messages it takes, by API key; null: it takes none. */
+  /** API key whose messages the stream accepts; null: none. */
   readonly sender: string | null;
   /** The headers are out (SSE), or the WebSocket is open. */
   attach(sink: Sink): void;

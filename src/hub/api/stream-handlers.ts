@@ -43,9 +43,9 @@ const noTags: Tags = {};
 const keepalive = { type: 'keepalive' } as const;
 
 /**
- * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless
- * the stream follows one bundle, or its agent fetched that one alone, because clients never compare its name with their
- * own.
+ * Frames that a stream of the hosted API leaves out: events of another environment or session, and the document itself.
+ * A stream receives the document if it follows one bundle, or if its agent fetched only its bundle, because clients
+ * never compare the document's name with their own.
  */
 const skipsOf =
   (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
@@ -178,7 +178,7 @@ const sessionAsked = ({ session_id }: StreamQuery): string | null =>
   session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
 
 /**
- * What a person follows of an environment: deployments, and what every agent there did.
+ * Frames that a person follows in an environment: deployments, and the actions of every agent there.
  * @throws HubError validation_failed
  */
 function admitOperator(

@@ -1,4 +1,4 @@
-// What commands say to people: lines on standard error, results on standard output, and errors as one line.
+// Output of commands: lines on standard error, results on standard output, and errors as one line.
 
 import { HubError } from '../../shared/error.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';

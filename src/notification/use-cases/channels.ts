@@ -65,8 +65,8 @@ export interface Channels {
   /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
   register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
   /**
-   * Tells it at once, at most 10 s, in place of the job that was added when the channel was saved. That job stays where
-   * trying again may help, and where the process dies before the platform has answered.
+   * Registers the callbacks of a chat bot at once, at most 10 s, in place of the job that the save added. The job stays
+   * where trying again may help, and where the process dies before the platform has answered.
    * @returns why presses of its buttons do not come back yet, as a sentence; null: they do, or it has none
    */
   callbackProblem(open: OpenChannel): Promise<string | null>;
@@ -298,7 +298,7 @@ class NotificationChannels implements Channels {
 
 export const createChannels = (ports: Ports): Channels => new NotificationChannels(ports);
 
-/** What somebody chose of a channel, without its configuration: that may hold secrets. */
+/** Fields of a channel that a person chooses, without its configuration: the configuration may hold secrets. */
 const fieldsOf = ({ name, enabled, filters, payloadStyle }: Channel) => ({
   name,
   enabled,

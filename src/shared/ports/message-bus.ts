@@ -69,9 +69,9 @@ export interface MessageBus {
    * to this node any more.
    */
   shut(shards: readonly number[]): Promise<void>;
-  /** Whom deliveries go to: called in order; must not throw. */
+  /** Sets the receiver of deliveries: called in order; must not throw. */
   onDelivery(take: (delivery: BusDelivery) => void): void;
-  /** Whom replies to this node go to. A reply may come twice, or never. */
+  /** Sets the receiver of replies to this node. A reply may come twice, or never. */
   onReply(take: (reply: BusReply) => void): void;
   /**
    * The envelope is done with: removes it, and sends the reply to the node that asked. Safe to repeat.

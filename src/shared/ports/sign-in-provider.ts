@@ -2,7 +2,7 @@
 
 import type { Claims } from './jwt.ts';
 
-/** What a browser is sent away with, and what must come back. */
+/** Values that a browser leaves with, and that must come back. */
 export interface SignInRequest {
   readonly state: string;
   readonly nonce: string;

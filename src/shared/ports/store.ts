@@ -93,7 +93,7 @@ export interface Store {
    */
   noting(noting: Noting): NotingStores;
   /**
-   * Begins to read all records of a tenant. What was acknowledged before is among them; a later change is whole or not
+   * Begins to read all records of a tenant. Records acknowledged before are among them; a later change is whole or not
    * at all. The reading must be closed.
    */
   readTenant(tenantId: string): Promise<TenantReading>;

@@ -11,7 +11,7 @@ export interface TenantRecord extends Tenant {
 /** A place in the order of tenants. */
 export type TenantPlace = Pick<Tenant, 'id' | 'createdAt'>;
 
-/** What a tenant holds. */
+/** Amounts of a tenant's records. */
 export interface TenantFigures {
   /** Registered agents that live. */
   readonly agents: number;

@@ -63,7 +63,7 @@ export interface People {
   changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
 }
 
-/** What a change of roles is called in the audit log. */
+/** Name of a change of roles in the audit log. */
 function becomes(before: readonly EnvRole[], after: readonly EnvRole[]): string {
   if (isAdmin(before) === isAdmin(after)) return 'roles_changed';
   return isAdmin(after) ? 'made_admin' : 'made_member';

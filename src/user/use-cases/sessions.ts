@@ -15,7 +15,7 @@ export interface LoginSession extends Omit<Login, 'tokenHash'> {
   readonly isCurrent: boolean;
 }
 
-/** Whose sessions: one's own (null), or those of a user of the tenant, for admins. */
+/** Owner of the sessions: the caller (null), or a user of the tenant, for admins. */
 type Whose = string | null;
 
 export interface Sessions {

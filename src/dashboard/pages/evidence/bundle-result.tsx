@@ -60,7 +60,7 @@ export const BundleButton = ({
   />
 );
 
-/** What came of the check. */
+/** Result of the check. */
 export const BundleCheck = ({
   by: { refused, bundle, checked, keys, onPin },
   run,
