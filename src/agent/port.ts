@@ -59,8 +59,8 @@ export interface AgentStore {
   /** Those that live, by agent id; `after`: those behind this one. */
   list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
   /**
-   * Those that live, were last seen in this environment on this API, and did not say that they load documents of either
-   * vocabulary, by agent id and without their manifests.
+   * Living agents that were last seen in this environment on this API, and have not declared that they load documents
+   * of either vocabulary. By agent id, without their manifests.
    */
   lastOn(
     tenantId: string,

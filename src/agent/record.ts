@@ -40,10 +40,10 @@ export type AgentOrder = (typeof agentOrders)[number];
 /** Bundles of which the version that an agent runs is remembered: the newest reports. */
 export const maxReportedBundles = 8;
 
-/** A policy version that an agent said it runs, newest per (tenant, env, agent, bundle). */
+/** A policy version that an agent reported to run, newest per (tenant, env, agent, bundle). */
 export interface Reported {
   readonly agentId: string;
-  /** Null when the agent did not say which bundle. */
+  /** Null when the agent did not report the bundle. */
   readonly bundleName: string | null;
   readonly policyVersion: string;
   readonly at: number;

@@ -261,7 +261,7 @@ export const hostedApprovalRequest = approvalRecord.input('hosted', [
 ]);
 
 export interface Decision {
-  /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */
+  /** Unique. A decision that comes a second time, after its answer was lost, is recognized by it. */
   readonly id: string;
   readonly approved: boolean;
   readonly decidedBy: string;

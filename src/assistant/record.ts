@@ -38,7 +38,7 @@ export type AiPrices = Readonly<Record<string, AiPrice>>;
 export interface AiUse {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** USD; null when nobody says what it cost. */
+  /** USD; null when the cost is unknown. */
   readonly cost: number | null;
   readonly durationMs: number;
 }

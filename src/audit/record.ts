@@ -1,5 +1,5 @@
-// The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
-// bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
+// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant, each link
+// bound to the one before by a digest. Here: the fields of an entry, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
 import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
@@ -89,7 +89,7 @@ export interface ChainHead {
 /** No link yet. */
 export const emptyChain: ChainHead = { seq: 0, digest: '', at: 0 };
 
-/** A head that the tenant's key signed: whoever has it can tell that links up to it are those of then. */
+/** A head that the tenant's key signed. Its holder can prove that links up to it are those of then. */
 export interface SignedHead {
   readonly tenantId: string;
   readonly seq: number;

@@ -1,5 +1,5 @@
-// Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
-// then.
+// Reading the audit chain, and signing its heads. The holder of a signed head can prove that the links up to it are
+// those of then.
 
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';

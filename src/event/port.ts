@@ -114,9 +114,9 @@ export const arrivalSlackMs = 5_000;
 /** The audit events of all tenants. */
 export interface EventStore {
   /**
-   * Stores a batch, what it says of its runs (run/port), and its decisions of runs in the audit chain, as one link:
+   * Stores a batch, the effects on its runs (run/port), and its decisions of runs in the audit chain, as one link:
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
-   * outcome when they say something new (event/record); that counts in its run as an event does. Safe to repeat as a
+   * outcome when they contain a new one (event/record); that counts in its run as an event does. Safe to repeat as a
    * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
    * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
    * the events, and an agent that could not be noted makes it throw: the repeat notes it again.

@@ -95,7 +95,7 @@ export function policyVersionOf({ payload }: Pick<EventInput, 'payload'>): strin
 /** A longer run of a tool is not believed. Milliseconds. */
 const maxDurationMs = 30 * 86_400_000;
 
-/** How long the tool of a call ran, as its event reports it, in milliseconds; null when the event does not say. */
+/** Time that the tool of a call ran, as its event reports it, in milliseconds; null if the event has none. */
 export function durationOf({ payload, flat }: Pick<EventInput, 'payload' | 'flat'>): number | null {
   const duration = payload?.duration_ms;
   if (typeof duration !== 'number' || !(duration >= 0 && duration <= maxDurationMs)) return null;
@@ -210,8 +210,8 @@ export interface ContractMark {
 }
 
 /**
- * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said
- * of it. The mode is the stored event's.
+ * The contracts that a call names, each once however often it is named: in the stored event, and in its repeats. The
+ * mode is the stored event's.
  * @param names what else a contract may be called, and its name: what happens under several of its names happens once
  */
 export function contractMarks(
@@ -232,7 +232,7 @@ export function contractMarks(
   return marks;
 }
 
-/** Outcomes that a stored event takes; what later repeats say is not kept. */
+/** Outcomes that a stored event takes; those of later repeats are not kept. */
 export const maxOutcomes = 50;
 /** Characters of a text that an outcome keeps. */
 const maxOutcomeText = 1000;
@@ -334,7 +334,7 @@ export const outcomeKey = (verdict: string, decisionName: string | null): string
 export const keyAsOutcome = (event: EventInput): string =>
   outcomeKey(event.verdict, outcomeText(event.payload?.decision_name));
 
-/** True when a repeat says something new: neither the stored event nor an outcome has its key, and there is room. */
+/** True when a repeat has a new outcome: neither the stored event nor an outcome has its key, and there is room. */
 export const addsOutcome = (
   stored: EventInput,
   outcomes: readonly EventOutcome[],

@@ -66,9 +66,9 @@ export interface Registrations {
   ): Promise<RegistrationPage>;
   /** @throws HubError not_found */
   get(principal: Principal, agentId: string): Promise<RegistrationView>;
-  /** Its streams hear of a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
+  /** The agent's streams receive a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
   update(principal: Principal, agentId: string, patch: RegistrationPatch): Promise<RegistrationView>;
-  /** Assigns many; returns how many were assigned anew. @throws HubError forbidden, overloaded, unavailable */
+  /** Assigns many; returns how many assignments changed. @throws HubError forbidden, overloaded, unavailable */
   assign(principal: Principal, agentIds: readonly string[], bundleName: string | null): Promise<number>;
   /** Connected agents, environment by environment. @param env null: all */
   status(

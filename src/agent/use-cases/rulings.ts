@@ -24,7 +24,7 @@ const maxDocuments = 500;
 /** Versions whose entries are remembered, over all tenants; most have none. */
 const maxNames = 10_000;
 const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
-/** Deployments whose entries are known, besides those that are current. */
+/** Deployments whose entries are known, beside the current ones. */
 const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
@@ -155,7 +155,7 @@ class EffectiveContracts implements Rulings {
     let contracts: readonly DeclaredContract[] = [];
     try {
       contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
-      // Several entries of a composed document may stand for one contract: its record says so, never their ids.
+      // Several entries of a composed document may stand for one contract: the snapshot shows it, their ids do not.
       const bundle = await store.bundles.version(tenantId, bundleName, version);
       contracts = libraryContracts(contracts, bundle?.snapshot ?? []);
     } catch (error) {

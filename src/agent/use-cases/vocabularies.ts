@@ -1,5 +1,5 @@
 // Agents that are given documents which they cannot load: those last seen on the API of the other vocabulary. They keep
-// the document that they have, so whoever deploys or assigns is told.
+// the document that they have, so the person who deploys or assigns receives a finding.
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { DocumentKind } from '../../contract/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
@@ -21,8 +21,8 @@ export interface UnableAgents {
 
 export interface Vocabularies {
   /**
-   * Those who are given what was deployed: connected agents that follow it, and others whose assignment says so. Null
-   * when there are none. Never throws: what was deployed is deployed.
+   * Agents that receive the document and cannot load it: connected agents that follow it, and others by
+   * their assignment. Null when there are none. Never throws: the deployment is done already.
    */
   ofDeployment(deployment: Deployment): Promise<UnableAgents | null>;
   /** The same of what an environment runs under a name, for a rule that sends agents to it. */

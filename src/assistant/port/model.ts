@@ -11,7 +11,7 @@ export interface AiTarget {
   readonly baseUrl: string | null;
 }
 
-/** A tool as the model is told of it. */
+/** Description of a tool for the model. */
 export interface AiTool {
   readonly name: string;
   readonly description: string;
@@ -54,7 +54,7 @@ export type AiEvent =
   | { readonly kind: 'text'; readonly text: string }
   /** Whole: its input is complete. */
   | { readonly kind: 'call'; readonly call: AiToolCall }
-  /** Tokens of this request so far; the last one counts. `cost`: USD, where the provider says it. */
+  /** Tokens of this request so far; the last one counts. `cost`: USD, if the provider returns it. */
   | {
       readonly kind: 'usage';
       readonly inputTokens: number;

@@ -205,7 +205,7 @@ export const bundleRoutes = routes({
       connected: z.number().int(),
       running: z.number().int(),
       behind: z.number().int(),
-      /** They never said what they run. */
+      /** Agents that have never reported a version. */
       unknown: z.number().int(),
       /** Versions that agents run, most frequent first. `version` is null if no recent deployment has the document. */
       versions: z.array(runningVersion),

@@ -10,7 +10,7 @@ import { deployReason, lintFinding } from '../wire.ts';
 const rulesetBody = 512 * 1024;
 
 /**
- * The mode of rules that name none. Null beside it: the document says something else, or the mode is not
+ * The mode of rules that name none. Null beside it: the document contains another value, or the mode is not
  * recorded.
  */
 const rulesetMode = z.enum(['enforce', 'observe']);

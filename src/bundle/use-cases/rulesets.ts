@@ -49,7 +49,7 @@ export interface Put extends Precondition {
   readonly env: Env | null;
   /** Takes a document that the linter finds errors in; admins only. */
   readonly force: boolean;
-  /** Why it is deployed; null when nothing is said. */
+  /** Reason for the deployment; null if none was given. */
   readonly reason: string | null;
 }
 

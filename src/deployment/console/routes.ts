@@ -51,7 +51,7 @@ export const impactRoutes = routes({
       tightened: z.array(contractChange),
       /** More lenient in every field that differs. */
       loosened: z.array(contractChange),
-      /** It cannot be told which, or only words for people differ. */
+      /** Contracts that are not clearly tightened or loosened, or that differ only in words for people. */
       changed: z.array(contractChange),
       unchanged: count,
       agents: z.object({

@@ -51,7 +51,7 @@ export const eventInput = z.object({
       parent_call_id: name.nullish(),
       tool_success: z.boolean().nullish(),
       postconditions_passed: z.boolean().nullish(),
-      /** How long the tool ran; counted where `tool_success` says that it did. */
+      /** Time that the tool ran; counted if `tool_success` shows that it did. */
       duration_ms: z.number().nullish(),
       error: name.nullish(),
       policy_error: z.boolean().nullish(),
@@ -127,7 +127,7 @@ const filters = {
   verdict: text(255, 1).optional(),
   mode: mode.optional(),
   env: env.optional(),
-  /** Of the event, or of what a repeat of its call said. */
+  /** Name in the event, or in a repeat of its call. */
   decision_name: text(255, 1).optional(),
   /** The event's `payload.run_id`. */
   run_id: text(255, 1).optional(),

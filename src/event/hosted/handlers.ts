@@ -196,7 +196,7 @@ class EventWriter {
   }
 }
 
-/** How a call ended, where the repeat says it. */
+/** End of a call, if the repeat contains it. */
 const endOf = (outcome: EventOutcome) =>
   omitUndefined({
     tool_success: outcome.tool_success,
@@ -233,7 +233,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     call_id: callIdOf(event),
     agent_id: event.agent_id,
     tool_name: event.tool_name,
-    // A call without arguments has no arguments, however its agent said so.
+    // A call without arguments has no arguments, in whatever form its agent sent that.
     tool_args: payload?.tool_args ?? {},
     action,
     mode: event.mode,

@@ -58,7 +58,7 @@ export const repairContext = (
 });
 
 /**
- * Stores a batch and says what became of it, what could not be read included.
+ * Stores a batch and returns the result for each event, those that could not be read included.
  * @throws HubError as `accept` in event/use-cases/intake.ts
  */
 export async function acceptBatch(
@@ -127,8 +127,8 @@ interface Refusal {
 }
 
 /**
- * Reads a batch a few events at a time, so that other requests are served meanwhile. No event of over 256 KiB is parsed
- * whole.
+ * Reads a batch a few events at a time, so that other requests are served in between. No event of over 256 KiB is
+ * parsed whole.
  * @param api in whose form the events are
  * @throws HubError invalid_json; validation_failed without a list of events, or for more than 10,000
  */

@@ -29,7 +29,7 @@ export const rejected = z.object({
   detail: z.string(),
 });
 
-/** How a call ended, where the event or the repeat says it. */
+/** End of a call, if the event or the repeat contains it. */
 export const callEnd = {
   tool_success: z.boolean().optional(),
   postconditions_passed: z.boolean().optional(),
