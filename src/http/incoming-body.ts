@@ -103,7 +103,7 @@ export class IncomingBody {
 
   /**
    * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than
-   * `maxBytes` of it came (or are said to come), or the client is gone. To be asked once the request is dealt with.
+   * `maxBytes` of it came (or are declared), or the client is gone. To be asked once the request is dealt with.
    */
   async pass(clock: Clock, quietMs: number, maxBytes: number): Promise<void> {
     this.release();

@@ -280,7 +280,7 @@ const isStream = (declaration: RouteDeclaration): boolean =>
 /** Limits of a stream's route. Default: the limit of streams. */
 const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
-/** Each API says in its own words that nothing of a stream is kept. */
+/** Headers of each API that forbid to keep anything of a stream. */
 const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderBlock } = {
   detail: commonHeaders([
     ['Content-Type', 'text/event-stream'],

@@ -38,7 +38,7 @@ export interface RawResponse {
   readonly body: Uint8Array | string | null;
   /** Name of the waiting caller, for counts of unsent bytes. */
   readonly caller: string;
-  /** True when the connection must not be used again: nobody can say where the request ends. */
+  /** True when the connection must not be used again: the end of the request is unknown. */
   readonly close: boolean;
   /**
    * A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call

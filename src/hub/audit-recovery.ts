@@ -48,7 +48,7 @@ export function startAuditRecovery({
     try {
       for (const node of await members.pulse()) void record(node);
     } catch {
-      // Redis is away, which its links log. Nobody is missed meanwhile.
+      // Redis is away, which its links log. No node is missed until it is back.
     } finally {
       pulsing = false;
     }

@@ -1,5 +1,5 @@
-// The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
-// words.
+// The settings, read from environment variables: the one reader of process.env. All errors are reported at once, in
+// plain language.
 import type { MetricsExportSettings } from '../../adapters/otel/metrics.ts';
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import { type AiAddresses, addressesOf } from '../assistant/record.ts';

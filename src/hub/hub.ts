@@ -106,7 +106,7 @@ async function prepare(config: Config) {
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
-  // A server that does not load is said at once.
+  // A server that does not load is reported at once.
   const chosen = await chooseServer(config.httpServer);
   const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));

@@ -27,7 +27,7 @@ export function createReach({ node, members, notes }: ReachOptions): Reach {
 
   return {
     async isAloneWithout({ store, keyValue }) {
-      // Without either service it hears of nobody: the whole installation may be down.
+      // Without either service this node knows nothing of others: the whole installation may be down.
       if (!store) return keyValue && storeIsReachedElsewhere();
       await notes.note(node, keyValue).catch(() => {});
       return !keyValue && (await notes.isReachedElsewhere(node, noteMs).catch(() => false));

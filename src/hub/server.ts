@@ -8,7 +8,7 @@ import type { HttpServerChoice } from './config.ts';
 
 export interface ChosenServer {
   readonly start: StartServer;
-  /** A sentence for whoever started the hub; null when there is nothing to say. */
+  /** A sentence for the person who started the hub; null when there is none. */
   readonly note: string | null;
 }
 

@@ -1,4 +1,4 @@
-// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does,
+// Store port of runs: the summary of an agent's events in one session. Nobody writes one: EventStore.ingest does,
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';

@@ -1,4 +1,4 @@
-// A run's fields: what the events of a session of an agent say together, and their form in an agent's snapshot.
+// A run's fields: the summary of an agent's events in one session, and their form in an agent's snapshot.
 import { z } from 'zod';
 import { approvalRecord } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
@@ -24,7 +24,7 @@ export interface Moment {
   readonly index: number;
   /** Order of arrival. */
   readonly seq: number;
-  /** Of the event, where the store cannot tell it from `seq`. */
+  /** Of the event, where the store cannot derive it from `seq`. */
   readonly id?: string;
 }
 
@@ -69,7 +69,7 @@ export interface RunFacts {
   readonly lastWorkflow: RunEvent | null;
   /** The snapshot of the newest event that carries one. */
   readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
-  /** The newest document that an event says it was judged by. */
+  /** The newest document that an event names as its judge. */
   readonly version: (Moment & { readonly policyVersion: string }) | null;
   /** Events by class. */
   readonly counts: { readonly [C in DecisionClass]?: number };

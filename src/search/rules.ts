@@ -23,7 +23,7 @@ export interface Thing {
   readonly type: ThingType;
   readonly id: string;
   readonly name: string;
-  /** One line that tells it from others; empty: none. */
+  /** One line that distinguishes it from others; empty: none. */
   readonly hint: string;
 }
 

@@ -18,7 +18,7 @@ export const agentsOf = (tenantId: string, env: Env): Audience => `agents:${tena
 export const hostedAgentsOf = (tenantId: string, env: Env): Audience => `hosted:${tenantId}/${env}`;
 export const dashboardsOf = (tenantId: string): Audience => `dashboards:${tenantId}`;
 
-/** On the bus a frame of this audience only says that events were stored; each node reads them itself. */
+/** On the bus a frame of this audience only signals that events were stored; each node reads them itself. */
 export const eventsOf = (tenantId: string): Audience => `events:${tenantId}`;
 
 /** The tenant whose events an audience follows; null for others. */
@@ -39,7 +39,7 @@ export type FramePart = (typeof frameParts)[number];
 /** The part of a frame that nodes read. */
 export interface FrameHeader {
   readonly audience: Audience;
-  /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data says its own id. */
+  /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data contains its own id. */
   readonly type: string;
   /** Only the streams of this agent get it. */
   readonly agent?: string;
@@ -73,7 +73,7 @@ export interface FrameHeader {
   readonly idempotencyKey?: string;
   /** When the hub accepted what the frame announces, epoch milliseconds; nodes measure by it. Not sent to clients. */
   readonly acceptedAt?: number;
-  /** The decision event that it tells of: streams choose by it. Stays on its node. */
+  /** The decision event that the frame is about: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;
 }
 

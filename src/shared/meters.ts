@@ -88,7 +88,7 @@ export type LoginFailure =
   | 'bearer';
 /**
  * Why a node took shards: it had just started; another node went without giving them back; its own leases had expired
- * (it was paused, or Redis was away); or the shards were shared out anew.
+ * (it was paused, or Redis was away); or the shards were distributed again.
  */
 export type TakeoverReason = 'start' | 'node_gone' | 'lease_expired' | 'rebalanced';
 

@@ -1,4 +1,4 @@
-// Positions in an audience's log: their form and their order, said nowhere else. Pure.
+// Positions in an audience's log: their form and their order, defined nowhere else. Pure.
 
 /**
  * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a

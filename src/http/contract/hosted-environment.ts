@@ -3,7 +3,7 @@ import { HubError, refused } from '../../shared/error.ts';
 import { type Env, isEnv } from '../../shared/ids.ts';
 import type { HostedCaller } from './hosted-principal.ts';
 
-/** Where nobody says otherwise. */
+/** Environment of requests that name none. */
 export const usualEnv: Env = 'production';
 
 /**

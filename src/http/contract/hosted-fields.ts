@@ -24,8 +24,8 @@ export const pageFields = {
 };
 
 /**
- * `next_cursor` of another page: instead of an offset, without its bound; what comes meanwhile neither repeats nor
- * hides anything.
+ * `next_cursor` of another page: instead of an offset, without its bound. Items that arrive in between neither repeat
+ * nor hide anything.
  */
 export const cursorQuery = text(2000, 1).optional();
 

@@ -6,7 +6,7 @@ import { consoleAgentFrames, type FrameTable } from './frames.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 
-/** The event that tells of a decision event: its data is that event alone. */
+/** The event about a decision event: its data is that event alone. */
 export const decisionFrame = 'decision';
 
 /** The event that carries a whole document. */

@@ -35,9 +35,9 @@ export interface EventSource {
 
 /** Frames that a stream missed, read piece by piece as its client takes them. */
 export interface History {
-  /** The next frames of its audience, oldest first; `gone` when they cannot be told: nothing more comes then. */
+  /** The next frames of its audience, oldest first. `gone` when they are no longer known: nothing more comes then. */
   next(): Promise<{ readonly frames: readonly PlacedFrame[]; readonly more: boolean } | 'gone'>;
-  /** Goes back to where frames may have appeared meanwhile: `next` gives those that it has not given. */
+  /** Goes back to where frames may have appeared in the meantime: `next` gives those that it has not given. */
   again(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface StreamQuery {
   readonly pins?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
-  /** True when the client says which frame it had last. The edge's word, as the next one is: no client's. */
+  /** True if the client names the last frame that it received. The edge sets this field and the next, no client. */
   readonly resumes?: boolean;
   /** Default: server-sent events. */
   readonly transport?: StreamTransport;
@@ -82,13 +82,13 @@ export interface AdmittedStream {
    */
   skips?(frame: FrameHeader, followed: string | null): boolean;
   /**
-   * Announces the stream to its actors; yields what it must be told at once. The same object every time means the same
-   * frame.
+   * Announces the stream to its actors; yields the announcements that it must receive at once. The same object every
+   * time means the same frame.
    */
   catchUp(): Promise<readonly Announcement[]>;
   /**
-   * Decision events that come between the frames of its audience: whose, and how they are told. The same for all
-   * streams of the audience.
+   * Decision events that come between the frames of its audience: whose, and in which form. The same for all streams
+   * of the audience.
    */
   readonly decisions?: DecisionSource | null;
   /** Of a stream whose frames are stored: what was missed since this id. It takes the place of the bus's log. */

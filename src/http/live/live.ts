@@ -177,7 +177,7 @@ class LiveStreams implements Live, StreamHome {
       }
       return stream;
     } catch (error) {
-      // The next one follows anew. A feed that others have streams of stays where revocations find them.
+      // The next stream follows again. A feed that others have streams of stays where revocations find them.
       if (feed.streams.length === 0) this.#feeds.forget(feed);
       stream.end('failed');
       throw error;

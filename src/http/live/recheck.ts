@@ -1,5 +1,5 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
-// been missed. Ends nothing itself: it says what was revoked or ended. Keeps promise P53.
+// been missed. Ends nothing itself: it returns what was revoked or ended. Keeps promise P53.
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
 import type { Control } from '../../shared/frame.ts';
 import { type Clock, pause } from '../../shared/ports/clock.ts';

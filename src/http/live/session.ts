@@ -11,7 +11,7 @@ export interface Sink {
   write(piece: Uint8Array | string): boolean;
   /**
    * Ends the connection after what was sent.
-   * @param fault what the client did wrong, for a transport that can say it
+   * @param fault what the client did wrong, for a transport that can send it
    */
   end(fault?: string): void;
   /** Ends the connection now; what it had not taken yet is lost. */

@@ -39,7 +39,7 @@ const version = line(255);
 const sessionField = text(255, 1);
 const maxTagText = 32_768;
 const noTags: Tags = {};
-/** A dashboard hears at least this every 15 s, so that silence means a hub that stands still (docs/protocol.md). */
+/** A dashboard receives at least this every 15 s: silence means a hub that stands still (docs/protocol.md). */
 const keepalive = { type: 'keepalive' } as const;
 
 /**

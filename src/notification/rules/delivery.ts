@@ -31,7 +31,7 @@ export type AttemptOutcome =
       readonly kind: 'delivered';
       /** The HTTP or SMTP status. */
       readonly status: number | null;
-      /** By which the platform knows the message; null where it tells none. */
+      /** Platform's id of the message; null where it returns none. */
       readonly messageId: string | null;
     }
   | {

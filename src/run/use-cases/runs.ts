@@ -205,7 +205,7 @@ class StoredRuns implements Runs {
     );
   }
 
-  /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
+  /** The agent of the sample run as the run contains it: nobody registered it. Null where there is none. */
   async #sampleAgent(principal: Principal): Promise<AgentView | null> {
     const { tenantId } = principal;
     const at = this.#time();

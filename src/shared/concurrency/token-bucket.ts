@@ -34,7 +34,7 @@ export class TokenBucket {
     return Math.min(burst, this.#left + ((now - this.#at) * perSecond) / 1000);
   }
 
-  /** True when nothing was used for so long that a new bucket would say the same. */
+  /** True when nothing was used for so long that a new bucket would answer the same. */
   isFull(now: number): boolean {
     return this.left(now) >= this.#rate.burst;
   }

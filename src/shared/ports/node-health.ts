@@ -57,7 +57,7 @@ export interface NodeMetrics {
   /** Events that this node stored since its start. */
   readonly storedEvents: number;
   readonly installation: {
-    /** Null if the server does not tell. */
+    /** Null if the server does not report it. */
     readonly storeBytes: number | null;
     /** Background jobs that ran out of attempts. */
     readonly deadJobs: number;

@@ -88,8 +88,8 @@ export interface Store {
   readonly idempotency: IdempotencyStore;
   readonly installation: InstallationStore;
   /**
-   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
-   * changed (`didChange`), never without it and never twice. For one write; reads take no note along.
+   * The stores with a note for the next write: it is recorded exactly when the write's answer means a change
+   * (`didChange`), never without it and never twice. For one write; reads take no note along.
    */
   noting(noting: Noting): NotingStores;
   /**

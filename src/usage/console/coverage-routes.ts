@@ -43,7 +43,7 @@ export const coverageRoutes = routes({
           contract_type: z.string().nullable(),
           mode: mode.nullable(),
           bundle_name: z.string().nullable(),
-          /** `local`: the agent said so itself. */
+          /** `local`: the agent itself reported it. */
           source: z.enum(['console', 'local']).nullable(),
           event_count: count,
           last_used: instant,

@@ -65,7 +65,7 @@ export interface FleetCoverageQuery {
 
 export interface Coverage {
   /**
-   * Coverage of these registered agents (at most 500) by id, as `ofFleet` says it; none of an agent without events
+   * Coverage of these registered agents (at most 500) by id, as `ofFleet` returns it; none of an agent without events
    * since then.
    * @param env null: every environment
    * @throws HubError search_timeout

@@ -127,7 +127,7 @@ class PasswordLogins implements Logins {
     requirePasswords(settings);
     const attempt = { email, network, device };
     const { user, isKnown, succeeded, untried } = await admitAttempt(this.#ports, attempt, counters);
-    // With an unknown e-mail the same work is done, so that the time does not tell.
+    // With an unknown e-mail the same work is done, so that the time reveals nothing.
     const right = await secrets
       .checkPassword(password, user?.passwordHash ?? null, isKnown)
       .catch(async (error: unknown) => {

@@ -165,7 +165,7 @@ class SignedOperatorTokens implements OwnTokens {
   async #give(claims: Claims, ttlMs: number): Promise<GivenToken> {
     const { clock, settings, secrets, jwts } = this.#ports;
     const { publicKey, seed } = await this.#ownPair();
-    // Whole seconds: a token says no finer times.
+    // Whole seconds: a token contains no finer times.
     const issuedAt = Math.floor(clock.now() / 1000) * 1000;
     const expiresAt = issuedAt + ttlMs;
     const full = { iss: settings.baseUrl, aud: settings.baseUrl, jti: secrets.uuid(), ...claims };
