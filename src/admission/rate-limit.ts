@@ -6,7 +6,7 @@ import type { Meters } from '../shared/meters.ts';
 import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
 import { type Limit, type LimitSettings, type LimitSubject, limitName, maxOf, windowOf } from './limit.ts';
 
-/** How far a limit is used up. */
+/** Use of a limit so far. */
 export interface LimitState {
   readonly max: number;
   readonly left: number;

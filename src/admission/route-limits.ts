@@ -24,7 +24,7 @@ export interface LimitedRoute {
   readonly limit?: LimitClass;
   /** Limits of its own, beside the class. */
   readonly limits?: readonly Limit[];
-  /** Where body and caller may both name the agent that a request is of: which of them wins. */
+  /** Winner where body and caller may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
 }
 

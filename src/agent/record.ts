@@ -72,13 +72,13 @@ export interface OpenStream {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
-  /** When the first stream opened that this one continues. */
+  /** Time when the first stream opened that this one continues. */
   readonly startedAt: number;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
   /** Bundle that the agent is taken to run; null: all bundles of the environment. */
   readonly bundleName: string | null;
-  /** It asked for this bundle itself. */
+  /** True if the stream itself requested this bundle. */
   readonly pinned: boolean;
   /** Of the API key that opened it. */
   readonly keyId: string;
@@ -111,7 +111,7 @@ const ruleFields = {
 export type AssignmentRule = RecordOf<typeof ruleFields>;
 export const ruleRecord = record('rules', ruleFields);
 
-/** How the frames of a stream travel. */
+/** Transport of a stream's frames. */
 export type StreamTransport = 'sse' | 'websocket';
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';

@@ -38,7 +38,7 @@ export function timeoutEffectOf(word: z.output<typeof timeoutWord> | null): Time
   return word === 'block' ? 'deny' : word;
 }
 
-/** Where an approval stands in the list, as a cursor holds it. */
+/** Place of an approval in the list, as a cursor holds it. */
 export const placeOf = ({ createdAt, id }: Pick<Approval, 'createdAt' | 'id'>): string =>
   JSON.stringify([createdAt, id]);
 

@@ -7,7 +7,7 @@ import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
 import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
 
-/** Those of the first four are listed without being asked for. */
+/** Subjects of entries. The first four are listed by default. */
 export const auditSubjects = [
   'approval',
   'key',
@@ -82,7 +82,7 @@ export interface AuditLink {
 export interface ChainHead {
   readonly seq: number;
   readonly digest: string;
-  /** When its entries occurred. */
+  /** Time when its entries occurred. */
   readonly at: number;
 }
 
@@ -295,7 +295,7 @@ export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
   details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
 });
 
-/** Where an entry stands: its link, and its place among the entries of that link, from 0. */
+/** Place of an entry: its link, and its place among the entries of that link, from 0. */
 export interface AuditPlace {
   readonly seq: number;
   readonly position: number;

@@ -41,7 +41,7 @@ export interface AuditExport {
   readonly start: SignedHead | null;
   /** Of the last of these links. */
   readonly head: SignedHead;
-  /** Where to go on; null when nothing is left. */
+  /** Place to continue from; null when nothing is left. */
   readonly next: number | null;
 }
 

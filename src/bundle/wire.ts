@@ -17,7 +17,7 @@ export const lintFinding = z.object({
   suggestion: z.string().nullable(),
 });
 
-/** How many connected agents run a version; null for what no recent deployment was. */
+/** Number of connected agents that run a version; null if no recent deployment has their document. */
 export const runningVersion = z.object({
   policy_version: z.string(),
   version: z.number().int().nullable(),

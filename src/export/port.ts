@@ -4,11 +4,11 @@ import type { ExportLine, OrderedKind } from './record.ts';
 export interface ExportPage {
   /** In order, at most the limit; fewer once they hold `maxPageBytes` of JSON. */
   readonly lines: readonly ExportLine[];
-  /** Where the next page begins: no line is between the last of these and this place. Null: nothing was ever stored. */
+  /** Beginning of the next page: no line is between the last of these and this place. Null: nothing was ever stored. */
   readonly end: string | null;
   /** True when more lines may follow at once. */
   readonly hasMore: boolean;
-  /** How many lines of the kind the store has removed so far. Never falls. */
+  /** Number of lines of the kind that the store has removed so far. Never falls. */
   readonly removed: number;
   /** True if at least one of them was behind the place where this page begins. */
   readonly isTrimmed: boolean;

@@ -70,7 +70,7 @@ export interface PipelineOptions {
 
 export interface Pipeline {
   readonly budgets: Budgets;
-  /** Where a request comes from, as limits count it. */
+  /** Network that a request comes from, as limits count it. */
   networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;

@@ -32,7 +32,7 @@ export interface RawResponse {
   readonly status: number;
   /** Its own. */
   readonly headers: HeaderList;
-  /** Those of all answers of its kind. */
+  /** Headers of all answers of its kind. */
   readonly common: HeaderBlock;
   /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;

@@ -39,7 +39,7 @@ export class Unfinished<E extends OwedExchange> {
     this.#due.set(exchange, this.#clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
   }
 
-  /** It is no HTTP exchange any more. */
+  /** Removes an exchange that is no HTTP exchange any more. */
   forget(exchange: E): void {
     this.#due.delete(exchange);
   }

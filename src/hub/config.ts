@@ -45,7 +45,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly outboundAllow: readonly string[];
   /** True if GET /api/openapi.json answers without a login or key. */
   readonly openApiPublic: boolean;
-  /** Which HTTP server is started. */
+  /** HTTP server to start. */
   readonly httpServer: HttpServerChoice;
   /** The base address of each provider of AI assistance. */
   readonly aiAddresses: AiAddresses;
@@ -293,7 +293,7 @@ export function readFolderSettings(variables: Environment = process.env): Folder
   };
 }
 
-/** Where the value of a setting comes from. */
+/** Source of a setting's value. */
 export type SettingSource = 'environment' | 'file' | 'secret_file' | 'default';
 
 export interface SettingInForce {

@@ -36,7 +36,7 @@ export interface Materials {
 }
 
 export interface NodeParts {
-  /** This process's name among the nodes, as actors know it. */
+  /** Name of this process among the nodes, as actors know it. */
   readonly node: string;
   readonly store: Store;
   readonly announcer: Announcer;

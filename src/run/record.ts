@@ -12,7 +12,7 @@ export interface RunKey {
   readonly sessionId: string;
 }
 
-/** Where a run stands in the list. */
+/** Place of a run in the list. */
 export interface RunPlace extends RunKey {
   readonly lastActivityAt: number;
 }
@@ -215,7 +215,7 @@ const runFields = {
   counts: field(runCountRecord.reply('hosted', 'list'), derived),
   /** Calls by their last decision. Null if the outcomes of a part of the run are unknown. */
   callOutcomes: field(callOutcomeRecord.reply('hosted', 'list').nullable(), derived),
-  /** It is the sample run. */
+  /** True for the sample run. */
   sample: field(z.boolean()),
   tenantId: field(z.string(), hidden),
   receivedAt: field(instant, hidden),

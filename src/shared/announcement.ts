@@ -113,7 +113,7 @@ export interface Announcements {
   callsCounted: {
     readonly tenantId: string;
     readonly env: Env;
-    /** When the minute began, epoch milliseconds. */
+    /** Time when the minute began, epoch milliseconds. */
     readonly minute: number;
     readonly counts: VerdictCounts;
   };

@@ -71,7 +71,7 @@ export interface FrameHeader {
    * to clients.
    */
   readonly idempotencyKey?: string;
-  /** When the hub accepted what the frame announces, epoch milliseconds; nodes measure by it. Not sent to clients. */
+  /** Time when the hub accepted the frame's subject, epoch milliseconds; nodes measure by it. Not sent to clients. */
   readonly acceptedAt?: number;
   /** The decision event that the frame is about: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;
@@ -102,7 +102,7 @@ export type Control =
   | { readonly kind: 'tenant_closed'; readonly tenantId: string }
   /** Every node logs at this level until then (epoch milliseconds). */
   | { readonly kind: 'log_level'; readonly level: LogLevel; readonly until: number }
-  /** It is no longer suspended. */
+  /** The tenant is no longer suspended. */
   | { readonly kind: 'tenant_opened'; readonly tenantId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }

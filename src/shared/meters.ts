@@ -28,7 +28,7 @@ export class LabelledCount<V extends LabelValues> {
   }
 }
 
-/** How often something took how long. */
+/** Histogram of durations. */
 export class Durations {
   /** Upper bounds of the buckets, in milliseconds; one more bucket is open. */
   readonly boundsMs: readonly number[];

@@ -14,7 +14,7 @@ export interface AgentVocabulary {
   readonly loadsAny: boolean;
 }
 
-/** How an agent was seen. */
+/** Circumstances in which an agent was seen. */
 export interface SeenOn {
   readonly api: AgentApi;
   /** Absent: the agent sent no value, and its earlier one holds. */

@@ -42,7 +42,7 @@ export const fleetAgent = z.object({
   agent_id: z.string(),
   display_name: z.string().nullable(),
   tags: listed(z.record(z.string(), z.string())),
-  /** Where it is connected, else where it was last seen: what follows is of this environment. */
+  /** Environment of the connection, else of the last one. The next fields are about this environment. */
   env: env.nullable(),
   /** Its assignment by a person. */
   bundle_name: z.string().nullable(),
@@ -57,7 +57,7 @@ export const fleetAgent = z.object({
   status: driftStatus,
   /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
   last_api: agentApi.nullable(),
-  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),
   connected: z.boolean(),
   /** Open streams. */
@@ -226,7 +226,7 @@ export const agentRoutes = routes({
           api: agentApi,
           /** Bundle that the agent is taken to run; null: all bundles that its environment deploys. */
           bundle_name: z.string().nullable(),
-          /** It asked for this bundle itself: an assignment does not move it. */
+          /** True if the stream itself requested this bundle: an assignment does not move it. */
           pinned: z.boolean(),
           /** Of the API key that opened it. */
           key_id: uuid,

@@ -10,7 +10,7 @@ export interface FetchedRuleset {
   readonly otherUntil: number;
 }
 
-/** How long a fetch counts. */
+/** Time for which a fetch counts, in milliseconds. */
 export const fetchedMs = dayMs;
 
 /** Merges the records of two nodes about an agent, or a record and a new fetch. */

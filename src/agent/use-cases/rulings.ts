@@ -29,7 +29,7 @@ const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
 
-/** How an agent stands in an environment. */
+/** Standing of an agent in an environment. */
 export interface AgentStanding {
   /** The bundle that it follows; null when it follows all of the environment, or nobody knows. */
   readonly bundleName: string | null;
@@ -50,7 +50,7 @@ export interface Rulings {
    * agents that are behind still run. @throws HubError overloaded, unavailable
    */
   entryNames(tenantId: string): Promise<ContractNames>;
-  /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
+  /** Standings of these agents, in their order. Agents that are not registered are known by their id alone. */
   standings(
     tenantId: string,
     env: Env,

@@ -11,7 +11,7 @@ import type { Registration } from '../record.ts';
 /** Agents that cannot load a document which they are given. */
 export interface UnableAgents {
   readonly kind: DocumentKind;
-  /** How many were found. */
+  /** Number of agents that were found. */
   readonly count: number;
   /** More may be: only so many agents are looked at. */
   readonly isPartial: boolean;

@@ -96,7 +96,7 @@ const isBy = ({ decidedBy, decidedBySubject }: Approval, principal: Principal): 
     ? decidedBy === actorName(principal.actor)
     : decidedBySubject === auditActor(principal).id;
 
-/** Why a decision came too late, with what became of the approval. */
+/** Error of a decision that came too late, with the state of the approval. */
 function tooLate(approval: Approval): HubError {
   const members = { approval: render(approval) };
   return approval.status === 'timeout'

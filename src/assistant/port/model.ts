@@ -1,7 +1,7 @@
 // Language models of any provider, behind one form. Adapters: adapters/ai, one file a wire format.
 import type { AiProvider } from '../record.ts';
 
-/** Which model of which provider. */
+/** Model of a provider. */
 export interface AiTarget {
   readonly provider: AiProvider;
   /** Null where the provider needs none. */

@@ -209,7 +209,7 @@ export const bundleRoutes = routes({
       unknown: z.number().int(),
       /** Versions that agents run, most frequent first. `version` is null if no recent deployment has the document. */
       versions: z.array(runningVersion),
-      /** Those behind, and those of whom nothing is known, by agent id. */
+      /** Agents that are behind or unknown, by agent id. */
       agents: z.array(
         z.object({
           agent_id: z.string(),

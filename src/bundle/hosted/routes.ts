@@ -105,7 +105,7 @@ export const hostedRulesetRoutes = routes({
       deploy: z.enum(['true', 'false']).default('true'),
       /** Accepts a document despite linter errors; admins only. A document that does not compile is never accepted. */
       force: boolQuery,
-      /** Why it is deployed: kept in the audit chain. */
+      /** Reason for the deployment: kept in the audit chain. */
       reason: deployReason.optional(),
     }),
     parse: 'bytes',

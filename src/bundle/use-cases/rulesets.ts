@@ -45,7 +45,7 @@ export interface Precondition {
 export interface Put extends Precondition {
   readonly name: string;
   readonly yaml: Uint8Array;
-  /** Where it is deployed; null: nowhere. */
+  /** Environment of the deployment; null: nowhere. */
   readonly env: Env | null;
   /** Takes a document that the linter finds errors in; admins only. */
   readonly force: boolean;

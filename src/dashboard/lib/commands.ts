@@ -115,7 +115,7 @@ export interface Offer {
   readonly of: string | null;
   /** More precise name of the command. */
   readonly label: string | null;
-  /** Why the command is disabled. */
+  /** Reason why the command is disabled. */
   readonly why: string | null;
   readonly act: (detail: string) => void;
 }

@@ -23,7 +23,7 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly busy?: boolean;
   /** Keyboard shortcut of the button. */
   readonly hint?: string;
-  /** Why the button is off. It can still be focused, so that everybody can learn the reason. */
+  /** Reason why the button is off. It can still be focused, so that everybody can learn the reason. */
   readonly cannot?: string | null;
 }
 

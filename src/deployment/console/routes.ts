@@ -57,7 +57,7 @@ export const impactRoutes = routes({
       agents: z.object({
         /** Connected, and following the bundle or all bundles. */
         connected: count,
-        /** They run the proposed document already. */
+        /** Number of agents that run the proposed document already. */
         running: count,
         unknown: count,
         versions: z.array(runningVersion),

@@ -54,7 +54,7 @@ export interface ListedDeployment extends Deployment {
 /** Deployments of a bundle that versions are known of. */
 const maxVersions = 200;
 
-/** How somebody wants it deployed. */
+/** Options of a deployment. */
 export interface DeployChoice {
   /** Deploys a document with errors all the same; admins only. */
   readonly force: boolean;

@@ -33,7 +33,7 @@ export const explainRoutes = routes({
     status: 200,
     reply: z.object({
       source: z.enum(['recorded', 'recomputed', 'unavailable']),
-      /** Why there are no conditions; null if there are. */
+      /** Reason why there are no conditions; null if there are. */
       reason: z.string().nullable(),
       /** The document that decided; null: the hub does not have it. */
       bundle: z

@@ -19,7 +19,7 @@ export const replayErrors = [
   'unavailable',
 ] as const;
 
-/** Why a result is not certain; see docs/hosted-api.md. */
+/** Reason why a result is not certain; see docs/hosted-api.md. */
 export const replayDoubt = z.enum(doubts);
 
 /** Post rules look at what a tool gave, which is not stored. */

@@ -47,7 +47,7 @@ export const decisionEventInput = z.object({
   parent_call_id: name.nullish(),
   tool_success: z.boolean().nullish(),
   postconditions_passed: z.boolean().nullish(),
-  /** How long the tool ran, in milliseconds; 0 is not counted: many clients do not measure. */
+  /** Run time of the tool, in milliseconds; 0 is not counted: many clients do not measure. */
   duration_ms: z.number().nullish(),
   error: name.nullish(),
   policy_error: z.boolean().nullish(),

@@ -15,7 +15,7 @@ const sliceMs = 100;
 /** Events that a count reads at a time. */
 const countedAtOnce = 500;
 
-/** How far a count came; `searchedTo` is absent if the count is whole. */
+/** Progress of a count; `searchedTo` is absent if the count is whole. */
 export interface CountProgress {
   readonly searchedTo?: number;
 }

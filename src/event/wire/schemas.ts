@@ -33,7 +33,7 @@ export const rejected = z.object({
 export const callEnd = {
   tool_success: z.boolean().optional(),
   postconditions_passed: z.boolean().optional(),
-  /** How long the tool ran. */
+  /** Run time of the tool. */
   duration_ms: z.number().optional(),
   error: z.string().optional(),
   /** A contract failed instead of answering. */

@@ -29,7 +29,7 @@ export const pageFields = {
  */
 export const cursorQuery = text(2000, 1).optional();
 
-/** Where the next page of a list with a cursor begins. */
+/** Beginning of the next page of a list with a cursor. */
 export const nextFields = {
   /** Null when nothing is left. */
   next_cursor: z.string().nullable(),

@@ -50,7 +50,7 @@ export interface RouteDeclaration {
   readonly role: RouteRole;
   /** True where a service account is refused (403 person_required), as it is where `role` is `person`. */
   readonly peopleOnly?: true;
-  /** Where the environments of a request are. */
+  /** Source of a request's environments. */
   readonly envs: EnvSource;
   /**
    * True where an API key may name its own environment only in the query's `env`; another answers 403 before the
@@ -86,7 +86,7 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` on a GET marks a stream route: also served over WebSocket. */
   readonly media?: string;
-  /** Which of the live edge's streams a stream route opens; default: the caller's own (an agent's, a dashboard's). */
+  /** Stream of the live edge that a stream route opens; default: the caller's own (an agent's, a dashboard's). */
   readonly stream?: 'events';
   /** The events of a stream route. */
   readonly frames?: FrameTable;
@@ -116,7 +116,7 @@ export interface RouteDeclaration {
    * state. The text describes the tags.
    */
   readonly ifMatch?: string;
-  /** Where body and header may both name the agent that a request is of: which of them wins. */
+  /** Winner where body and header may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
   /**
    * Proof with X-Requested-With that a browser's page may call. `header`, the default save for GET: the
@@ -127,7 +127,7 @@ export interface RouteDeclaration {
   readonly csrfMessage?: string;
 }
 
-/** How errors are written: `detail` is JSON of `{detail, code}`; `problem` a problem document (RFC 9457). */
+/** Format of errors: `detail` is JSON of `{detail, code}`; `problem` a problem document (RFC 9457). */
 export type ErrorFormat = 'detail' | 'problem';
 
 /** One of the hub's APIs. */

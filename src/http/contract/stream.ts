@@ -14,7 +14,7 @@ interface PlacedFrame {
   readonly frame: Frame;
 }
 
-/** Where the frames of an audience come from that are not published on the bus. */
+/** Source of an audience's frames that are not published on the bus. */
 export interface EventSource {
   /**
    * Follows from now on; every frame once.

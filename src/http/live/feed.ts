@@ -33,7 +33,7 @@ export class Feed<S extends Follower<S>> {
   received = 0;
   readonly #resync: () => Frame;
   readonly #agents = new Map<string, S>();
-  /** Those of no agent. */
+  /** Streams of no agent. */
   readonly #others = new Set<S>();
   #aside: ReturnType<EventSource['follow']> | null = null;
   readonly #waiting: PlacedFrame[] = [];

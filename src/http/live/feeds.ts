@@ -57,7 +57,7 @@ export class Feeds {
     return this.#feeds.get(audience);
   }
 
-  /** Those that are held now. */
+  /** Feeds that are held now. */
   all(): readonly Feed<Stream>[] {
     return [...this.#feeds.values()];
   }

@@ -52,7 +52,7 @@ function endOf(caller: LiveCaller): Control {
 export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {
   let closed = false;
 
-  /** Those for whom the store had no answer. */
+  /** Returns the callers for whom the store had no answer. */
   async function ask(callers: readonly LiveCaller[]): Promise<readonly LiveCaller[]> {
     const unknown: LiveCaller[] = [];
     for (let i = 0; i < callers.length && !closed; i += atOnce) {

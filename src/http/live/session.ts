@@ -47,7 +47,7 @@ export interface Session {
   gone(): void;
 }
 
-/** How frames are written: SSE, or WebSocket messages as JSON text or MessagePack. */
+/** Format of frames: SSE, or WebSocket messages as JSON text or MessagePack. */
 export type Codec = 'sse' | 'json' | 'msgpack';
 
 /** WebSocket subprotocols; the first is used when a client offers none. */

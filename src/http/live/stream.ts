@@ -9,7 +9,7 @@ import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
-/** Why a stream ended. */
+/** Reason why a stream ended. */
 export type EndReason =
   | 'client' // the connection is gone
   | 'aged'
@@ -96,7 +96,7 @@ export class Stream implements Session, Follower<Stream> {
   joining = true;
   /** Since when the connection takes nothing (monotonic ms), or -1. */
   blockedSince = -1;
-  /** When it must end (monotonic ms). */
+  /** Time when the stream must end (monotonic ms). */
   endsAt = 0;
   /** Messages from the client; null before the first one. */
   incoming: IncomingMessages | null = null;

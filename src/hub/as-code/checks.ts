@@ -22,7 +22,7 @@ interface Subject {
   readonly folder: Folder;
   readonly hub: HubState;
   readonly desired: Desired;
-  /** Those that will be made. */
+  /** Steps that will be made. */
   readonly steps: readonly ApplyStep[];
 }
 

@@ -10,7 +10,7 @@ export type DeliveryEvent = (typeof deliveryEvents)[number];
 export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Why an attempt failed, in a closed list: nothing that the other side sent. */
+/** Reasons why an attempt failed, in a closed list: nothing that the other side sent. */
 export const attemptFailures = [
   'refused_address',
   'unresolved',
@@ -25,7 +25,7 @@ export const attemptFailures = [
 ] as const;
 export type AttemptFailure = (typeof attemptFailures)[number];
 
-/** How one attempt ended. */
+/** Result of one attempt. */
 export type AttemptOutcome =
   | {
       readonly kind: 'delivered';

@@ -40,7 +40,7 @@ export interface ChannelPatch {
   readonly config?: (stored: ChannelConfig) => ChannelConfig;
 }
 
-/** How a test went, for who pressed the button: nothing that the other side wrote. */
+/** Result of a test, for the person who pressed the button: nothing that the other side wrote. */
 export interface TestResult {
   readonly ok: boolean;
   readonly status: number | null;
@@ -313,6 +313,6 @@ const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
   payloadStyle,
 });
 
-/** Where the platform sends presses of buttons. */
+/** Address to which the platform sends presses of buttons. */
 const callbackOf = (baseUrl: string, { id, payloadStyle }: Channel): string =>
   `${baseUrl}${payloadStyle === 'hosted' ? '/v1' : '/api/v1'}/chat_bot/webhook/${id}`;

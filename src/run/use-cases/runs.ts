@@ -33,7 +33,7 @@ export interface AgentView extends DescribedAgent {
 }
 
 export interface AgentPage extends Page<AgentView> {
-  /** How many registrations the offset passed to reach each item, itself included: a key does not see all. */
+  /** Number of registrations that the offset passed to reach each item, itself included: a key does not see all. */
   readonly passed: readonly number[];
   /** The same for the whole page. */
   readonly read: number;

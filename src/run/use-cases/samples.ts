@@ -195,7 +195,7 @@ export const createSampleRuns = (ports: Ports): SampleRuns => new WorkspaceSampl
 interface Making {
   readonly runId: string;
   readonly policyVersion: string;
-  /** When the last one happened; the others a minute apart before it. */
+  /** Time of the last one; the others are a minute apart before it. */
   readonly endsAt: number;
   idOf(place: number): string;
 }

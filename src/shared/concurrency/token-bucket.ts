@@ -1,9 +1,9 @@
 // A rate with room for bursts: each use takes from a bucket that fills again with time. Keeps no timer.
 
 export interface Rate {
-  /** How much may be used at once. */
+  /** Amount that may be used at once. */
   readonly burst: number;
-  /** How much comes back in a second. */
+  /** Amount that comes back in a second. */
   readonly perSecond: number;
 }
 

@@ -2,7 +2,7 @@
 // whoever parses a value checks what stands between them.
 import { HubError } from '../error.ts';
 
-/** Where one value stands: its first byte, and the one after its last. */
+/** Place of one value: its first byte, and the one after its last. */
 export interface Span {
   readonly start: number;
   readonly end: number;

@@ -22,7 +22,7 @@ export interface ClaimTimes {
   readonly now: number;
   /** Until when others leave the request to whoever claims it now. */
   readonly runsUntil: number;
-  /** When the key may be used again. */
+  /** Time when the key may be used again. */
   readonly expiresAt: number;
 }
 

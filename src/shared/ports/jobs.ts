@@ -68,7 +68,7 @@ export interface DeadJob {
   readonly diedAt: number;
 }
 
-/** How the jobs of this node are, for health. */
+/** State of this node's jobs, for health. */
 export interface JobsHealth {
   /** `crashed`: no turn has succeeded for 8 s, so that due jobs may be waiting. `stopped`: closed. */
   readonly state: 'running' | 'stopped' | 'crashed';

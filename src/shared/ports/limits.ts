@@ -18,7 +18,7 @@ export interface Limits {
 export type LimitAnswer =
   | {
       readonly ok: true;
-      /** How much more fits now, a whole number. */
+      /** Amount that still fits now, a whole number. */
       readonly left: number;
     }
   | {

@@ -18,9 +18,9 @@ export interface NodeNote extends ClusterFormat {
   readonly shards: readonly number[];
   /** Agents with an open stream there. */
   readonly agents: number;
-  /** It is about to stop, and gives its shards back. */
+  /** True if the node is about to stop, and gives its shards back. */
   readonly leaving?: true;
-  /** It does not reach the store. */
+  /** True if the node does not reach the store. */
   readonly lacksStore?: true;
 }
 

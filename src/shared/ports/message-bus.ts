@@ -34,11 +34,11 @@ export interface BusDelivery {
   readonly shard: number;
   readonly position: BusPosition;
   readonly envelope: Envelope;
-  /** How long it has been in the stream, in milliseconds of the bus's own time. */
+  /** Time that the envelope has been in the stream, in milliseconds of the bus's own time. */
   readonly ageMs: number;
 }
 
-/** How far behind the reader of a shard is. */
+/** Lag of a shard's reader. */
 export interface ShardLag {
   readonly shard: number;
   /** Envelopes that are not acknowledged. */

@@ -209,7 +209,7 @@ export interface MovedRecords {
     readonly seq: number;
     readonly items: readonly MovedExportItem[];
   };
-  /** How many lines removal took out of the exports of a tenant. */
+  /** Number of lines that removal took out of the exports of a tenant. */
   readonly exportRemovals: {
     readonly tenantId: string;
     readonly kind: OrderedKind;

@@ -11,7 +11,7 @@ export interface SignInRequest {
 }
 
 export interface SignInProvider {
-  /** Where the browser goes. @throws HubError unavailable */
+  /** Address that the browser opens next. @throws HubError unavailable */
   begin(redirectUri: string, request: SignInRequest): Promise<string>;
   /**
    * The claims of the ID token that the provider gives for the code in the query.

@@ -2,9 +2,9 @@
 import type { Tenant } from '../record.ts';
 
 export interface TenantRecord extends Tenant {
-  /** Since when nobody may call; null: it is not suspended. */
+  /** Time since which nobody may call; null: the tenant is not suspended. */
   readonly suspendedAt: number | null;
-  /** Since when it is being removed; null: it is not. */
+  /** Time since which the tenant is being removed; null: it is not. */
   readonly removedAt: number | null;
 }
 

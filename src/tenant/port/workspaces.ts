@@ -6,7 +6,7 @@ export interface Workspace {
   readonly workspaceId: string;
 }
 
-/** Which tenant a workspace belongs to. */
+/** Tenants of workspaces. */
 export interface WorkspaceStore {
   /**
    * `created` when the workspace is this tenant's now, or was before; `taken` when it is another's. Of parallel calls

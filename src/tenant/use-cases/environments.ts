@@ -18,7 +18,7 @@ export interface EnvironmentView extends EnvironmentPolicy {
 }
 
 export interface Environments {
-  /** Those in which the caller has a role. */
+  /** Environments in which the caller has a role. */
   list(principal: Principal): Promise<readonly EnvironmentView[]>;
   /** @throws HubError forbidden */
   setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView>;

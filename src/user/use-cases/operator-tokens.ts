@@ -31,7 +31,7 @@ export interface OwnTokens extends OperatorTokens {
     principal: Principal,
     request: { readonly role: OperatorRole; readonly ttlMs: number },
   ): Promise<GivenToken & { readonly id: string }>;
-  /** Those that admins made and that are good now, newest first. @throws HubError forbidden */
+  /** Tokens that admins made and that are good now, newest first. @throws HubError forbidden */
   list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
   /** Every node refuses it from now on; its streams end. @throws HubError forbidden, not_found */
   revoke(principal: Principal, id: string): Promise<void>;
@@ -172,7 +172,7 @@ class SignedOperatorTokens implements OwnTokens {
     return { token: await jwts.sign(seed, publicKey, full, { issuedAt, expiresAt }), expiresAt };
   }
 
-  /** Those that the person of the login has now, whatever they were when the token was given. */
+  /** Roles that the person of the login has now, whatever they were when the token was given. */
   async #rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
     const login = await this.#ports.store.logins.get(tokenHash, now);
     const user = login && (await this.#ports.store.tenants.userById(login.userId));

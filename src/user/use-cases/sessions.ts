@@ -11,7 +11,7 @@ import { releaseApprovals } from './approvals-of-person.ts';
 
 export interface LoginSession extends Omit<Login, 'tokenHash'> {
   readonly id: string;
-  /** It is the one that asks. */
+  /** True for the login that asks. */
   readonly isCurrent: boolean;
 }
 
