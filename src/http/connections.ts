@@ -1,4 +1,4 @@
-// How many connections the server holds. A process without a free descriptor cannot even refuse: its event loop asks
+// Number of connections to the server. A process without a free descriptor cannot even refuse: its event loop asks
 // the system again and again and does little else. So the number ends below that, and before it the networks that open
 // most are refused first.
 

@@ -1,4 +1,4 @@
-// Which requests a server refuses before anybody handles them: their end is in doubt, they are too large, or their
+// Requests that a server refuses before anybody handles them: their end is in doubt, they are too large, or their
 // handshake is none. Keeps promise P49.
 import { HubError } from '../shared/error.ts';
 

@@ -1,4 +1,4 @@
-// Which HTTP server the hub runs on: the native one, or Node's own where that does not load.
+// The HTTP server that the hub runs on: the native one, or Node's own where that does not load.
 import { startNodeServer } from '../../adapters/node-http/server.ts';
 import { loadUws } from '../../adapters/uws/load.ts';
 import { startServer } from '../../adapters/uws/server.ts';

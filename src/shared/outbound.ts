@@ -1,4 +1,4 @@
-// How a call to another service fails, in a closed list. The sentences hold nothing that the other side sent.
+// Failures of calls to other services, in a closed list. The sentences hold nothing that the other side sent.
 
 /** Reasons why a call came to nothing. */
 const failures = [

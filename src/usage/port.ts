@@ -115,7 +115,7 @@ export interface UsageStore {
     until: number,
     names?: ContractNames,
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
-  /** When the agent's first event came, and where; null when no event is stored. */
+  /** Time and environment of the agent's first event; null when no event is stored. */
   spanOf(tenantId: string, agentId: string): Promise<AgentSpan | null>;
   /** Answers in the order of the questions, from the agent's events in one environment. */
   versionsAt(

@@ -26,7 +26,7 @@ export interface RecentRun {
 export interface AgentHealth {
   readonly status: HealthStatus;
   readonly reason: HealthReason;
-  /** When it began, as far as that is known. Epoch milliseconds. */
+  /** Time when it began, if that is known. Epoch milliseconds. */
   readonly since: number | null;
   readonly lastSeenAt: number | null;
   readonly pendingApprovals: number;

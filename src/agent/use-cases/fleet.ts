@@ -75,7 +75,7 @@ export interface FleetPage {
 export interface Fleet {
   /** Null for an agent that is not registered. */
   get(principal: Principal, agentId: string): Promise<DescribedAgent | null>;
-  /** Those of these that are registered and were seen, in their order. */
+  /** The registered agents of these that were seen, in their order. */
   ofRegistrations(
     principal: Principal,
     registrations: readonly RegistrationSummary[],

@@ -1,4 +1,4 @@
-// Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
+// Registration of agents: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them promise P54 holds.
 
 import { callerNames } from '../../admission/caller-name.ts';

@@ -75,8 +75,8 @@ export class AgentStream {
   #ended = false;
   #sent: readonly SentCopy[] = nothingSent;
   /**
-   * The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream
-   * follows it by then.
+   * True if the agent may have received a new assignment that its environment has not: announced again, though the
+   * stream follows it by then.
    */
   #untold = false;
 

@@ -27,7 +27,7 @@ export interface Vocabularies {
   ofDeployment(deployment: Deployment): Promise<UnableAgents | null>;
   /** The same of what an environment runs under a name, for a rule that sends agents to it. */
   ofRule(tenantId: string, env: Env, bundleName: string): Promise<UnableAgents | null>;
-  /** Those of these agents that cannot load what their environment runs under the name. At most some hundred agents. */
+  /** The agents of these that cannot load what their environment runs under the name. At most some hundred agents. */
   ofAgents(
     tenantId: string,
     agentIds: readonly string[],

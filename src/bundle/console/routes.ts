@@ -245,7 +245,7 @@ export const bundleRoutes = routes({
       deployment.extend({
         /** `rollback`: the version ran there before, and another one right before it. */
         kind: z.enum(['deploy', 'rollback']),
-        /** When nothing replaced it but an undeploy; null: never. */
+        /** Time of the undeploy that ended it; null: none did. */
         undeployed_at: instant.nullable(),
         undeployed_by: z.string().nullable(),
       }),

@@ -109,7 +109,7 @@ type Repair = (
   maxBytes?: number,
 ) => Repaired | Refusal;
 
-/** How an API takes events. */
+/** Form in which an API takes events. */
 interface EventForm {
   readonly repair: Repair;
   /** True if an event's fields are those of its payload. */

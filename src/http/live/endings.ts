@@ -1,4 +1,4 @@
-// Which streams a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
+// Streams that a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
 import type { Control } from '../../shared/frame.ts';
 import type { EndReason, LiveCaller } from './stream.ts';
 

@@ -1,4 +1,4 @@
-// How the hub is, for probes and for the dashboard.
+// Health of the hub, for probes and for the dashboard.
 
 import { Reply } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';

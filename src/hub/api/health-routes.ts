@@ -148,7 +148,7 @@ export const healthRoutes = routes({
         /** By `reeve backup`; null: never, or in a cluster. */
         last_backup_at: instant.nullable(),
       }),
-      /** How late it was in the last one to two minutes. */
+      /** Lag of the event loop in the last one to two minutes. */
       event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
     }),
     errors: ['forbidden', 'unavailable'],

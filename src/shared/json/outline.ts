@@ -1,4 +1,4 @@
-// Where the values of a JSON text stand, found without parsing it and with pauses. Knows brackets, texts and commas;
+// Places of the values in a JSON text, found without parsing it and with pauses. Knows brackets, texts and commas;
 // whoever parses a value checks what stands between them.
 import { HubError } from '../error.ts';
 

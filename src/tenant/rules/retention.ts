@@ -1,4 +1,4 @@
-// How long a tenant's records are kept, by kind.
+// Retention of a tenant's records, by kind.
 
 /** In the order in which a pass removes them: a run goes after its events. */
 export const retentionKinds = ['events', 'approvals', 'runs', 'deliveries'] as const;

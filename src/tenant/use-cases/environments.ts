@@ -33,7 +33,7 @@ export interface Environments {
   mayChange(principal: Principal, env: Env): Promise<boolean>;
 }
 
-/** How old a policy may be that a node read before. */
+/** Greatest age of a policy that a node read before, in milliseconds. */
 const recentMs = 1_000;
 const maxKnown = 3_000;
 const unprotected: EnvironmentPolicy = { isProtected: false };

@@ -227,7 +227,7 @@ class ContractCoverage implements Coverage {
     return { digest, ruling: await this.#localRulings.of(digest, () => rulingOfManifest(manifest)) };
   }
 
-  /** How these agents stand, in their order. */
+  /** Standings of these agents, in their order. */
   async #judge(
     tenantId: string,
     agents: readonly AgentTools[],

@@ -2,7 +2,7 @@
 // it once, and a newer one ends it. Pure.
 import { dayMs } from '../../shared/duration.ts';
 
-/** How long a link works. */
+/** Life of a link, in milliseconds. */
 export const inviteMs = 7 * dayMs;
 
 export interface Invite {

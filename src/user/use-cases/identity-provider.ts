@@ -36,7 +36,7 @@ const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
 /** Bounds of the time that the provider sets. */
 const [minFreshMs, maxFreshMs] = [5 * minuteMs, dayMs];
-/** How long keys are good that cannot be fetched again. */
+/** Time for which keys are good that cannot be fetched again, in milliseconds. */
 const staleMs = dayMs;
 /** Between two looks for a key that a token names and nobody knows. */
 const againMs = 30_000;

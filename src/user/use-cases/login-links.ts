@@ -7,7 +7,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginLink } from '../port/login-links.ts';
 import type { User } from '../record.ts';
 
-/** How long a link works. */
+/** Life of a link, in milliseconds. */
 export const loginLinkMs = 5 * 60_000;
 
 export const loginLinkUrl = (baseUrl: string, token: string): string =>

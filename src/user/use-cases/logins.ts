@@ -20,7 +20,7 @@ export interface SignIn {
   /** Lower-cased. */
   readonly email: string;
   readonly password: string;
-  /** Where the request came from, as limits count it. */
+  /** Network that the request came from, as limits count it. */
   readonly network: string;
   /** The browser, when somebody signed in with it before. */
   readonly device: Device | null;
@@ -28,7 +28,7 @@ export interface SignIn {
   readonly userAgent: string | null;
 }
 
-/** Where a sign-in comes from. */
+/** Origin of a sign-in. */
 export type Origin = Pick<SignIn, 'network' | 'userAgent'>;
 
 /** A new login's token, and whose it is. */

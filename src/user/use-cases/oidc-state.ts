@@ -2,7 +2,7 @@
 import type { SignInRequest } from '../../shared/ports/sign-in-provider.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 
-/** How long somebody may take at the identity provider. */
+/** Time that somebody may take at the identity provider, in milliseconds. */
 export const stateMs = 10 * 60_000;
 
 export interface SignInState extends SignInRequest {

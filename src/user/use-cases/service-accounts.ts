@@ -13,7 +13,7 @@ import type { ServiceAccount, ServiceToken } from '../record.ts';
 export type { ServiceAccount, ServiceToken };
 
 export interface ListedServiceAccount extends ServiceAccount {
-  /** When the first of its valid tokens expires; null: it has none. */
+  /** Expiry of the first of its valid tokens; null: it has none. */
   readonly nextExpiryAt: number | null;
 }
 

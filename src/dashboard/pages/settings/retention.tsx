@@ -1,4 +1,4 @@
-// How long records stay: days by kind, with a preview of what they would remove.
+// Retention of records: days by kind, with a preview of what they would remove.
 
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
