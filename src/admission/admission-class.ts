@@ -13,8 +13,8 @@ export interface Refusal {
 }
 
 /**
- * Whom a bound is counted for. `user`: a person or a service account; `agent`: an API key with an agent id; `person`:
- * a name in a tenant; `caller`: an API key with its agent id and network, a user, or, without credentials, a network.
+ * Callers that share a bound. `user`: a person or a service account. `agent`: an API key with an agent id. `person`: a
+ * name in a tenant. `caller`: an API key with its agent id and network, a user, or, without credentials, a network.
  */
 export type AdmittedPer =
   | 'node'

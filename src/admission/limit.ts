@@ -20,7 +20,7 @@ export interface LimitSettings {
 }
 
 /**
- * Whom a limit is counted for. `sender`: an API key, a client address and an agent id together. `network`: a client
+ * Callers that share a limit. `sender`: an API key, a client address and an agent id together. `network`: a client
  * address. `email`: an e-mail, whether or not a user has it. A limit of an agent or an environment never reaches into
  * another environment.
  */
@@ -47,7 +47,7 @@ export interface Limit {
   readonly max: Setting;
   /** Milliseconds; default a minute. */
   readonly windowMs?: Setting;
-  /** True: the handler says when it counts, and how much. Default: every valid request counts 1, before the handler. */
+  /** True: the handler decides when and how much to count. Default: each valid request counts 1, before the handler. */
   readonly byHandler?: true;
   /** True: every node counts by itself. */
   readonly perNode?: true;
@@ -125,7 +125,7 @@ const partsOf: {
   device: ['deviceId'],
 };
 
-/** The name that is counted; null when the subject does not say for whom. */
+/** Name that is counted; null when the subject lacks the field that the limit counts by. */
 export function limitName({ name, per }: Pick<Limit, 'name' | 'per'>, subject: LimitSubject): string | null {
   if (per === 'caller') return callerName(name, subject.caller);
   const parts = partsOf[per].map((part) => subject[part]);
@@ -200,7 +200,7 @@ export const limits = {
     max: ({ approvalsPerMinute }) => approvalsPerMinute,
     message: tooManyApprovals,
   },
-  /** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
+  /** Clients choose their agent ids freely: all agent ids of one key and client address share this bound. */
   approvalsOfKey: {
     name: 'approvals-key',
     per: 'key',
@@ -257,7 +257,7 @@ export const limits = {
 
 /**
  * The limit that a route has beside those of its own: `standard` of its caller's requests (default), `stream` of the
- * streams that its caller opens. `none` for probes; `own` where the route's own limits say it all; `operator` where the
+ * streams that its caller opens. `none` for probes; `own` where the route's own limits suffice; `operator` where the
  * credential is counted.
  */
 export type LimitClass = 'none' | 'own' | 'operator' | 'standard' | 'stream';

@@ -6,7 +6,7 @@ import type { Meters } from '../shared/meters.ts';
 import type { LimitAnswer, Limits } from '../shared/ports/limits.ts';
 import { type Limit, type LimitSettings, type LimitSubject, limitName, maxOf, windowOf } from './limit.ts';
 
-/** How far a limit is used up. */
+/** Use of a limit so far. */
 export interface LimitState {
   readonly max: number;
   readonly left: number;
@@ -14,11 +14,11 @@ export interface LimitState {
   readonly seconds: number;
 }
 
-/** A subject that does not say for whom a limit is counted is not counted, and never refused. */
+/** A subject without the field that a limit counts by is not counted, and never refused. */
 export interface RateLimits {
   /**
-   * Counts `cost`, default 1. Null when the subject does not say for whom. Answers at once where all is counted in this
-   * process.
+   * Counts `cost`, default 1. Null when the subject lacks the field that the limit counts by. Answers at once where all
+   * is counted in this process.
    * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
    */
   count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;

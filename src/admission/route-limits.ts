@@ -1,5 +1,5 @@
 // The limits of one request: of its route's class, and those that the route declares. They are counted before the
-// handler or when it says so; what is left of them goes into the answer's headers.
+// handler or when it asks for it. The remaining amounts go into the headers of the answer.
 
 import { requireAgent } from '../shared/acting-agent.ts';
 import type { AgentScope } from '../shared/agent-scope.ts';
@@ -24,7 +24,7 @@ export interface LimitedRoute {
   readonly limit?: LimitClass;
   /** Limits of its own, beside the class. */
   readonly limits?: readonly Limit[];
-  /** Where body and caller may both name the agent that a request is of: which of them wins. */
+  /** Winner where body and caller may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
 }
 
@@ -109,7 +109,7 @@ class RequestLimits implements RouteLimits {
   }
 
   async left(): Promise<readonly LimitState[]> {
-    // A stranger is not told how much others call.
+    // Strangers must not learn how much others call.
     const others =
       this.#caller.kind === 'none' ? [] : this.#declared.filter((limit) => !this.#counted.has(limit));
     const whom = withEnv(this.#subject);
@@ -166,7 +166,7 @@ function limitOfClass({ limit }: LimitedRoute, caller: string): Limit | null {
       return limits.streams;
     default:
       if (caller !== 'none' && caller !== 'operator') return limits.requests;
-      // Routes that anybody may call are not limited unless they say so.
+      // Routes that anybody may call are not limited unless they declare a limit.
       return limit === undefined ? null : limits.requestsOfNetwork;
   }
 }

@@ -56,11 +56,11 @@ export interface AgentStore {
   ): Promise<SeenAgent>;
   /** Retired ones, too. */
   get(tenantId: string, agentId: string): Promise<Registration | null>;
-  /** Those that live, by agent id; `after`: those behind this one. */
+  /** Living agents, by agent id; `after`: those behind this one. */
   list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
   /**
-   * Those that live, were last seen in this environment on this API, and did not say that they load documents of either
-   * vocabulary, by agent id and without their manifests.
+   * Living agents that were last seen in this environment on this API, and have not declared that they load documents
+   * of either vocabulary. By agent id, without their manifests.
    */
   lastOn(
     tenantId: string,
@@ -71,12 +71,12 @@ export interface AgentStore {
       readonly after: string | null;
     },
   ): Promise<Page<RegistrationSummary>>;
-  /** What those of these agents speak that are registered. At most some thousand agents. */
+  /** Vocabularies of the registered ones among these agents. Takes at most some thousand agents. */
   vocabularies(
     tenantId: string,
     agentIds: readonly string[],
   ): Promise<readonly (AgentVocabulary & { readonly agentId: string })[]>;
-  /** Those that live, without their manifests. */
+  /** Living agents, without their manifests. */
   find(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
   /**
@@ -101,7 +101,7 @@ export interface AgentStore {
   report(tenantId: string, env: Env, reported: Reported): Promise<void>;
   /** The newest reports of an environment, for its actor, oldest first. */
   reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
-  /** How many live, or of these how many were last in one of these environments. */
+  /** Number of living agents, or of those that were last in one of these environments. */
   count(tenantId: string, lastEnv?: EnvFilter): Promise<number>;
   /**
    * Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how
@@ -128,14 +128,14 @@ export interface AwayAgent {
 export interface AgentStreamStore {
   /** Adds streams, and ends stored ones. A repeat changes nothing, and an end stays. At most some hundred at once. */
   record(streams: readonly PastStream[]): Promise<void>;
-  /** Those that ended after `since` and began before `until`, the newest first. */
+  /** Streams that ended after `since` and began before `until`, the newest first. */
   of(
     tenantId: string,
     env: Env,
     agentId: string,
     range: { readonly since: number; readonly until: number },
   ): Promise<readonly PastStream[]>;
-  /** Those without an end, by id; `after`: those behind this one. */
+  /** Streams without an end, by id; `after`: those behind this one. */
   open(tenantId: string, env: Env, limit: number, after: string | null): Promise<readonly PastStream[]>;
   /**
    * Agents whose streams have all ended before `awayBefore`, and lasted `leastMs` together since `since` (streams at
@@ -151,7 +151,7 @@ export interface AgentStreamStore {
   forget(before: number, limit: number): Promise<number>;
 }
 
-/** Which part of a list of agents. */
+/** Part of a list of agents. */
 export interface AgentPageRequest {
   /** Items, at most. */
   readonly limit: number;
@@ -159,7 +159,7 @@ export interface AgentPageRequest {
   readonly after: string | null;
 }
 
-/** Which agents, in which order. */
+/** Selection of agents, and their order. */
 export interface AgentQuery {
   readonly order: AgentOrder;
   readonly descending: boolean;

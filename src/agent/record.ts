@@ -40,10 +40,10 @@ export type AgentOrder = (typeof agentOrders)[number];
 /** Bundles of which the version that an agent runs is remembered: the newest reports. */
 export const maxReportedBundles = 8;
 
-/** A policy version that an agent said it runs, newest per (tenant, env, agent, bundle). */
+/** A policy version that an agent reported to run, newest per (tenant, env, agent, bundle). */
 export interface Reported {
   readonly agentId: string;
-  /** Null when the agent did not say which bundle. */
+  /** Null when the agent did not report the bundle. */
   readonly bundleName: string | null;
   readonly policyVersion: string;
   readonly at: number;
@@ -72,13 +72,13 @@ export interface OpenStream {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
-  /** When the first stream opened that this one continues. */
+  /** Time when the first stream opened that this one continues. */
   readonly startedAt: number;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
-  /** What it is taken to run; null: all of the environment. */
+  /** Bundle that the agent is taken to run; null: all bundles of the environment. */
   readonly bundleName: string | null;
-  /** It asked for this bundle itself. */
+  /** True if the stream itself requested this bundle. */
   readonly pinned: boolean;
   /** Of the API key that opened it. */
   readonly keyId: string;
@@ -111,7 +111,7 @@ const ruleFields = {
 export type AssignmentRule = RecordOf<typeof ruleFields>;
 export const ruleRecord = record('rules', ruleFields);
 
-/** How the frames of a stream travel. */
+/** Transport of a stream's frames. */
 export type StreamTransport = 'sse' | 'websocket';
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';
@@ -145,7 +145,7 @@ export interface AgentPlace {
   readonly at: number;
 }
 
-/** What connected agents that follow a bundle run. */
+/** Versions that connected agents run, for one bundle that they follow. */
 export interface FollowedBundle {
   /** Null: they follow none in particular. */
   readonly bundleName: string | null;

@@ -21,7 +21,7 @@ export interface KeptArgs extends ApprovalPlace {
   readonly createdAt: number;
 }
 
-/** Which approvals a list holds. Texts are equal as they stand. */
+/** Selection of approvals in a list. Texts are equal as they stand. */
 export interface ApprovalFilter {
   readonly env: EnvFilter;
   readonly status?: ApprovalStatus;
@@ -38,7 +38,7 @@ export interface ApprovalFilter {
   readonly search?: string;
 }
 
-/** Which part of a list of approvals. */
+/** Part of a list of approvals. */
 export interface ApprovalPageRequest extends PageRequest {
   /** The approval that the page before ended with: the page begins behind it, wherever it stands now. */
   readonly after?: Pick<Approval, 'createdAt' | 'id'>;
@@ -77,7 +77,7 @@ export interface ApprovalStore {
     page: ApprovalPageRequest,
     now: number,
   ): Promise<Page<Approval>>;
-  /** How many the list holds. @throws HubError search_timeout */
+  /** Number of approvals in the list. @throws HubError search_timeout */
   count(tenantId: string, filter: ApprovalFilter, now: number): Promise<number>;
   /**
    * Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did
@@ -123,6 +123,6 @@ export interface ApprovalStore {
   unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
   remove(tenantId: string, id: string): Promise<void>;
-  /** How many are pending and not yet due. */
+  /** Number of pending approvals that are not yet due. */
   countPending(tenantId: string, env: EnvFilter, now: number): Promise<number>;
 }

@@ -147,7 +147,7 @@ export const approvalFields = {
   decidedAt: field(instant.nullable()),
   decisionReason: field(z.string().nullable(), { shorten: 'list' }),
   decidedVia: field(z.string().nullable()),
-  /** Who has taken a pending approval, as stored: `assigneeOf` returns the person who has it now. */
+  /** Stored person who has taken a pending approval: `assigneeOf` returns the person who has it now. */
   assignee: field(assignee.nullable(), { wire: false }),
   createdAt: field(instant),
   /** createdAt + timeout. */
@@ -261,7 +261,7 @@ export const hostedApprovalRequest = approvalRecord.input('hosted', [
 ]);
 
 export interface Decision {
-  /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */
+  /** Unique. A decision that comes a second time, after its answer was lost, is recognized by it. */
   readonly id: string;
   readonly approved: boolean;
   readonly decidedBy: string;

@@ -65,7 +65,7 @@ export interface Approvals {
   withdraw(principal: KeyPrincipal, id: string): Promise<Approval>;
   /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
   list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
-  /** How many the list holds. @throws HubError search_timeout */
+  /** Number of approvals in the list. @throws HubError search_timeout */
   count(principal: Principal, filter: ApprovalFilter): Promise<number>;
 }
 
@@ -81,7 +81,7 @@ const fingerprintFields = [
 ] as const satisfies readonly (keyof ApprovalRequest)[];
 /** Bytes of JSON. */
 const maxArgs = 1_048_576;
-/** How long after a request its answer may still be asked for again (actors/approvals.ts). */
+/** Time after a request for which its answer may be asked for again (actors/approvals.ts), in milliseconds. */
 const repeatMs = 10_000;
 /** The store's list shows what is due as timed out, for at most so long before it is written. */
 const lazyMs = 15_000;

@@ -1,4 +1,4 @@
-// What both APIs read alike of a request for an approval, and approvals in the words of the console API.
+// The parts of an approval request that both APIs read alike, and approvals in the words of the console API.
 
 import type { z } from 'zod';
 import type { JsonObject } from '../contract/record.ts';
@@ -26,7 +26,7 @@ export function agentMissing(): never {
   ]);
 }
 
-/** On whose behalf the agent calls. What is too large to be kept must not cost the approval. */
+/** Principal on whose behalf the agent calls. Its size replaces a large one, so that the approval is still made. */
 export function principalShown(principal: JsonObject | null | undefined): JsonObject | null {
   if (!principal) return null;
   const bytes = Buffer.byteLength(JSON.stringify(principal));
@@ -38,7 +38,7 @@ export function timeoutEffectOf(word: z.output<typeof timeoutWord> | null): Time
   return word === 'block' ? 'deny' : word;
 }
 
-/** Where an approval stands in the list, as a cursor holds it. */
+/** Place of an approval in the list, as a cursor holds it. */
 export const placeOf = ({ createdAt, id }: Pick<Approval, 'createdAt' | 'id'>): string =>
   JSON.stringify([createdAt, id]);
 

@@ -38,7 +38,7 @@ export type AiPrices = Readonly<Record<string, AiPrice>>;
 export interface AiUse {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** USD; null when nobody says what it cost. */
+  /** USD; null when the cost is unknown. */
   readonly cost: number | null;
   readonly durationMs: number;
 }
@@ -69,7 +69,7 @@ export function costOf(
   return price ? (inputTokens * price.input + outputTokens * price.output) / 1e6 : null;
 }
 
-/** Why a provider gave no answer, in a closed list. The sentences hold nothing that the provider sent. */
+/** Reasons why a provider gave no answer, in a closed list. The sentences hold nothing that the provider sent. */
 export const aiFailures = {
   refused: "The provider's address is not allowed. Use an https URL with a public host.",
   unauthorized: 'The provider refused the API key.',

@@ -61,8 +61,8 @@ export function noteOf(
 }
 
 /**
- * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in
- * src/audit/record.ts says which answers do).
+ * The stores, for one write: the note is recorded exactly when the write's answer means a change (`didChange` in
+ * src/audit/record.ts).
  */
 export const noted = (
   ports: Ports & { readonly store: Pick<AppPorts['store'], 'noting'> },

@@ -1,5 +1,5 @@
-// The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
-// bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
+// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant, each link
+// bound to the one before by a digest. Here: the fields of an entry, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
 import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
@@ -7,7 +7,7 @@ import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
 import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
 
-/** Those of the first four are listed without being asked for. */
+/** Subjects of entries. The first four are listed by default. */
 export const auditSubjects = [
   'approval',
   'key',
@@ -82,14 +82,14 @@ export interface AuditLink {
 export interface ChainHead {
   readonly seq: number;
   readonly digest: string;
-  /** When its entries occurred. */
+  /** Time when its entries occurred. */
   readonly at: number;
 }
 
 /** No link yet. */
 export const emptyChain: ChainHead = { seq: 0, digest: '', at: 0 };
 
-/** A head that the tenant's key signed: whoever has it can tell that links up to it are those of then. */
+/** A head that the tenant's key signed. Its holder can prove that links up to it are those of then. */
 export interface SignedHead {
   readonly tenantId: string;
   readonly seq: number;
@@ -295,7 +295,7 @@ export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
   details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
 });
 
-/** Where an entry stands: its link, and its place among the entries of that link, from 0. */
+/** Place of an entry: its link, and its place among the entries of that link, from 0. */
 export interface AuditPlace {
   readonly seq: number;
   readonly position: number;

@@ -1,4 +1,4 @@
-// What a change made of a record, for an entry's details. Pure.
+// The difference that a change made to a record, for an entry's details. Pure.
 
 import type { JsonObject } from '../contract/record.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';

@@ -1,5 +1,5 @@
-// Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
-// then.
+// Reading the audit chain, and signing its heads. The holder of a signed head can prove that the links up to it are
+// those of then.
 
 import { maxSearchMs, searchTimeout } from '../event/record.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';
@@ -41,7 +41,7 @@ export interface AuditExport {
   readonly start: SignedHead | null;
   /** Of the last of these links. */
   readonly head: SignedHead;
-  /** Where to go on; null when nothing is left. */
+  /** Place to continue from; null when nothing is left. */
   readonly next: number | null;
 }
 

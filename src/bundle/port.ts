@@ -53,7 +53,7 @@ export interface BundleStore {
   ): Promise<'removed' | 'absent' | 'deployed' | 'changed'>;
 }
 
-/** Which version runs in which environment, and which ran before. */
+/** Versions that run in each environment, and those that ran before. */
 export interface DeploymentStore {
   /**
    * The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was

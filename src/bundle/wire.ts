@@ -6,7 +6,7 @@ export const count = z.number().int().min(0).max(1_000_000_000);
 
 /** Something wrong with a document, or that a careful reader of it would ask about. */
 export const lintFinding = z.object({
-  /** An error stops a deploy, a warning can be solved, a notice only tells how other agents judge. */
+  /** An error stops a deploy, a warning can be solved, a notice only describes how other agents judge. */
   severity: z.enum(['error', 'warning', 'notice']),
   code: z.string(),
   contract: z.string().nullable(),
@@ -17,18 +17,18 @@ export const lintFinding = z.object({
   suggestion: z.string().nullable(),
 });
 
-/** How many connected agents run a version; null for what no recent deployment was. */
+/** Number of connected agents that run a version; null if no recent deployment has their document. */
 export const runningVersion = z.object({
   policy_version: z.string(),
   version: z.number().int().nullable(),
   agents: z.number().int(),
 });
 
-/** What was found in the document; errors among them stop a deploy. */
+/** Findings about the document; errors among them stop a deploy. */
 export const warnings = z.array(lintFinding);
 
 /** Deploys a document with errors all the same; admins only. */
 export const forceQuery = z.object({ force: boolQuery });
 
-/** Why it is deployed: kept with the deployment and in the audit chain, and told to dashboards. */
+/** Reason for the deployment: kept with it and in the audit chain, and sent to dashboards. */
 export const deployReason = text(500);

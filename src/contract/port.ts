@@ -76,7 +76,7 @@ export interface ContractStore {
     contractId: string,
     page: PageRequest,
   ): Promise<Page<{ readonly id: string; readonly name: string }>>;
-  /** How many compositions `usage` finds. */
+  /** Number of compositions that `usage` finds. */
   usageCount(tenantId: string, contractId: string): Promise<number>;
   /**
    * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its

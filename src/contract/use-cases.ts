@@ -65,7 +65,7 @@ export interface Contracts {
   /** @throws HubError not_found */
   version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
   /**
-   * Adds a version and rolls it out where compositions say so.
+   * Adds a version and rolls it out in compositions whose update strategy asks for it.
    * @throws HubError forbidden, not_found, changed, unprocessable (an empty patch)
    */
   update(

@@ -1,4 +1,4 @@
-// What saves of contracts and compositions share.
+// Fields that saves of contracts and compositions share.
 import { z } from 'zod';
 
 /** `hold`: no composition is deployed by the save. */

@@ -41,7 +41,7 @@ const deploymentFields = {
   reason: field(z.string().nullable()),
   /** The vocabulary of its document; null when agents of both load it, or it is not recorded. */
   documentKind: field(z.enum(documentKinds).nullable(), hidden),
-  /** When it was undeployed; null: never, or not recorded. */
+  /** Time of the undeploy; null: never, or not recorded. */
   undeployedAt: field(instant.nullable(), hidden),
   undeployedBy: field(z.string().nullable(), hidden),
 };

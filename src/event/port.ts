@@ -23,7 +23,7 @@ export interface EventBatch {
   readonly sent?: Uint8Array;
   /** Agent of the request, where some events are of others: those are kept with it as `sent_by` (withSender). */
   readonly sender?: string;
-  /** They are of the sample run: shown as such, and counted nowhere. */
+  /** True for events from the sample run: shown as such, and counted nowhere. */
   readonly sample?: true;
   /** Agents to note as seen at `receivedAt` (AgentStore.seen) before the batch is acknowledged. At most 1,000. */
   readonly agents?: readonly FirstSeenAgent[];
@@ -39,7 +39,7 @@ export interface IngestResult extends Ingested {
   readonly agents?: readonly SeenAgent[];
 }
 
-/** How often each value occurs among the events that fit. */
+/** Count of each value among the events that fit. */
 export interface Facets {
   /** Events that fit. */
   readonly events: number;
@@ -108,15 +108,15 @@ export interface EventCounts {
   readonly activeAgents: number;
 }
 
-/** How long after its receipt an event is in its place among the arrivals, in milliseconds. */
+/** Time after its receipt at which an event is in its place among the arrivals, in milliseconds. */
 export const arrivalSlackMs = 5_000;
 
 /** The audit events of all tenants. */
 export interface EventStore {
   /**
-   * Stores a batch, what it says of its runs (run/port), and its decisions of runs in the audit chain, as one link:
+   * Stores a batch, the effects on its runs (run/port), and its decisions of runs in the audit chain, as one link:
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
-   * outcome when they say something new (event/record); that counts in its run as an event does. Safe to repeat as a
+   * outcome when they contain a new one (event/record); that counts in its run as an event does. Safe to repeat as a
    * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
    * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
    * the events, and an agent that could not be noted makes it throw: the repeat notes it again.
@@ -151,7 +151,7 @@ export interface EventStore {
    * shares the store, else the place `arrivalSlackMs` before it.
    */
   settledBy(seq: number): Promise<number>;
-  /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
+  /** Time of each of these agents' newest event, by its own clock; those without events are left out. */
   newestOf(
     tenantId: string,
     agentIds: readonly string[],
@@ -163,7 +163,7 @@ export interface EventStore {
    * among the events that fit; at most `limit` values each.
    */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
-  /** How many events fit. */
+  /** Number of events that fit. */
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
@@ -189,7 +189,7 @@ export interface EventStore {
     activeSince: number,
     entries?: ContractNames['entries'],
   ): Promise<EventCounts>;
-  /** How many events were received before `before`: what a purge would remove. */
+  /** Number of events that were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
   /**
    * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.

@@ -68,7 +68,7 @@ export interface EventOutcome {
   /** The rest is absent where the repeat does not contain it. */
   readonly tool_success?: boolean;
   readonly postconditions_passed?: boolean;
-  /** How long the tool ran, in milliseconds. */
+  /** Run time of the tool, in milliseconds. */
   readonly duration_ms?: number;
   readonly error?: string;
   readonly policy_error?: boolean;
@@ -79,7 +79,7 @@ export interface EventOutcome {
 /** The contract that an outcome names. */
 export const decisionNameOf = ({ decision_name }: Pick<EventOutcome, 'decision_name'>): string | null =>
   decision_name;
-/** How long the tool ran, as an outcome reports it, in milliseconds. */
+/** Run time of the tool, as an outcome reports it, in milliseconds. */
 export const reportedDuration = ({ duration_ms }: Pick<EventOutcome, 'duration_ms'>): number | undefined =>
   duration_ms;
 
@@ -95,7 +95,7 @@ export function policyVersionOf({ payload }: Pick<EventInput, 'payload'>): strin
 /** A longer run of a tool is not believed. Milliseconds. */
 const maxDurationMs = 30 * 86_400_000;
 
-/** How long the tool of a call ran, as its event reports it, in milliseconds; null when the event does not say. */
+/** Time that the tool of a call ran, as its event reports it, in milliseconds; null if the event has none. */
 export function durationOf({ payload, flat }: Pick<EventInput, 'payload' | 'flat'>): number | null {
   const duration = payload?.duration_ms;
   if (typeof duration !== 'number' || !(duration >= 0 && duration <= maxDurationMs)) return null;
@@ -175,14 +175,14 @@ export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
 
 export type VerdictCounts = { readonly [V in CountedAs]: number };
 
-/** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */
+/** Class by which a stored event is counted: from its first verdict and its mode; outcomes are not counted again. */
 export function countedAs(verdict: string, mode: string): CountedAs {
   const classOfVerdict = verdictClass(verdict);
   if (classOfVerdict === 'would_deny') return 'observed';
   return classOfVerdict === 'denied' && mode === 'observe' ? 'observed' : classOfVerdict;
 }
 
-/** How a later report about an event counts for the contract that it names. @param mode of the stored event */
+/** Class of a later report about an event, for the contract that it names. @param mode of the stored event */
 export const outcomeCountedAs = (verdict: string, mode: string): CountedAs =>
   approvalEnds.has(verdict) ? 'pending' : countedAs(verdict, mode);
 
@@ -202,7 +202,7 @@ export const addVerdicts = (a: VerdictCounts, b: VerdictCounts): VerdictCounts =
   observed: a.observed + b.observed,
 });
 
-/** How a call counts for one contract in its event. */
+/** Effect of a call on the counts of one contract in its event. */
 export interface ContractMark {
   readonly denied: boolean;
   /** The contract only observed, or would have denied. */
@@ -210,8 +210,8 @@ export interface ContractMark {
 }
 
 /**
- * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said
- * of it. The mode is the stored event's.
+ * The contracts that a call names, each once however often it is named: in the stored event, and in its repeats. The
+ * mode is the stored event's.
  * @param names what else a contract may be called, and its name: what happens under several of its names happens once
  */
 export function contractMarks(
@@ -232,7 +232,7 @@ export function contractMarks(
   return marks;
 }
 
-/** Outcomes that a stored event takes; what later repeats say is not kept. */
+/** Outcomes that a stored event takes; those of later repeats are not kept. */
 export const maxOutcomes = 50;
 /** Characters of a text that an outcome keeps. */
 const maxOutcomeText = 1000;
@@ -281,7 +281,7 @@ export const readConditions = (text: EventOutcome['conditions']): EventCondition
 
 const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
 
-/** How the tool's run ended, as a repeat reports it. */
+/** End of the tool's run, as a repeat reports it. */
 function endOf(event: EventInput) {
   const { payload } = event;
   return omitUndefined({
@@ -334,7 +334,7 @@ export const outcomeKey = (verdict: string, decisionName: string | null): string
 export const keyAsOutcome = (event: EventInput): string =>
   outcomeKey(event.verdict, outcomeText(event.payload?.decision_name));
 
-/** True when a repeat says something new: neither the stored event nor an outcome has its key, and there is room. */
+/** True when a repeat has a new outcome: neither the stored event nor an outcome has its key, and there is room. */
 export const addsOutcome = (
   stored: EventInput,
   outcomes: readonly EventOutcome[],

@@ -4,11 +4,11 @@ import type { ExportLine, OrderedKind } from './record.ts';
 export interface ExportPage {
   /** In order, at most the limit; fewer once they hold `maxPageBytes` of JSON. */
   readonly lines: readonly ExportLine[];
-  /** Where the next page begins: no line is between the last of these and this place. Null: nothing was ever stored. */
+  /** Beginning of the next page: no line is between the last of these and this place. Null: nothing was ever stored. */
   readonly end: string | null;
   /** True when more lines may follow at once. */
   readonly hasMore: boolean;
-  /** How many lines of the kind the store has removed so far. Never falls. */
+  /** Number of lines of the kind that the store has removed so far. Never falls. */
   readonly removed: number;
   /** True if at least one of them was behind the place where this page begins. */
   readonly isTrimmed: boolean;
@@ -17,7 +17,7 @@ export interface ExportPage {
 /** The order of a kind is total, and no clock decides it. */
 export interface ExportStore {
   /**
-   * Lines behind a place. Whoever reads on from the place of any line gets each later line exactly once: nothing
+   * Lines behind a place. A reader that continues from the place of any line gets each later line exactly once: nothing
    * appears before a place that was returned. A line is there at the latest 2 s after its write was acknowledged, or
    * 30 s after the node that wrote it died. The events of the sample run are left out.
    * @param after a place of this tenant and kind; null: the beginning

@@ -9,7 +9,7 @@ import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ExportPage } from './port.ts';
 import { type ExportKind, type ExportLine, envOfRecord, exportKinds } from './record.ts';
 
-/** Where a reader is. */
+/** Position of a reader. */
 export interface ExportCursor {
   readonly place: string;
   /** Lines that removal had taken when the cursor was made: their loss is no news. */
@@ -37,7 +37,7 @@ export type ExportAnswer =
       readonly isExpired: true;
       /** The oldest cursor that is good: it continues at the same place with the lines that are left. */
       readonly oldest: ExportCursor;
-      /** How many lines between the cursor and the newest line are gone, at most; null: unknown. */
+      /** Upper bound of the lines that are gone between the cursor and the newest line; null: unknown. */
       readonly removed: number | null;
     };
 

@@ -68,7 +68,7 @@ export interface Callers {
     network: string,
   ): Promise<Identified>;
   /**
-   * The same at once, where nothing has to be read: a key that is remembered. Null: `find` tells.
+   * The same at once, where nothing has to be read: a key that is remembered. Null: `find` is needed.
    * @throws HubError as `find`
    */
   remembered(
@@ -226,7 +226,7 @@ class RequestCallers implements Callers {
     return cookieOf(headers.get('cookie'), this.#options.wire.sessionCookie) !== null;
   }
 
-  /** An API key that says something: it may still be unknown or revoked. */
+  /** True if the request carries a plausible API key: the key may still be unknown or revoked. */
   #hasKey(headers: Headers): boolean {
     const token = bearer(headers.get('authorization') ?? '');
     return (

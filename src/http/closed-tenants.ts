@@ -1,5 +1,5 @@
 // Tenants for which nobody may call, because they are suspended or being removed. Known without a question to the
-// store: control messages tell of changes at once, and a look each few seconds finds what none told of.
+// store: control messages announce changes at once, and a look each few seconds finds changes without a message.
 import { HubError } from '../shared/error.ts';
 import type { Control } from '../shared/frame.ts';
 import type { Clock } from '../shared/ports/clock.ts';
@@ -28,7 +28,7 @@ export function createClosedTenants({
   readonly log: Log;
 }): ClosedTenants {
   let closed: ReadonlySet<string> = new Set();
-  /** Counts what was told: an answer that is older than it is of no use. */
+  /** Counts the messages: an answer that is older than the last message is of no use. */
   let toldAt = 0;
 
   async function look(): Promise<void> {

@@ -1,4 +1,4 @@
-// How many connections the server holds. A process without a free descriptor cannot even refuse: its event loop asks
+// Number of connections to the server. A process without a free descriptor cannot even refuse: its event loop asks
 // the system again and again and does little else. So the number ends below that, and before it the networks that open
 // most are refused first.
 
@@ -34,7 +34,7 @@ export class Connections {
   /**
    * A connection was opened.
    * @param networkOf its address and what it counts as; asked only when connections are many
-   * @returns false: it must be closed, which is then told as well
+   * @returns false: the connection must be closed, with a call of `closed` as for others
    */
   opened(networkOf: () => { readonly address: string; readonly network: string }): boolean {
     this.count++;

@@ -51,7 +51,7 @@ class Download implements Session {
     this.#isOver = true;
     this.#stalled?.cancel();
     this.#streamed.ended();
-    // The source may hold something open; nobody waits for what it says.
+    // The source may hold something open; nobody waits for its result.
     void this.#streamed.pieces.return?.().catch(() => {});
   }
 

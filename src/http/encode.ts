@@ -7,7 +7,7 @@ import { commonHeaders, type HeaderBlock, type HeaderList } from './headers.ts';
 import { encodeList, maxAnswer, type RequestTarget } from './list.ts';
 import type { RawResponse } from './raw.ts';
 
-/** On every reply of the API that does not say otherwise. */
+/** Header of every reply of the API, unless its route sets another. */
 export const noStore: HeaderList = [['Cache-Control', 'no-store']];
 
 const usual = commonHeaders();

@@ -1,4 +1,4 @@
-// Which requests a server refuses before anybody handles them: their end is in doubt, they are too large, or their
+// Requests that a server refuses before anybody handles them: their end is in doubt, they are too large, or their
 // handshake is none. Keeps promise P49.
 import { HubError } from '../shared/error.ts';
 
@@ -10,7 +10,7 @@ const wholeNumber = /^\d{1,15}$/;
 export interface ReadHeaders {
   /** Lower-case names; repeated headers are joined (`; ` for cookie, `, ` otherwise). */
   readonly headers: ReadonlyMap<string, string>;
-  /** Why the request is refused; null when all is well. */
+  /** Reason why the request is refused; null when all is well. */
   readonly refused: HubError | null;
 }
 
@@ -68,7 +68,7 @@ export class HeaderReader {
   }
 }
 
-/** Why a request that a server took for a handshake is none; null when it is one. */
+/** Reason why a request that a server took for a handshake is none; null when it is one. */
 export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError | null {
   const tokens = (headers.get('connection') ?? '').toLowerCase().split(',');
   const names = (token: string): boolean => tokens.some((each) => each.trim() === token);

@@ -21,7 +21,7 @@ export interface BodyOptions {
   /** Its Content-Length; null when it is chunked. */
   readonly declared: number | null;
   readonly received: ByteBudget;
-  /** Whose share of the budget it takes. */
+  /** Network whose share of the budget the body takes. */
   readonly network: string;
 }
 
@@ -103,7 +103,7 @@ export class IncomingBody {
 
   /**
    * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than
-   * `maxBytes` of it came (or are said to come), or the client is gone. To be asked once the request is dealt with.
+   * `maxBytes` of it came (or are declared), or the client is gone. To be asked once the request is dealt with.
    */
   async pass(clock: Clock, quietMs: number, maxBytes: number): Promise<void> {
     this.release();

@@ -92,7 +92,7 @@ class CachedKeyRing implements KeyRing {
     await this.flush();
   }
 
-  /** Reads again when a revocation came in meanwhile: the answer may be older than it. */
+  /** Reads again when a revocation came in during the read: the answer may be older than it. */
   async #read(hash: string): Promise<ApiKey | null> {
     const { keys, secrets, clock } = this.#ports;
     for (;;) {

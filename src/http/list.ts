@@ -6,7 +6,7 @@ import type { HeaderList } from './headers.ts';
 /** Bytes of an answer's body. A declared download may be larger. */
 export const maxAnswer = 4 * 1024 * 1024;
 
-/** Where a request went: what a link to another page begins with. */
+/** Target of a request: the beginning of a link to another page. */
 export interface RequestTarget {
   /** As sent: percent-encoded, without the query. */
   readonly path: string;

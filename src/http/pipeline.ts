@@ -70,7 +70,7 @@ export interface PipelineOptions {
 
 export interface Pipeline {
   readonly budgets: Budgets;
-  /** Where a request comes from, as limits count it. */
+  /** Network that a request comes from, as limits count it. */
   networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;
@@ -280,7 +280,7 @@ const isStream = (declaration: RouteDeclaration): boolean =>
 /** Limits of a stream's route. Default: the limit of streams. */
 const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
-/** Each API says in its own words that nothing of a stream is kept. */
+/** Headers of each API that forbid to keep anything of a stream. */
 const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderBlock } = {
   detail: commonHeaders([
     ['Content-Type', 'text/event-stream'],

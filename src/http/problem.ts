@@ -59,8 +59,8 @@ export interface ProblemAnswer {
 }
 
 /**
- * A problem document (RFC 9457). Its `type` is about:blank: `title` says what the status means, `code` tells problems
- * apart.
+ * A problem document (RFC 9457). Its `type` is about:blank: `title` is the meaning of the status, `code` identifies the
+ * problem.
  */
 export interface ProblemDocument {
   readonly type: 'about:blank';
@@ -74,7 +74,7 @@ export interface ProblemDocument {
   readonly request_id: string;
 }
 
-/** The reply of an error. Errors that are not HubErrors say nothing of themselves. */
+/** The reply of an error. Errors that are not HubErrors show nothing of themselves. */
 export function problemOf(error: unknown): ProblemAnswer {
   if (!(error instanceof HubError)) {
     return { status: 500, headers: [], body: { detail: 'Internal server error.', code: 'internal' } };

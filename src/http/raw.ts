@@ -32,13 +32,13 @@ export interface RawResponse {
   readonly status: number;
   /** Its own. */
   readonly headers: HeaderList;
-  /** Those of all answers of its kind. */
+  /** Headers of all answers of its kind. */
   readonly common: HeaderBlock;
   /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;
   /** Name of the waiting caller, for counts of unsent bytes. */
   readonly caller: string;
-  /** True when the connection must not be used again: nobody can say where the request ends. */
+  /** True when the connection must not be used again: the end of the request is unknown. */
   readonly close: boolean;
   /**
    * A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call

@@ -25,8 +25,7 @@ export function bind<Hub>(
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handler]) => [
       name,
-      // The declaration's schemas made the input and its auth chose the caller, so both are what the handler's type
-      // says.
+      // The declaration's schemas made the input and its auth chose the caller, so both have the handler's types.
       (input, caller, request) => handler(hub, input as never, caller as never, request),
     ]),
   );

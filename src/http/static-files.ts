@@ -18,7 +18,7 @@ const base = '/dashboard/';
 /** Files whose names hold a hash of their content. */
 const hashed = 'assets/';
 
-/** @param folder null when the console was not built: its paths then say so */
+/** @param folder null when the console was not built: its paths then answer so */
 export function createStaticFiles(folder: StaticFolder | null): StaticFiles {
   return {
     answer({ method, path, headers }) {

@@ -39,7 +39,7 @@ export class Unfinished<E extends OwedExchange> {
     this.#due.set(exchange, this.#clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
   }
 
-  /** It is no HTTP exchange any more. */
+  /** Removes an exchange that is no HTTP exchange any more. */
   forget(exchange: E): void {
     this.#due.delete(exchange);
   }
@@ -87,7 +87,7 @@ export class Unfinished<E extends OwedExchange> {
     } while (this.#due.size > 0 && this.#clock.monotonic() < end);
   }
 
-  /** Every `sweepMs`: ends what is late, and says how many connections were refused since. */
+  /** Every `sweepMs`: ends late requests, and logs how many connections were refused since. */
   sweep(connections: Connections): void {
     const refused = connections.turn();
     if (refused > 0) {
@@ -108,13 +108,13 @@ export class Unfinished<E extends OwedExchange> {
 /** Returns the pipeline's answer; null if it was sent in another way, as for a WebSocket. */
 type Handle = () => Promise<RawResponse | null>;
 
-/** The body that a request says it has; null: none. */
+/** The body that a request declares; null: none. */
 export function incomingBody(
   pipeline: Pipeline,
   request: Pick<RawRequest, 'method' | 'path' | 'headers' | 'remote'>,
 ): IncomingBody | null {
   const length = request.headers.get('content-length');
-  // The native server does not tell the end of a body of no bytes when the headers came in two pieces.
+  // The native server does not signal the end of a body of no bytes when the headers came in two pieces.
   const hasBody = (length !== undefined && Number(length) !== 0) || request.headers.has('transfer-encoding');
   if (!hasBody) return null;
   return new IncomingBody({

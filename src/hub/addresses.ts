@@ -1,4 +1,4 @@
-// What a setting accepts as an address: a network, an origin, a URL, a host with its port.
+// Addresses that a setting accepts: a network, an origin, a URL, a host with its port.
 import { isIP } from 'node:net';
 
 export const isHttpUrl = (text: string): boolean =>

@@ -1,4 +1,4 @@
-// What the use cases are made with: the parts of this node and the adapters that every way to run shares.
+// The ports of the use cases: the parts of this node, and the adapters that every way to run shares.
 import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
 import { createMessengers } from '../../adapters/messengers/messengers.ts';
@@ -37,7 +37,7 @@ export function createAppPorts(
     allowPrivate: config.allowPrivateOutbound,
     allow: config.outboundAllow,
   });
-  // Whoever runs the hub says where the identity provider is.
+  // The operator of the hub sets the address of the identity provider, so private addresses are allowed.
   const issuer = meteredOutbound(
     createOutbound({ clock, allowPrivate: true, allow: [] }),
     meters.dependencies.issuer,

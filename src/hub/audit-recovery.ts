@@ -1,6 +1,6 @@
-// What nodes that died left to record in the audit chain: the node that misses one records it. A node that falls silent
-// is probably dead, so its entries are there in time (promise P13); what that misses, as while MongoDB is away, is
-// recorded once the node is no member any more, or by the housekeeping of the minute.
+// Recovery of audit entries from nodes that died: the node that misses one records its entries. A node that falls
+// silent is probably dead, so its entries are there in time (promise P13). Entries that this misses, as while MongoDB
+// is away, are recorded once the node is no member any more, or by the housekeeping of the minute.
 import type { AuditStore } from '../audit/port.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
@@ -10,7 +10,7 @@ import { type Membership, pulseMs } from '../shared/ports/membership.ts';
 const recordedAtOnce = 200;
 
 export interface AuditRecovery {
-  /** All that are known to be no members any more. What each left is looked for once. */
+  /** All nodes that are known to be no members any more. Each node's entries are looked for once. */
   gone(nodes: readonly string[]): void;
   stop(): void;
 }
@@ -48,7 +48,7 @@ export function startAuditRecovery({
     try {
       for (const node of await members.pulse()) void record(node);
     } catch {
-      // Redis is away, which its links log. Nobody is missed meanwhile.
+      // Redis is away, which its links log. No node is missed until it is back.
     } finally {
       pulsing = false;
     }

@@ -28,10 +28,10 @@ import { createReach } from './reach.ts';
 const loopMs = 6000;
 /** A node that is no member any more for so long is gone. */
 const missedMs = 2 * leaseRenewMs;
-/** A node that this one never heard of has so much longer to appear. */
+/** Extra time for a node that this one has never seen, in milliseconds. */
 const strangerMs = memberMs;
 const forgetMs = 2 * hourMs;
-/** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
+/** Together 10 s: while Redis is away for longer all leases end, and their new owners announce the shards again. */
 const wakeAttempts = 20;
 const wakeAgainMs = 500;
 
@@ -80,7 +80,7 @@ async function openServices(
   return { redis, documents, jobs };
 }
 
-/** When each node was last heard of, in this node's monotonic time. */
+/** Time when each node was last seen among the members, in this node's monotonic time. */
 class HeardNodes {
   readonly #node: string;
   readonly #clock: ClusterClock;
@@ -105,7 +105,7 @@ class HeardNodes {
   /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
   isGone(other: string): boolean {
     const now = this.#clock.monotonic();
-    // Who hears nobody knows nothing.
+    // A node that has not seen itself among the members lately cannot judge others.
     if (other === this.#node || now - (this.#heardAt.get(this.#node) ?? Number.NEGATIVE_INFINITY) > missedMs)
       return false;
     const at = this.#heardAt.get(other) ?? now + strangerMs;

@@ -1,5 +1,5 @@
-// The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain
-// words.
+// The settings, read from environment variables: the one reader of process.env. All errors are reported at once, in
+// plain language.
 import type { MetricsExportSettings } from '../../adapters/otel/metrics.ts';
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import { type AiAddresses, addressesOf } from '../assistant/record.ts';
@@ -45,7 +45,7 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly outboundAllow: readonly string[];
   /** True if GET /api/openapi.json answers without a login or key. */
   readonly openApiPublic: boolean;
-  /** Which HTTP server is started. */
+  /** HTTP server to start. */
   readonly httpServer: HttpServerChoice;
   /** The base address of each provider of AI assistance. */
   readonly aiAddresses: AiAddresses;
@@ -267,7 +267,7 @@ export function readConfig(variables: Environment = process.env): Config {
   return config;
 }
 
-/** What the commands that work on a data folder need; other settings may be wrong without stopping them. */
+/** Settings for the commands that work on a data folder; other settings may be wrong without stopping them. */
 export interface FolderSettings {
   readonly dataDir: string;
   readonly secretKey: string | null;
@@ -293,7 +293,7 @@ export function readFolderSettings(variables: Environment = process.env): Folder
   };
 }
 
-/** Where the value of a setting comes from. */
+/** Source of a setting's value. */
 export type SettingSource = 'environment' | 'file' | 'secret_file' | 'default';
 
 export interface SettingInForce {

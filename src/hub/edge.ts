@@ -28,9 +28,9 @@ import { openApiFor } from './openapi.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { probeOf } from './probe.ts';
 
-/** Where the build leaves the web console: beside the compiled sources. */
+/** Folder of the built web console: beside the compiled sources. */
 const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
-/** Where it leaves the packed agent library. */
+/** Folder of the packed agent library. */
 const downloadsFolder = fileURLToPath(new URL('../../downloads', import.meta.url));
 
 /** A push loop that has not turned for so long is crashed. Milliseconds. */

@@ -1,4 +1,4 @@
-// What the system refused about a folder and its files, as one line that says what to do. Keeps promise P25.
+// Refusals of the system about a folder and its files, as one line with the action to take. Keeps promise P25.
 import { HubError } from '../shared/error.ts';
 
 type Words = (folder: string, message: string) => string;

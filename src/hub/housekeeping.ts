@@ -1,6 +1,6 @@
-// What the hub clears away by itself, as jobs: expired logins, values and Idempotency-Keys, agents not seen for long,
-// large arguments of old approvals, what a purge left, and records past their retention. Any node may do it. Keeps
-// promise P33.
+// Records that the hub clears away by itself, as jobs: expired logins, values and Idempotency-Keys, agents not seen for
+// long, large arguments of old approvals, the remains of a purge, and records past their retention. Any node may run
+// the jobs. Keeps promise P33.
 import { dayOf } from '../assistant/record.ts';
 import { workPurges } from '../event/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../shared/duration.ts';

@@ -57,11 +57,11 @@ export interface RunningHub {
   /** An address that signs the first admin in, once, within 5 minutes. Embedded mode only. */
   loginLink(): string;
   /**
-   * What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to
-   * print.
+   * Token that callers on other machines need to set the hub up, made because no SETUP_TOKEN is set; null when there is
+   * nothing to print.
    */
   readonly printedSetupToken: string | null;
-  /** What whoever started it should know of its HTTP server; null when it is the native one, or was chosen. */
+  /** Note about the HTTP server for the person who starts the hub; null when it is the native one, or was chosen. */
   readonly serverNote: string | null;
   /** Stops listening, ends streams over the drain window, finishes what is acknowledged, closes the store. */
   stop(): Promise<void>;
@@ -106,7 +106,7 @@ async function prepare(config: Config) {
   const shared =
     config.cluster && node ? { ...config.cluster, node, clock: clusterClock(systemClock, log) } : null;
   const clock = shared?.clock ?? systemClock;
-  // A server that does not load is said at once.
+  // A server that does not load is reported at once.
   const chosen = await chooseServer(config.httpServer);
   const tracer = await startTracing(config.tracing, { clock: systemClock, node });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));

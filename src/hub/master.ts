@@ -1,5 +1,5 @@
-// Whether this process has the master secret that the store's secrets were sealed with. The first start leaves a sealed
-// text in the store, every later one opens it. Opens nothing else. Keeps promise P26.
+// Check that this process has the master secret that sealed the store's secrets. The first start leaves a sealed text
+// in the store, and every later start opens that text. The check opens nothing else. Keeps promise P26.
 
 import { HubError } from '../shared/error.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';

@@ -1,4 +1,4 @@
-// Gathers what a node can say of its work: from the edge, its streams, its queues and its event loop.
+// Gathers the metrics of a node's work: from the edge, its streams, its queues and its event loop.
 import type { LoopDelay } from '../../adapters/node/loop-delay.ts';
 import type { Live } from '../http/live/live.ts';
 import { durationBuckets, type Metrics } from '../http/metrics.ts';

@@ -1,4 +1,4 @@
-// What differs between the ways to run: the store, the bus and the actors of one process, or of a cluster's node.
+// Parts that differ between the ways to run: the store, the bus and the actors of one process, or of a cluster's node.
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
@@ -19,7 +19,7 @@ import type { Store } from '../shared/ports/store.ts';
 import type { Config } from './config.ts';
 import type { Workers } from './workers.ts';
 
-/** What every way to run is made of. */
+/** Parts from which every way to run is made. */
 export interface Materials {
   readonly config: Config;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface Materials {
 }
 
 export interface NodeParts {
-  /** This process's name among the nodes, as actors know it. */
+  /** Name of this process among the nodes, as actors know it. */
   readonly node: string;
   readonly store: Store;
   readonly announcer: Announcer;

@@ -1,5 +1,5 @@
-// Whether this node of a cluster alone is cut off from a service. Readiness asks for it, and each probe leaves a note
-// for the others: MongoDB tells who reaches Redis, and the members in Redis tell who reaches MongoDB.
+// Test for a service that this node of a cluster alone cannot reach. Readiness uses it, and each probe leaves a note
+// for the others: notes in MongoDB show which nodes reach Redis, and the members in Redis which nodes reach MongoDB.
 import type { Member } from '../shared/ports/membership.ts';
 import type { ReachNotes } from '../shared/ports/reach.ts';
 
@@ -27,7 +27,7 @@ export function createReach({ node, members, notes }: ReachOptions): Reach {
 
   return {
     async isAloneWithout({ store, keyValue }) {
-      // Without either service it hears of nobody: the whole installation may be down.
+      // Without either service this node knows nothing of others: the whole installation may be down.
       if (!store) return keyValue && storeIsReachedElsewhere();
       await notes.note(node, keyValue).catch(() => {});
       return !keyValue && (await notes.isReachedElsewhere(node, noteMs).catch(() => false));

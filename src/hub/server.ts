@@ -1,4 +1,4 @@
-// Which HTTP server the hub runs on: the native one, or Node's own where that does not load.
+// The HTTP server that the hub runs on: the native one, or Node's own where that does not load.
 import { startNodeServer } from '../../adapters/node-http/server.ts';
 import { loadUws } from '../../adapters/uws/load.ts';
 import { startServer } from '../../adapters/uws/server.ts';
@@ -8,7 +8,7 @@ import type { HttpServerChoice } from './config.ts';
 
 export interface ChosenServer {
   readonly start: StartServer;
-  /** A sentence for whoever started the hub; null when there is nothing to say. */
+  /** A sentence for the person who started the hub; null when there is none. */
   readonly note: string | null;
 }
 

@@ -31,7 +31,7 @@ function pairsIn(text: string): { readonly [name: string]: string } | null {
 type Get = (name: string) => string;
 type Fail = (name: string, requirement: string) => void;
 
-/** What every signal shares. @param signal its path at the receiver, and in the name of its own endpoint */
+/** Settings that every signal shares. @param signal its path at the receiver, and in the name of its own endpoint */
 function readReceiver(get: Get, fail: Fail, signal: 'traces' | 'metrics') {
   const pairs = (name: string) => {
     const values = pairsIn(get(name));

@@ -11,7 +11,7 @@ export interface Workers {
    */
   add(name: string, limitMs: number): () => void;
   states(): { readonly [name: string]: WorkerState };
-  /** They end because the node does. */
+  /** Ends the workers because the node ends. */
   stop(): void;
 }
 

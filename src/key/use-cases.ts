@@ -21,9 +21,9 @@ export interface NewKey {
 }
 
 export interface Keys {
-  /** The record, and the key itself, which nobody can be told again. @throws HubError forbidden, validation_failed */
+  /** The record, and the key itself, which is never shown again. @throws HubError forbidden, validation_failed */
   create(principal: Principal, newKey: NewKey): Promise<{ readonly record: ApiKey; readonly key: string }>;
-  /** Those that are not revoked, newest first. */
+  /** Keys that are not revoked, newest first. */
   list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>>;
   /** Agent streams that are open now, by the id of the key that opened them; a key without one is left out. */
   streams(principal: Principal): Promise<ReadonlyMap<string, number>>;

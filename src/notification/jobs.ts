@@ -1,4 +1,4 @@
-// The queues of notifications, worked on this node. What each job does is the use cases'
+// The queues of notifications, worked on this node. The work of each job belongs to the use cases
 // (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
 
 import type { Jobs } from '../shared/ports/jobs.ts';

@@ -1,5 +1,5 @@
-// Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
-// wants. Sends nothing.
+// Notification channels: where people receive news of approvals. The record, what each kind needs, and which approvals
+// it wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
 import { z } from 'zod';
 import type { Approval } from '../approval/record.ts';
@@ -44,7 +44,7 @@ export interface ChannelConfigs {
 
 export type ChannelKind = keyof ChannelConfigs;
 
-/** A configuration that says of which kind it is. */
+/** A configuration with its kind. */
 export type ChannelConfig = {
   readonly [K in ChannelKind]: { readonly kind: K } & ChannelConfigs[K];
 }[ChannelKind];

@@ -1,4 +1,4 @@
-// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does,
+// Store port of runs: the summary of an agent's events in one session. Nobody writes one: EventStore.ingest does,
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
@@ -30,7 +30,7 @@ export interface RunFilter {
   readonly statuses?: readonly RunStatus[];
 }
 
-/** Which part of a list of runs. */
+/** Part of a list of runs. */
 export interface RunPageRequest extends PageRequest {
   /** Last run of the previous page. The page starts after it; a run with new activity has moved before it. */
   readonly after?: RunPlace;
@@ -67,7 +67,7 @@ export interface RunStore {
     limit: number,
     now: number,
   ): Promise<readonly RunGlance[]>;
-  /** How many approvals of each of these agents wait, of runs and of none; agents without any are left out. */
+  /** Number of pending approvals of each of these agents, of runs and of none; agents without any are left out. */
   pendingOf(
     tenantId: string,
     agentIds: readonly string[],

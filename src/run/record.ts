@@ -1,4 +1,4 @@
-// A run's fields: what the events of a session of an agent say together, and their form in an agent's snapshot.
+// A run's fields: the summary of an agent's events in one session, and their form in an agent's snapshot.
 import { z } from 'zod';
 import { approvalRecord } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
@@ -12,7 +12,7 @@ export interface RunKey {
   readonly sessionId: string;
 }
 
-/** Where a run stands in the list. */
+/** Place of a run in the list. */
 export interface RunPlace extends RunKey {
   readonly lastActivityAt: number;
 }
@@ -24,7 +24,7 @@ export interface Moment {
   readonly index: number;
   /** Order of arrival. */
   readonly seq: number;
-  /** Of the event, where the store cannot tell it from `seq`. */
+  /** Of the event, where the store cannot derive it from `seq`. */
   readonly id?: string;
 }
 
@@ -69,7 +69,7 @@ export interface RunFacts {
   readonly lastWorkflow: RunEvent | null;
   /** The snapshot of the newest event that carries one. */
   readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
-  /** The newest document that an event says it was judged by. */
+  /** The newest document that an event names as its judge. */
   readonly version: (Moment & { readonly policyVersion: string }) | null;
   /** Events by class. */
   readonly counts: { readonly [C in DecisionClass]?: number };
@@ -215,7 +215,7 @@ const runFields = {
   counts: field(runCountRecord.reply('hosted', 'list'), derived),
   /** Calls by their last decision. Null if the outcomes of a part of the run are unknown. */
   callOutcomes: field(callOutcomeRecord.reply('hosted', 'list').nullable(), derived),
-  /** It is the sample run. */
+  /** True for the sample run. */
   sample: field(z.boolean()),
   tenantId: field(z.string(), hidden),
   receivedAt: field(instant, hidden),

@@ -1,4 +1,4 @@
-// How a search for things compares their names: each of its words begins a word of the name, the id or the hint, or the
+// Comparison of names in a search for things: each of its words begins a word of the name, the id or the hint, or the
 // whole text begins the id. Pure.
 import { foldedText } from '../shared/search-text.ts';
 
@@ -23,7 +23,7 @@ export interface Thing {
   readonly type: ThingType;
   readonly id: string;
   readonly name: string;
-  /** One line that tells it from others; empty: none. */
+  /** One line that distinguishes it from others; empty: none. */
   readonly hint: string;
 }
 

@@ -45,7 +45,7 @@ export const seesEnv = (principal: Pick<Principal, 'env' | 'envRoles'>, env: str
   (principal.env === null || principal.env === env) &&
   (principal.envRoles === null || roleIn(principal.envRoles, env) !== null);
 
-/** Where an agent was seen. */
+/** Agent with the environments where it was seen. */
 interface SeenAgent {
   readonly lastEnv: Env | null;
   readonly seenEnvs: readonly Env[];

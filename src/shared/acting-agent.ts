@@ -1,4 +1,4 @@
-// Which agent a request with an API key is of, and whether its key may speak for that agent.
+// The agent that a request with an API key is about, and whether its key may speak for that agent.
 import { type AgentScope, scopeTest } from './agent-scope.ts';
 import { HubError } from './error.ts';
 

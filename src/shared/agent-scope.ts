@@ -1,4 +1,4 @@
-// Which agents an API key speaks for. A key without a pattern speaks for every agent of its environment. Keeps promise
+// Agents that an API key speaks for. A key without a pattern speaks for every agent of its environment. Keeps promise
 // P52.
 import { compileGlob } from 'reeve-agent/rules';
 

@@ -19,7 +19,7 @@ interface DeployedBytes {
   readonly successions: readonly KeySuccession[];
 }
 
-/** What belongs to the trace of an earlier request: the trace of a call goes on with the decision about it. */
+/** Trace of an earlier request that a message belongs to: the trace of a call goes on with the decision about it. */
 export interface OfTrace {
   /** A `traceparent`; absent: it belongs to the work that announces it. */
   readonly trace?: string;
@@ -74,7 +74,7 @@ export interface Announcements {
   assignmentRuleChanged: {
     readonly tenantId: string;
     readonly ruleId: string;
-    /** That of the rule; after a change of it, every environment. */
+    /** Environment of the rule; every environment if an update may have moved the rule from another. */
     readonly envs: readonly Env[];
     readonly change: 'created' | 'updated' | 'deleted';
   };
@@ -113,7 +113,7 @@ export interface Announcements {
   callsCounted: {
     readonly tenantId: string;
     readonly env: Env;
-    /** When the minute began, epoch milliseconds. */
+    /** Time when the minute began, epoch milliseconds. */
     readonly minute: number;
     readonly counts: VerdictCounts;
   };

@@ -95,7 +95,7 @@ export interface ErrorDetail {
   readonly reason?: ErrorReason;
 }
 
-/** The one error type. `message` is shown to the caller: it says what to do and never holds a secret. */
+/** The one error type. `message` is shown to the caller: it contains what to do and never a secret. */
 export class HubError extends Error {
   readonly code: ErrorCode;
   readonly detail: ErrorDetail;

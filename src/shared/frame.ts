@@ -18,7 +18,7 @@ export const agentsOf = (tenantId: string, env: Env): Audience => `agents:${tena
 export const hostedAgentsOf = (tenantId: string, env: Env): Audience => `hosted:${tenantId}/${env}`;
 export const dashboardsOf = (tenantId: string): Audience => `dashboards:${tenantId}`;
 
-/** On the bus a frame of this audience only says that events were stored; each node reads them itself. */
+/** On the bus a frame of this audience only signals that events were stored; each node reads them itself. */
 export const eventsOf = (tenantId: string): Audience => `events:${tenantId}`;
 
 /** The tenant whose events an audience follows; null for others. */
@@ -39,7 +39,7 @@ export type FramePart = (typeof frameParts)[number];
 /** The part of a frame that nodes read. */
 export interface FrameHeader {
   readonly audience: Audience;
-  /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data says its own id. */
+  /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data contains its own id. */
   readonly type: string;
   /** Only the streams of this agent get it. */
   readonly agent?: string;
@@ -71,9 +71,9 @@ export interface FrameHeader {
    * to clients.
    */
   readonly idempotencyKey?: string;
-  /** When the hub accepted what the frame announces, epoch milliseconds; nodes measure by it. Not sent to clients. */
+  /** Time when the hub accepted the frame's subject, epoch milliseconds; nodes measure by it. Not sent to clients. */
   readonly acceptedAt?: number;
-  /** The decision event that it tells of: streams choose by it. Stays on its node. */
+  /** The decision event that the frame is about: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;
 }
 
@@ -102,7 +102,7 @@ export type Control =
   | { readonly kind: 'tenant_closed'; readonly tenantId: string }
   /** Every node logs at this level until then (epoch milliseconds). */
   | { readonly kind: 'log_level'; readonly level: LogLevel; readonly until: number }
-  /** It is no longer suspended. */
+  /** The tenant is no longer suspended. */
   | { readonly kind: 'tenant_opened'; readonly tenantId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
@@ -113,8 +113,8 @@ export type Control =
 
 /** Decision events for streams that carry other frames too. */
 export interface DecisionSource {
-  /** Whose events. */
+  /** Audience of the events. */
   readonly audience: Audience;
-  /** The frame that tells of an event. */
+  /** The frame about an event. */
   toFrame(frame: Frame): Frame;
 }

@@ -29,7 +29,7 @@ export class GiveUp extends Error {
   }
 }
 
-/** How long a run holds its job after it was taken or renewed (every third of it), in milliseconds. */
+/** Time for which a run holds its job after it was taken or renewed (every third of it), in milliseconds. */
 export const jobLeaseMs = 30_000;
 /** The same where nodes share the jobs: a job of a node that died is taken up after about two of these. */
 export const sharedJobLeaseMs = 10_000;

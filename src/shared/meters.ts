@@ -1,5 +1,5 @@
-// What a node counts since its start, as plain numbers where the work is done. src/hub/metrics reads them at a scrape.
-// Every label is a constant of this program: no client can add a series.
+// Counters of a node since its start, as plain numbers where the work is done. src/hub/metrics reads the counters at a
+// scrape. Every label is a constant of this program: no client can add a series.
 import type { CountedAs } from '../event/record.ts';
 import type { ChannelKind } from '../notification/record.ts';
 import type { Env } from './ids.ts';
@@ -28,7 +28,7 @@ export class LabelledCount<V extends LabelValues> {
   }
 }
 
-/** How often something took how long. */
+/** Histogram of durations. */
 export class Durations {
   /** Upper bounds of the buckets, in milliseconds; one more bucket is open. */
   readonly boundsMs: readonly number[];
@@ -88,7 +88,7 @@ export type LoginFailure =
   | 'bearer';
 /**
  * Why a node took shards: it had just started; another node went without giving them back; its own leases had expired
- * (it was paused, or Redis was away); or the shards were shared out anew.
+ * (it was paused, or Redis was away); or the shards were distributed again.
  */
 export type TakeoverReason = 'start' | 'node_gone' | 'lease_expired' | 'rebalanced';
 

@@ -1,6 +1,6 @@
-// How a call to another service fails, in a closed list. The sentences hold nothing that the other side sent.
+// Failures of calls to other services, in a closed list. The sentences hold nothing that the other side sent.
 
-/** Why a call came to nothing. */
+/** Reasons why a call came to nothing. */
 const failures = [
   ['refused', 'The address is not allowed. Use an https URL with a public host.'],
   ['unresolved', 'The host name has no address. Check the name.'],

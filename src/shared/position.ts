@@ -1,4 +1,4 @@
-// Positions in an audience's log: their form and their order, said nowhere else. Pure.
+// Positions in an audience's log: their form and their order, defined nowhere else. Pure.
 
 /**
  * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a
@@ -27,7 +27,7 @@ export function comparePositions(a: Position, b: Position): number {
 
 export const isAfter = (a: Position, b: Position): boolean => comparePositions(a, b) > 0;
 
-/** Where in the audience's log a position is: without what was made for one stream after it. */
+/** Place of a position in the audience's log: without what was made for one stream after it. */
 export function sharedPosition(position: Position): Position {
   const match = pattern.exec(position);
   return match ? `${Number(match[1])}-${Number(match[2])}` : position;
@@ -51,5 +51,5 @@ export function readId(id: string): { readonly position: string; readonly place:
     : { position, place };
 }
 
-/** How many frames made for it alone a stream had got after the shared position. */
+/** Number of frames made for it alone that a stream had got after the shared position. */
 export const ownCount = (position: Position): number => Number(pattern.exec(position)?.[3] ?? 0);

@@ -21,7 +21,7 @@ export interface EnvRole {
   readonly env: Env | '*';
 }
 
-/** Whose name stands in records. */
+/** Actor whose name stands in records. */
 export type Actor =
   | { readonly kind: 'user'; readonly id: string; readonly email: string }
   /** A person with an operator's token; `id` is issuer and subject. */
@@ -50,7 +50,7 @@ export interface Principal extends AgentScope {
   /** A person's roles by environment; null: `roles` hold in every environment that `env` allows. */
   readonly envRoles: readonly EnvRole[] | null;
   readonly actor: Actor;
-  /** The agent it speaks for; null when it speaks for none or does not say. */
+  /** The agent it speaks for; null when it speaks for none or names none. */
   readonly agentId: string | null;
   /** Of a person or a service account that changes something. */
   readonly request?: RequestOrigin;

@@ -17,7 +17,7 @@ export interface JsonValue<T, S extends z.ZodType> extends z.ZodCustom<T, T> {
   readonly reply: S;
 }
 
-/** How one API shows a field; what is absent follows from the field. */
+/** Form of a field in one API; what is absent follows from the field. */
 export interface ApiOptions {
   readonly name?: string;
   /** The API's word for each value of an enumeration that differs. */
@@ -25,7 +25,7 @@ export interface ApiOptions {
   readonly schema?: z.ZodType;
 }
 
-/** How requests name and check a field. Absent: by the API's name of it, with the domain's schema. */
+/** Name and check of a field in requests. Absent: the API's name of it, with the domain's schema. */
 export interface InputOptions {
   readonly name?: string;
   /** The whole check, what may be absent included. */

@@ -187,7 +187,7 @@ function wireFieldOf(api: ReplyApi, name: string, { schema, options }: RecordFie
   };
 }
 
-/** What each API's replies contain beside the fields, or in place of one. */
+/** Members of each API's replies beside the fields, or in place of one. */
 type ComputedMembers = { readonly [A in ReplyApi]?: { readonly [name: string]: Computed<z.ZodType, never> } };
 
 /**

@@ -1,4 +1,4 @@
-// How lists find a text: a letter matches itself in the other case, everything else itself alone. Both stores search by
+// Text search in lists: a letter matches itself in the other case, everything else itself alone. Both stores search by
 // this rule, whatever the database calls a case (promise P35).
 
 /**

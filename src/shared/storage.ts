@@ -1,4 +1,4 @@
-// How much room the store has for what is written, and what that means.
+// Room that the store has for writes, and its meaning.
 
 /**
  * How writes fare, from best to worst. `low`: less than twice the reserve is left; everything works. `reserved`: only

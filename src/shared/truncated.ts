@@ -1,4 +1,4 @@
-// What stands in a reply where a larger field would be: its size. Browser-safe.
+// The value that replaces a larger field in a reply: its size. Browser-safe.
 import { z } from 'zod';
 
 export interface Truncated {

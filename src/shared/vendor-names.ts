@@ -14,6 +14,6 @@ export interface VendorNames {
   readonly apiVersions: readonly string[];
   readonly bundleKinds: readonly string[];
   readonly rulesetKinds: readonly string[];
-  /** How signatures are written for clients. */
+  /** Encoding of signatures for clients. */
   readonly signatureEncoding: 'hex' | 'base64';
 }

@@ -10,14 +10,14 @@ export type AgentApi = (typeof agentApis)[number];
 export interface AgentVocabulary {
   /** Null: it was seen before this was kept, or never. */
   readonly lastApi: AgentApi | null;
-  /** Its newest stream said that it loads documents of either vocabulary. */
+  /** True if its newest stream declared that it loads documents of either vocabulary. */
   readonly loadsAny: boolean;
 }
 
-/** How an agent was seen. */
+/** Circumstances in which an agent was seen. */
 export interface SeenOn {
   readonly api: AgentApi;
-  /** Absent: it did not say, and what it said before holds. */
+  /** Absent: the agent sent no value, and its earlier one holds. */
   readonly loadsAny?: boolean;
 }
 

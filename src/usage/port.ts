@@ -1,4 +1,4 @@
-// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Adapters keep
+// Store port of events over time: the tools and versions of agents, and how contracts decided. Adapters keep
 // promise P31.
 import type { Env, EnvFilter } from '../shared/ids.ts';
 
@@ -86,7 +86,7 @@ export interface AgentSpan {
 
 /** @throws HubError search_timeout: the store ends what takes longer than `maxSearchMs` */
 export interface UsageStore {
-  /** Per environment and tool, what the agent's events not older than `since` say; no particular order. */
+  /** Uses of tools in the agent's events not older than `since`, per environment and tool; no particular order. */
   toolsOf(tenantId: string, agentId: string, since: number): Promise<readonly ToolUse[]>;
   /**
    * The agents with events not older than `since`, with all tools of these.
@@ -115,7 +115,7 @@ export interface UsageStore {
     until: number,
     names?: ContractNames,
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
-  /** When the agent was first heard of, and where; null when no event is stored. */
+  /** Time and environment of the agent's first event; null when no event is stored. */
   spanOf(tenantId: string, agentId: string): Promise<AgentSpan | null>;
   /** Answers in the order of the questions, from the agent's events in one environment. */
   versionsAt(

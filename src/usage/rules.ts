@@ -1,4 +1,4 @@
-// Which of an agent's tools a contract governs. Pure.
+// The tools of an agent that a contract governs. Pure.
 import { compileGlob } from 'reeve-agent/rules';
 import { toolsOfContract, withinPatternBounds } from '../agent/rules/manifest.ts';
 import { type AssembledContract, contractIdOf } from '../bundle/record.ts';

@@ -1,4 +1,4 @@
-// How figures of coverage are shown.
+// Form of the figures of coverage in replies.
 import type { CoverageCounts } from './use-cases/coverage-figures.ts';
 
 /** Also of an agent in the list of the fleet. */

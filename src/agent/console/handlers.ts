@@ -152,7 +152,7 @@ export const agents: Handlers<typeof agentRoutes> = {
   }),
 };
 
-/** Which of these agents cannot load what they were assigned just now. */
+/** Warnings about these agents that cannot load what they were assigned just now. */
 async function warningsOf(
   { vocabularies }: Pick<Hub['app'], 'vocabularies'>,
   tenantId: string,

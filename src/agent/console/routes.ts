@@ -42,7 +42,7 @@ export const fleetAgent = z.object({
   agent_id: z.string(),
   display_name: z.string().nullable(),
   tags: listed(z.record(z.string(), z.string())),
-  /** Where it is connected, else where it was last seen: what follows is of this environment. */
+  /** Environment of the connection, else of the last one. The next fields are about this environment. */
   env: env.nullable(),
   /** Its assignment by a person. */
   bundle_name: z.string().nullable(),
@@ -51,13 +51,13 @@ export const fleetAgent = z.object({
   assignment_source: assignmentSource,
   /** The bundle that its stream follows. */
   followed_bundle: z.string().nullable(),
-  /** What it said it runs: the hash, and the version where one of the newest deployments had it. */
+  /** Hash that the agent reported, and the version if one of the newest deployments has the hash. */
   policy_version: z.string().nullable(),
   version: z.number().int().nullable(),
   status: driftStatus,
   /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
   last_api: agentApi.nullable(),
-  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),
   connected: z.boolean(),
   /** Open streams. */
@@ -102,7 +102,7 @@ const matrixCell = z.object({
     .nullable(),
   /** Connected agents that follow the bundle. */
   connected: z.number().int(),
-  /** What they run, most agents first, at most 50. */
+  /** Versions that the agents run, most agents first, at most 50. */
   versions: z.array(
     z.object({
       /** Null: no recent deployment of the bundle there has the document. */
@@ -224,9 +224,9 @@ export const agentRoutes = routes({
           transport: z.enum(['sse', 'websocket']),
           /** `console` is `/api/v1`, `hosted` is `/v1`. */
           api: agentApi,
-          /** What it is taken to run; null: all that its environment deploys. */
+          /** Bundle that the agent is taken to run; null: all bundles that its environment deploys. */
           bundle_name: z.string().nullable(),
-          /** It asked for this bundle itself: an assignment does not move it. */
+          /** True if the stream itself requested this bundle: an assignment does not move it. */
           pinned: z.boolean(),
           /** Of the API key that opened it. */
           key_id: uuid,

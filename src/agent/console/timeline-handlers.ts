@@ -1,4 +1,4 @@
-// What happened to an agent over time, in the console API's words.
+// Timeline of an agent, in the console API's words.
 import type { Approval } from '../../approval/record.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';

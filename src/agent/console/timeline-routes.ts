@@ -68,7 +68,7 @@ export const agentTimelineRoutes = routes({
         z.object({
           id: uuid,
           from: instant,
-          /** When it was decided or expired; null: it is pending. */
+          /** Time of the decision or the expiry; null: the approval is pending. */
           to: instant.nullable(),
           status: approvalStatus,
         }),

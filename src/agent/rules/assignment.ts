@@ -1,4 +1,4 @@
-// Which bundle an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
+// Bundle that an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
 // its memory.
 import { compileGlob } from 'reeve-agent/rules';
 import type { Env } from '../../shared/ids.ts';
@@ -11,7 +11,7 @@ export interface Resolution {
   readonly rulePattern: string | null;
 }
 
-/** Whom rules are resolved for. */
+/** Agent for which rules are resolved. */
 export interface Assignee {
   readonly agentId: string;
   /** Null: the rules of every environment count. */
@@ -73,7 +73,7 @@ export class RuleSet {
    * @param rules ordered by priority
    * @param before the tenant's rules until now, whose patterns need not be compiled again
    * @param answers the memory, which all sets share
-   * @param name tells the answers of this set from those of others
+   * @param name distinguishes the answers of this set from those of others
    */
   constructor(
     rules: readonly AssignmentRule[],

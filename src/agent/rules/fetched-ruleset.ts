@@ -1,4 +1,4 @@
-// Which document an agent runs, as far as its fetches tell: the one name that it fetched within a day. Pure.
+// The document that an agent runs, inferred from its fetches: the one name that it fetched within a day. Pure.
 import { dayMs } from '../../shared/duration.ts';
 
 /** The recorded fetches of an agent. Times are epoch milliseconds. */
@@ -10,7 +10,7 @@ export interface FetchedRuleset {
   readonly otherUntil: number;
 }
 
-/** How long a fetch counts. */
+/** Time for which a fetch counts, in milliseconds. */
 export const fetchedMs = dayMs;
 
 /** Merges the records of two nodes about an agent, or a record and a new fetch. */

@@ -26,7 +26,7 @@ export interface RecentRun {
 export interface AgentHealth {
   readonly status: HealthStatus;
   readonly reason: HealthReason;
-  /** When it began, as far as that is known. Epoch milliseconds. */
+  /** Time when it began, if that is known. Epoch milliseconds. */
   readonly since: number | null;
   readonly lastSeenAt: number | null;
   readonly pendingApprovals: number;
@@ -40,8 +40,8 @@ export interface AgentHealth {
 export const healthWindowMs = dayMs;
 
 /**
- * The first that holds: an approval waits; the newest run is blocked, or one is and none is active; nothing was heard
- * for long; healthy.
+ * The first that holds: an approval waits; the newest run is blocked, or one is and none is active; the agent has been
+ * silent for long; healthy.
  * @param agent `runs` newest first; `lastSeenAt` and `lastEventAt` null when there was none; `pendingApprovals` of all
  *   its runs and of none
  */

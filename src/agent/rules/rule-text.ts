@@ -1,4 +1,4 @@
-// The text of an assignment rule whose SHA-256 tells one state of a rule from another.
+// The text of an assignment rule whose SHA-256 identifies one state of the rule.
 import { canonicalJson } from '../../shared/json/canonical.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AssignmentRule } from '../record.ts';

@@ -1,4 +1,4 @@
-// How long an agent was connected. Pure.
+// Time that an agent was connected. Pure.
 import type { PastStream } from '../record.ts';
 
 /** Milliseconds since `since` in which at least one of the streams was open; ended ones count. */

@@ -1,4 +1,4 @@
-// How long an agent's tools ran, by its newest calls. Pure.
+// Run times of an agent's tools, by its newest calls. Pure.
 import { durationOf, type StoredEvent } from '../../event/record.ts';
 
 /** The newest calls of an agent that are looked at. */

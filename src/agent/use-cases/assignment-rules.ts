@@ -60,7 +60,7 @@ function checkPattern(pattern: string): void {
   );
 }
 
-/** What somebody chose of a rule. */
+/** Fields of a rule that a person chooses. */
 const fieldsOf = ({
   priority,
   pattern,

@@ -1,5 +1,5 @@
-// Which document an agent of the hosted API runs, as far as its fetches tell: agents whose streams name none are sent
-// updates of that one alone, and are shown to follow it.
+// The document that an agent of the hosted API runs, inferred from its fetches. Agents whose streams name no document
+// receive updates of that one alone, and are shown to follow it.
 import { environmentKey } from '../../../actors/protocol.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -22,7 +22,7 @@ export interface FetchedRulesets {
 }
 
 const maxAgents = 100_000;
-/** The environment hears of a name again after so long. */
+/** Time after which the environment receives a name again. */
 const tellAgainMs = fetchedMs / 2;
 
 export function createFetchedRulesets({

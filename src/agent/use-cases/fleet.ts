@@ -52,7 +52,7 @@ export interface FleetAgent {
   readonly resolution: Resolution;
   /** Null where it was never seen. */
   readonly state: AgentState | null;
-  /** It is given a document of the vocabulary that it does not speak, and keeps the one that it has. */
+  /** True if the agent receives a document of the vocabulary that it does not speak, and keeps the one that it has. */
   readonly cannotLoad: boolean;
   /** The bundle version it runs, as far as it was deployed in the environment among the newest. */
   readonly version: number | null;
@@ -75,7 +75,7 @@ export interface FleetPage {
 export interface Fleet {
   /** Null for an agent that is not registered. */
   get(principal: Principal, agentId: string): Promise<DescribedAgent | null>;
-  /** Those of these that are registered and were seen, in their order. */
+  /** The registered agents of these that were seen, in their order. */
   ofRegistrations(
     principal: Principal,
     registrations: readonly RegistrationSummary[],

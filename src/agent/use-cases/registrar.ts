@@ -1,4 +1,4 @@
-// Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
+// Registration of agents: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
 // inventing agents. Above them promise P54 holds.
 
 import { callerNames } from '../../admission/caller-name.ts';
@@ -32,7 +32,7 @@ export interface Source {
   readonly env: Env;
   /** Of the API key. */
   readonly keyId: string;
-  /** The API that it was seen on; absent: nobody says. */
+  /** API that the agent was seen on; absent: unknown. */
   readonly on?: SeenOn;
 }
 
@@ -205,7 +205,7 @@ export class Registrar {
   }
 
   #isFresh({ count, pending, created, readAt }: Living, now: number): boolean {
-    // So each node lets in a hundredth of the cap too many at most, besides what is under way.
+    // So each node lets in a hundredth of the cap too many at most, beside the registrations under way.
     if (created >= Math.max(1, this.#parts.maxLive / 100)) return false;
     const near = count + pending > this.#parts.maxLive * 0.9;
     return now - readAt < (near ? countedNearMs : countedMs);

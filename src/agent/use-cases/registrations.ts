@@ -43,7 +43,7 @@ export interface RegistrationPage {
   readonly last: string | null;
 }
 
-/** Where a page of the status list begins. */
+/** Beginning of a page of the status list. */
 export interface StatusStart {
   readonly env: Env;
   readonly after: StatusPlace | null;
@@ -54,7 +54,7 @@ export type StatusView = StatusEntry & { readonly cannotLoad: boolean };
 
 export interface StatusPage {
   readonly entries: readonly StatusView[];
-  /** Where the next page begins; null: nothing is left. */
+  /** Beginning of the next page; null: nothing is left. */
   readonly next: StatusStart | null;
 }
 
@@ -66,9 +66,9 @@ export interface Registrations {
   ): Promise<RegistrationPage>;
   /** @throws HubError not_found */
   get(principal: Principal, agentId: string): Promise<RegistrationView>;
-  /** Its streams hear of a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
+  /** The agent's streams receive a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
   update(principal: Principal, agentId: string, patch: RegistrationPatch): Promise<RegistrationView>;
-  /** Assigns many; returns how many were assigned anew. @throws HubError forbidden, overloaded, unavailable */
+  /** Assigns many; returns how many assignments changed. @throws HubError forbidden, overloaded, unavailable */
   assign(principal: Principal, agentIds: readonly string[], bundleName: string | null): Promise<number>;
   /** Connected agents, environment by environment. @param env null: all */
   status(
@@ -95,13 +95,13 @@ const maxNamed = 50;
 interface Assignment {
   readonly agentIds: readonly string[];
   readonly bundleName: string | null;
-  /** Where the agents were seen. */
+  /** Environments where the agents were seen. */
   readonly envs: readonly Env[];
   /** The bundle before, of a single agent. */
   readonly before?: string | null;
 }
 
-/** How far back an agent's environments count. */
+/** Time for which an agent's environments count, in milliseconds. */
 const seenMs = 30 * dayMs;
 
 const unknown = () => notFound('Agent not found.');
@@ -213,7 +213,7 @@ export const createRegistrations = (ports: Ports): Registrations => ({
 const rulesOf = async ({ ruleSets, store }: Ports, tenantId: string): Promise<RuleSet> =>
   ruleSets.of(tenantId, await store.rules.list(tenantId));
 
-/** Where an agent's assignment holds: where it was seen; every environment when it was not. */
+/** Environments where an agent's assignment holds: those where it was seen, or every environment if it never was. */
 async function envsOf(
   { store, clock }: Ports,
   tenantId: string,

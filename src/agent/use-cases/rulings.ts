@@ -24,12 +24,12 @@ const maxDocuments = 500;
 /** Versions whose entries are remembered, over all tenants; most have none. */
 const maxNames = 10_000;
 const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
-/** Deployments whose entries are known, besides those that are current. */
+/** Deployments whose entries are known, beside the current ones. */
 const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
 
-/** How an agent stands in an environment. */
+/** Standing of an agent in an environment. */
 export interface AgentStanding {
   /** The bundle that it follows; null when it follows all of the environment, or nobody knows. */
   readonly bundleName: string | null;
@@ -50,7 +50,7 @@ export interface Rulings {
    * agents that are behind still run. @throws HubError overloaded, unavailable
    */
   entryNames(tenantId: string): Promise<ContractNames>;
-  /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
+  /** Standings of these agents, in their order. Agents that are not registered are known by their id alone. */
   standings(
     tenantId: string,
     env: Env,
@@ -155,7 +155,7 @@ class EffectiveContracts implements Rulings {
     let contracts: readonly DeclaredContract[] = [];
     try {
       contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
-      // Several entries of a composed document may stand for one contract: its record says so, never their ids.
+      // Several entries of a composed document may stand for one contract: the snapshot shows it, their ids do not.
       const bundle = await store.bundles.version(tenantId, bundleName, version);
       contracts = libraryContracts(contracts, bundle?.snapshot ?? []);
     } catch (error) {

@@ -42,7 +42,7 @@ export interface Asked {
   readonly keyId: string;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
-  /** It says that it loads documents of either vocabulary. */
+  /** True if the client declared that it loads documents of either vocabulary. */
   readonly loadsAny: boolean;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
@@ -51,9 +51,9 @@ export interface Asked {
   readonly tags: Tags;
   /** API key, agent id and client address together. */
   readonly client: string;
-  /** It said which frame it had last. */
+  /** True if the client named the last frame that it received. */
   readonly resumes: boolean;
-  /** Whose frames it gets. */
+  /** Audience whose frames the stream receives. */
   readonly audience: Audience;
   /**
    * True for a frame of its audience that is not for it all the same.
@@ -75,8 +75,8 @@ export class AgentStream {
   #ended = false;
   #sent: readonly SentCopy[] = nothingSent;
   /**
-   * The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream
-   * follows it by then.
+   * True if the agent may have received a new assignment that its environment has not: announced again, though the
+   * stream follows it by then.
    */
   #untold = false;
 
@@ -121,7 +121,7 @@ export class AgentStream {
     if (this.#ended) return [];
     const joined = await this.#join(this.#bundleName);
     const due = this.#notCopied(joined.catchUp);
-    // Assigned anew since it was admitted: that may have been announced before the stream was registered.
+    // A new assignment since the admission: it may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
     const copies = moved ? null : this.#node.updates.known(due);
     if (copies) {
@@ -154,7 +154,7 @@ export class AgentStream {
     if (this.#ended) return;
     await this.#join(followed);
     if (this.pinned || (resolution.bundleName === followed && !this.#untold)) return;
-    // Assigned anew while its actors were away.
+    // The agent was reassigned while its actors were away.
     this.#untold = true;
     await ports.announcer.announce([this.#reassigned(resolution)]);
     const { bundleName, resolvedAt } = resolution;
@@ -179,7 +179,7 @@ export class AgentStream {
     });
   }
 
-  /** Without what it was sent a moment ago, if it asked for a bundle by name and did not say what it has. */
+  /** Leaves out recent copies of this client, if it asked for a bundle by name and did not send its version. */
   #notCopied(deployments: readonly Deployment[]): readonly Deployment[] {
     const { requested, policyVersion, resumes, client } = this.#asked;
     if (requested === null || policyVersion !== null || resumes) return deployments;
@@ -238,7 +238,7 @@ export class AgentStream {
   }
 }
 
-/** Tells the actors that a stream ended; tries again while they cannot be reached, because nobody else tells them. */
+/** Reports to the actors that a stream ended. Retries while they cannot be reached, because no one else reports it. */
 async function leave(ports: StreamPorts, tell: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -12,7 +12,7 @@ import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
   admit(request: Asked): Promise<AgentStream>;
-  /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
+  /** The fleet's numbers of every environment that returns them now: the others announce theirs at the next change. */
   fleetNow(tenantId: string, envs: readonly Env[]): Promise<readonly Announcement[]>;
 }
 

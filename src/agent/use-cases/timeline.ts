@@ -1,4 +1,4 @@
-// What happened to an agent over time: its streams, the documents that it should run and ran, and its approvals.
+// Timeline of an agent: its streams, the documents that it should run and ran, and its approvals.
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';

@@ -1,5 +1,5 @@
 // Agents that are given documents which they cannot load: those last seen on the API of the other vocabulary. They keep
-// the document that they have, so whoever deploys or assigns is told.
+// the document that they have, so the person who deploys or assigns receives a finding.
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { DocumentKind } from '../../contract/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
@@ -11,7 +11,7 @@ import type { Registration } from '../record.ts';
 /** Agents that cannot load a document which they are given. */
 export interface UnableAgents {
   readonly kind: DocumentKind;
-  /** How many were found. */
+  /** Number of agents that were found. */
   readonly count: number;
   /** More may be: only so many agents are looked at. */
   readonly isPartial: boolean;
@@ -21,13 +21,13 @@ export interface UnableAgents {
 
 export interface Vocabularies {
   /**
-   * Those who are given what was deployed: connected agents that follow it, and others whose assignment says so. Null
-   * when there are none. Never throws: what was deployed is deployed.
+   * Agents that receive the document and cannot load it: connected agents that follow it, and others by
+   * their assignment. Null when there are none. Never throws: the deployment is done already.
    */
   ofDeployment(deployment: Deployment): Promise<UnableAgents | null>;
   /** The same of what an environment runs under a name, for a rule that sends agents to it. */
   ofRule(tenantId: string, env: Env, bundleName: string): Promise<UnableAgents | null>;
-  /** Those of these agents that cannot load what their environment runs under the name. At most some hundred agents. */
+  /** The agents of these that cannot load what their environment runs under the name. At most some hundred agents. */
   ofAgents(
     tenantId: string,
     agentIds: readonly string[],

@@ -6,7 +6,7 @@ export const driftStatus = z.enum(['current', 'drift', 'unknown']);
 
 export const agentApi = z.enum(agentApis);
 
-/** How many of an agent's tools a contract enforces, only observes, or none governs. */
+/** Numbers of an agent's tools that a contract enforces, only observes, or none governs. */
 export const coverageCounts = z.object({
   total_tools: z.number().int(),
   enforced: z.number().int(),

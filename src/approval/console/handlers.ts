@@ -85,7 +85,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
       (sent) => {
         const next = places[sent] ?? items.length;
         if (next >= items.length && !more) return null;
-        // Who counts goes on counting; new approvals move what a number names, and a cursor not.
+        // A client that pages by offset continues by offset. New approvals shift offsets, but not cursors.
         if (offset > 0 && after === undefined) return { offset: offset + next };
         const last = items[next - 1];
         if (!last) return null;

@@ -54,7 +54,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       approvals.count(principal, filter),
     ]);
     const { items } = pageOf(page.visible.map(render), query, page.more);
-    // What was decided while it was read is not shown, and is passed all the same.
+    // Approvals decided during the read are left out of the page, but the next page starts after them.
     const passed = page.places[items.length] ?? page.items.length;
     const last = page.items[passed - 1];
     const goesOn = (passed < page.items.length || page.more) && last !== undefined;
@@ -96,7 +96,7 @@ const isBy = ({ decidedBy, decidedBySubject }: Approval, principal: Principal): 
     ? decidedBy === actorName(principal.actor)
     : decidedBySubject === auditActor(principal).id;
 
-/** Why a decision came too late, with what became of the approval. */
+/** Error of a decision that came too late, with the state of the approval. */
 function tooLate(approval: Approval): HubError {
   const members = { approval: render(approval) };
   return approval.status === 'timeout'

@@ -24,7 +24,7 @@ const statusQuery = z
     status === 'denied' ? ('rejected' as const) : status === 'timeout' ? ('timed_out' as const) : status,
   );
 
-/** Words that say that no person decided. */
+/** Labels for decisions that no person made. */
 const reservedLabels = ['chat_bot', 'system'];
 
 export const hostedApprovalRoutes = routes({

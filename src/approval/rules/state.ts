@@ -5,7 +5,7 @@ import type { Approval, ApprovalAssignee } from '../record.ts';
 /** An assignment ends after this time, in milliseconds. */
 export const assignmentMs = 30 * 60_000;
 
-/** Who has taken the approval; null: nobody, the approval has ended, or the assignment has. */
+/** Person who has taken the approval. Null if nobody has, or if the approval or the assignment has ended. */
 export const assigneeOf = (approval: Approval, now: number): ApprovalAssignee | null =>
   approval.status === 'pending' &&
   !isDue(approval, now) &&

@@ -1,5 +1,5 @@
-// Who looks after a pending approval. Advice alone: everybody who may decide still may. An assignment ends with the
-// approval, when its person signs out, and after 30 minutes. Keeps promise P71.
+// Assignments: the person who looks after a pending approval. Advice alone: everybody who may decide still may. An
+// assignment ends with the approval, when its person signs out, and after 30 minutes. Keeps promise P71.
 import { noted } from '../../audit/note.ts';
 import { requireRole, seesEnv } from '../../shared/access.ts';
 import { HubError, notFound, validationProblem } from '../../shared/error.ts';

@@ -35,7 +35,7 @@ export const aiDay = z.object({
 /** A line of a conversation. */
 export const aiMessage = z.object({ role: z.enum(['user', 'assistant']), content: text(10_000, 1) });
 
-/** A question to the assistant, with what was said before. */
+/** A question to the assistant, with the earlier messages. */
 export const conversation = z.object({
   messages: z
     .array(aiMessage)
@@ -139,7 +139,7 @@ export const aiRoutes = routes({
     reply: z.object({
       total_input_tokens: count,
       total_output_tokens: count,
-      /** Null when nobody says what anything cost. */
+      /** Null when no cost is known. */
       total_cost_usd: z.number().nullable(),
       query_count: count,
       avg_tokens_per_second: z.number(),

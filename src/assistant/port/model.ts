@@ -1,7 +1,7 @@
 // Language models of any provider, behind one form. Adapters: adapters/ai, one file a wire format.
 import type { AiProvider } from '../record.ts';
 
-/** Which model of which provider. */
+/** Model of a provider. */
 export interface AiTarget {
   readonly provider: AiProvider;
   /** Null where the provider needs none. */
@@ -11,7 +11,7 @@ export interface AiTarget {
   readonly baseUrl: string | null;
 }
 
-/** A tool as the model is told of it. */
+/** Description of a tool for the model. */
 export interface AiTool {
   readonly name: string;
   readonly description: string;
@@ -30,7 +30,7 @@ export interface AiToolCall {
 export type AiMessage =
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string; readonly calls?: readonly AiToolCall[] }
-  /** What the calls of the message before gave. */
+  /** Results of the calls in the previous message. */
   | {
       readonly role: 'tools';
       readonly results: readonly { readonly id: string; readonly content: string }[];
@@ -54,7 +54,7 @@ export type AiEvent =
   | { readonly kind: 'text'; readonly text: string }
   /** Whole: its input is complete. */
   | { readonly kind: 'call'; readonly call: AiToolCall }
-  /** Tokens of this request so far; the last one counts. `cost`: USD, where the provider says it. */
+  /** Tokens of this request so far; the last one counts. `cost`: USD, if the provider returns it. */
   | {
       readonly kind: 'usage';
       readonly inputTokens: number;
@@ -65,8 +65,8 @@ export type AiEvent =
 /** The models of all providers. */
 export interface AiModels {
   /**
-   * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the
-   * answer is complete: one that is cut is an error.
+   * One answer, piece by piece. A reader that stops closes the connection. The sequence ends when the provider marks
+   * the answer complete; an answer that is cut off is an error.
    * @throws AiError, also in the middle
    */
   ask(request: AiRequest): AsyncIterable<AiEvent>;

@@ -52,7 +52,7 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
   readonly access: AiAccess;
 };
 
-/** What a record may show: no key, masked or not. */
+/** Fields that a record may show: no key, masked or not. */
 const openFields = ({ provider, model, baseUrl }: AiConfig) => ({ provider, model, baseUrl });
 
 export const createAiSettings = (ports: Ports): AiSettings => ({

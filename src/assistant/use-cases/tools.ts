@@ -52,7 +52,7 @@ const maxListed = 20;
 
 type Ports = Pick<AppPorts, 'evaluator' | 'clock' | 'store' | 'settings'> & { readonly inspector: Inspector };
 
-/** Runs a call of the model. Never throws for what the model did wrong: it is told. */
+/** Runs a call of the model. Never throws for a mistake of the model: the model receives the error. */
 export function createToolRunner({ evaluator, clock, store, settings, inspector }: Ports) {
   const document = (text: string): string => wrapped(text, settings.wire);
 

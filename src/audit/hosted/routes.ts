@@ -37,7 +37,7 @@ export const hostedAuditRoutes = routes({
       from: instantInput.optional(),
       to: instantInput.optional(),
       actor: text(255, 1).optional(),
-      /** Who acted: people are `operator` and `chat`. May be repeated. */
+      /** Kind of the actor: people are `operator` and `chat`. May be repeated. */
       actor_type: z.array(auditActorType).max(auditActorTypes.length).optional(),
       action_type: z.array(line(64)).max(20).optional(),
       subject_type: z.array(auditSubjectType).max(auditSubjects.length).optional(),

@@ -155,7 +155,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       (sent) => {
         const last = sent < items.length || more ? items[sent - 1] : undefined;
         if (!last) return null;
-        // Who counts goes on counting.
+        // A client that pages by offset continues by offset.
         if (offset > 0 && after === null) return { offset: offset + sent };
         return { cursor: sealCursor(hub, scope, last.id), limit, offset: 0 };
       },

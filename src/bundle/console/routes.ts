@@ -200,16 +200,16 @@ export const bundleRoutes = routes({
     status: 200,
     reply: z.object({
       deployment,
-      /** What the environment runs under the name now. */
+      /** True for the deployment that the environment runs under the name now. */
       current: z.boolean(),
       connected: z.number().int(),
       running: z.number().int(),
       behind: z.number().int(),
-      /** They never said what they run. */
+      /** Agents that have never reported a version. */
       unknown: z.number().int(),
-      /** What they run, most frequent first; `version` is null for what no recent deployment was. */
+      /** Versions that agents run, most frequent first. `version` is null if no recent deployment has the document. */
       versions: z.array(runningVersion),
-      /** Those behind, and those of whom nothing is known, by agent id. */
+      /** Agents that are behind or unknown, by agent id. */
       agents: z.array(
         z.object({
           agent_id: z.string(),
@@ -245,7 +245,7 @@ export const bundleRoutes = routes({
       deployment.extend({
         /** `rollback`: the version ran there before, and another one right before it. */
         kind: z.enum(['deploy', 'rollback']),
-        /** When nothing replaced it but an undeploy; null: never. */
+        /** Time of the undeploy that ended it; null: none did. */
         undeployed_at: instant.nullable(),
         undeployed_by: z.string().nullable(),
       }),

@@ -10,7 +10,7 @@ import { deployReason, lintFinding } from '../wire.ts';
 const rulesetBody = 512 * 1024;
 
 /**
- * The mode of rules that name none. Null beside it: the document says something else, or the mode is not
+ * The mode of rules that name none. Null beside it: the document contains another value, or the mode is not
  * recorded.
  */
 const rulesetMode = z.enum(['enforce', 'observe']);
@@ -103,9 +103,9 @@ export const hostedRulesetRoutes = routes({
       env: env.default('production'),
       /** false: only save. */
       deploy: z.enum(['true', 'false']).default('true'),
-      /** Takes a document that the linter finds errors in; admins only. What does not compile is never taken. */
+      /** Accepts a document despite linter errors; admins only. A document that does not compile is never accepted. */
       force: boolQuery,
-      /** Why it is deployed: kept in the audit chain. */
+      /** Reason for the deployment: kept in the audit chain. */
       reason: deployReason.optional(),
     }),
     parse: 'bytes',

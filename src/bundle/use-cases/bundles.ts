@@ -16,7 +16,7 @@ import { uploadedVersion } from './uploaded-version.ts';
 
 export interface Bundles {
   /**
-   * Saves the next version of the name in the document, and says what a deploy would say of it.
+   * Saves the next version of the name in the document, and returns the findings that a deploy would have.
    * @throws HubError forbidden, unprocessable
    */
   upload(

@@ -1,4 +1,4 @@
-// Which stored version a policy version is: events and agents tell the hash of the document they run, never its name.
+// The stored version of a policy version: events and agents send the hash of the document they run, never its name.
 
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { Env } from '../../shared/ids.ts';

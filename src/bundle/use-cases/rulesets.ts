@@ -45,11 +45,11 @@ export interface Precondition {
 export interface Put extends Precondition {
   readonly name: string;
   readonly yaml: Uint8Array;
-  /** Where it is deployed; null: nowhere. */
+  /** Environment of the deployment; null: nowhere. */
   readonly env: Env | null;
   /** Takes a document that the linter finds errors in; admins only. */
   readonly force: boolean;
-  /** Why it is deployed; null when nothing is said. */
+  /** Reason for the deployment; null if none was given. */
   readonly reason: string | null;
 }
 

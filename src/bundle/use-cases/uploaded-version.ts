@@ -5,7 +5,7 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { NewBundle } from '../port.ts';
 
-/** @param outline what the YAML says of itself; its name is the version's */
+/** @param outline the fields of the YAML that describe it; its name is the version's */
 export function uploadedVersion(
   { clock, secrets }: Pick<AppPorts, 'clock' | 'secrets'>,
   principal: Principal,

@@ -7,7 +7,7 @@ import { NewPasswordField, ProviderLink, useSending, useTakesPasswords } from '.
 
 interface InviteProps {
   readonly token: string;
-  /** Who is signed in already; null: nobody. */
+  /** E-mail of the signed-in user; null: nobody is signed in. */
   readonly email: string | null;
   readonly onDone: () => void;
 }

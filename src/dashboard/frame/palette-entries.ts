@@ -27,7 +27,7 @@ export interface Entry {
   readonly icon: IconName;
   /** Keys to press in sequence. */
   readonly keys: readonly string[];
-  /** Why the entry is disabled. */
+  /** Reason why the entry is disabled. */
   readonly why: string | null;
   /** Matches the text, whatever the label contains. */
   readonly isMatch: boolean;

@@ -13,7 +13,7 @@ import { EnvironmentRadios } from './environments.tsx';
 
 export interface RangePanelProps {
   readonly span: Span;
-  /** Why the range does not apply; undefined where it does. */
+  /** Reason why the range does not apply; undefined where it does. */
   readonly noRange: string | undefined;
   readonly withEnvironment: boolean;
   /** The button that opens and closes the panel. */

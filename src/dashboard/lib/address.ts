@@ -53,7 +53,7 @@ const list =
 
 const views: { readonly [view: string]: string } = { history: 'decided', rules: 'assignment' };
 
-/** Where each page of the earlier console leads. */
+/** Target of each page of the earlier console. */
 const earlier: { readonly [path: string]: (search: Params) => Address } = {
   '/approvals': ({ view, ...search }) => list('approvals', '/inbox', views[view ?? ''])(search as Params),
   '/events': list('events', '/explore'),

@@ -16,7 +16,7 @@ export interface Command {
   readonly search?: { readonly [name: string]: string };
   /** Key of the command while a page offers it. A capital letter needs Shift. */
   readonly key?: string;
-  /** What the command sends at the end: without the role for it, the command is off. */
+  /** Operation that the command sends at the end: without the role for it, the command is off. */
   readonly operation?: Operation | HostedOperation;
 }
 
@@ -115,7 +115,7 @@ export interface Offer {
   readonly of: string | null;
   /** More precise name of the command. */
   readonly label: string | null;
-  /** Why the command is disabled. */
+  /** Reason why the command is disabled. */
   readonly why: string | null;
   readonly act: (detail: string) => void;
 }

@@ -1,4 +1,4 @@
-// What the signed-in person may not do, and why: the roles that the hub's routes declare, against the person's own.
+// Actions that the signed-in person may not take, and why: roles that the hub's routes declare, against the person's.
 import { type EnvRole, includesRole, roleIn } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { OperatorRole } from '../../shared/principal.ts';

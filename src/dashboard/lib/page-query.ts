@@ -7,7 +7,7 @@ import { parseQuery, type Query, type QueryProblem, type QueryTerm } from '../..
 import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import { type Search, useFilters } from './search.ts';
 
-/** What a page can be searched by. */
+/** Fields by which a page can be searched. */
 export interface QueryLanguage {
   readonly grammar: QueryGrammar;
   /** Of a list that takes no query: the parameter of each field. */

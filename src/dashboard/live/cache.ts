@@ -131,7 +131,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
   }
 }
 
-/** How often to check for the answer to a running request, and for how long. */
+/** Interval of the checks for the answer to a running request, and their longest time, in milliseconds. */
 const awaited = { lookMs: 50, atMostMs: 10_000 };
 
 /**

@@ -42,7 +42,7 @@ export class Tail {
   #gaps = 0;
   #batch: TailRow[] = [];
   #flush: Timer | null = null;
-  /** How long rows are collected for a batch, in milliseconds. */
+  /** Time for which rows are collected for a batch, in milliseconds. */
   #waitMs = batchMs;
   #retry: Timer | null = null;
 

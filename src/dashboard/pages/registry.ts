@@ -15,7 +15,7 @@ export interface PageEntry {
   readonly workspace: Workspace;
   /** The letter that leads here after `g`. */
   readonly key: string;
-  /** Why the time range of the top bar does not apply; absent where it does. */
+  /** Reason why the time range of the top bar does not apply; absent where it does. */
   readonly noRange?: string;
   readonly load: Load;
 }

@@ -1,4 +1,4 @@
-// A button of one operation: it is off, and says why, where the person's roles do not allow the operation.
+// A button of one operation: it is off, with the reason, where the person's roles do not allow the operation.
 import type { JSX } from 'react';
 import type { Env } from '../../shared/ids.ts';
 import type { Operation } from '../lib/api.ts';

@@ -12,7 +12,7 @@ export const CallVerdict = ({ verdict, mode }: Readonly<{ verdict: string; mode:
   </>
 );
 
-/** What became of the call: approved, succeeded, failed. Empty without reports; lists leave out very large ones. */
+/** Outcomes of the call: approved, succeeded, failed. Empty without reports; lists leave out very large ones. */
 export function afterCall({
   verdict,
   payload,

@@ -24,7 +24,7 @@ interface DeploymentMarker {
 
 const cut = (text: string): string => middleCut(visible(text), 60);
 
-/** What happened to a deployment: its beginning, and its end if an undeploy ended it. */
+/** Markers of a deployment: its beginning, and its end if an undeploy ended it. */
 function markersOf(one: Reply<'listDeployments'>[number]): readonly DeploymentMarker[] {
   const { id, bundle_version: version, env, kind, undeployed_at: undeployedAt } = one;
   const name = `${cut(one.bundle_name)} v${version}`;

@@ -23,7 +23,7 @@ export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly busy?: boolean;
   /** Keyboard shortcut of the button. */
   readonly hint?: string;
-  /** Why the button is off. It can still be focused, so that everybody can learn the reason. */
+  /** Reason why the button is off. It can still be focused, so that everybody can learn the reason. */
   readonly cannot?: string | null;
 }
 
@@ -221,7 +221,7 @@ export const Skeleton = ({ rows = 5 }: { readonly rows?: number }): JSX.Element 
 
 interface EmptyProps {
   readonly title: string;
-  /** What will appear here, and how to make it. */
+  /** Description of what will appear here, and how to make it. */
   readonly text?: ReactNode;
   readonly children?: ReactNode;
 }

@@ -73,7 +73,7 @@ export function Failed({
 export interface QueryState<T> extends PagedList {
   readonly data: T | undefined;
   readonly error: ApiError | null;
-  /** Why the last attempt failed, while the next one is scheduled. */
+  /** Error of the last attempt, while the next one is scheduled. */
   readonly failureReason?: ApiError | null;
   /** Epoch milliseconds. */
   readonly dataUpdatedAt?: number;

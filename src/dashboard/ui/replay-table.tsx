@@ -16,7 +16,7 @@ export interface ReplayedCall {
   readonly after: string;
   readonly contract: string | null;
   readonly message: string | null;
-  /** Why the result is uncertain; empty if it is certain. */
+  /** Reasons why the result is uncertain; empty if it is certain. */
   readonly doubts: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What a deploy would change, in the console API's words.
+// Previews of the changes that a deploy would make, in the console API's words.
 
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';

@@ -39,7 +39,7 @@ export const impactRoutes = routes({
     reply: z.object({
       bundle_name: z.string(),
       env,
-      /** What the environment runs under the name; null when nothing. */
+      /** Version that the environment runs under the name; null when nothing. */
       current_version: count.nullable(),
       current_revision_hash: z.string().nullable(),
       revision_hash: z.string(),
@@ -51,13 +51,13 @@ export const impactRoutes = routes({
       tightened: z.array(contractChange),
       /** More lenient in every field that differs. */
       loosened: z.array(contractChange),
-      /** It cannot be told which, or only words for people differ. */
+      /** Contracts that are not clearly tightened or loosened, or that differ only in words for people. */
       changed: z.array(contractChange),
       unchanged: count,
       agents: z.object({
         /** Connected, and following the bundle or all bundles. */
         connected: count,
-        /** They run the proposed document already. */
+        /** Number of agents that run the proposed document already. */
         running: count,
         unknown: count,
         versions: z.array(runningVersion),

@@ -28,7 +28,7 @@ export interface Impact {
   readonly removed: readonly ComparedContract[];
   readonly tightened: readonly ContractChange[];
   readonly loosened: readonly ContractChange[];
-  /** It cannot be told which, or only the words for people differ. */
+  /** Contracts that are not clearly tightened or loosened, or that differ only in words for people. */
   readonly changed: readonly ContractChange[];
   readonly unchanged: number;
 }

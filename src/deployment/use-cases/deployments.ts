@@ -54,11 +54,11 @@ export interface ListedDeployment extends Deployment {
 /** Deployments of a bundle that versions are known of. */
 const maxVersions = 200;
 
-/** How somebody wants it deployed. */
+/** Options of a deployment. */
 export interface DeployChoice {
   /** Deploys a document with errors all the same; admins only. */
   readonly force: boolean;
-  /** Kept with the deployment and in the audit chain; null when nothing is said. */
+  /** Reason, kept with the deployment and in the audit chain; null if none was given. */
   readonly reason: string | null;
   /** The version that the environment runs: its number or its hash. */
   readonly ifMatch?: IfMatch;

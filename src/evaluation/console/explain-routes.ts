@@ -10,8 +10,8 @@ export const explainedCondition = condition.extend({
   /** In the document, from 1; null: unknown. */
   line: count.nullable(),
   /**
-   * Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided;
-   * `uncertain`: the event contains the value only in part.
+   * `yes` or `no`: the comparison holds or does not. `fault`: it could not be made. `skipped`: the ones before it had
+   * decided. `uncertain`: the event contains the value only in part.
    */
   result: z.enum(['yes', 'no', 'fault', 'skipped', 'uncertain']),
 });
@@ -33,7 +33,7 @@ export const explainRoutes = routes({
     status: 200,
     reply: z.object({
       source: z.enum(['recorded', 'recomputed', 'unavailable']),
-      /** Why there are no conditions; null if there are. */
+      /** Reason why there are no conditions; null if there are. */
       reason: z.string().nullable(),
       /** The document that decided; null: the hub does not have it. */
       bundle: z

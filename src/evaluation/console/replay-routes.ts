@@ -24,7 +24,7 @@ export const replayJudgement = judgementRecord.reply('console', 'one');
 
 export const consoleReplay = z.object({
   ...replayFrame,
-  /** What is deployed; null: nothing, which allows every call. */
+  /** Deployed side; null: nothing is deployed, which allows every call. */
   base: replaySide.nullable(),
   totals: z.object({
     sessions: count,
@@ -48,7 +48,7 @@ export const consoleReplay = z.object({
   skipped_contracts: skippedRules,
 });
 
-/** Whose calls, and how many. */
+/** Calls to replay, and how many. */
 const scope = {
   env,
   /** Compared with this saved version; absent: with what is deployed in the environment. */

@@ -47,7 +47,7 @@ export const evaluateRoutes = routes({
     status: 200,
     reply: evaluationRecord.reply('console', 'one').extend({
       /**
-       * What the linter finds in the document: contracts that can never match, what released clients read otherwise.
+       * Findings of the linter: contracts that can never match, and text that released clients read otherwise.
        */
       warnings: z.array(lintFinding),
     }),

@@ -85,7 +85,7 @@ export const hostedReplayRoutes = routes({
       /** Default: the last 7 days, until now. */
       since: instantInput.optional(),
       until: instantInput.optional(),
-      /** The most recent ones; calls of no session count besides. */
+      /** The most recent ones; calls of no session count beside them. */
       sessions: intQuery(1, maxSessions).default(usualSessions),
       agent_id: identifier.optional(),
       session_id: identifier.optional(),

@@ -49,7 +49,7 @@ export type DocumentForm = 'any' | 'ruleset';
 /** Facts about a text that an upload needs. */
 export interface BundleOutline {
   readonly name: string;
-  /** As the document says it; null when it does not. */
+  /** Kind as the document contains it; null if it contains none. */
   readonly kind: string | null;
   /** Null when there is no list of contracts. */
   readonly contractCount: number | null;

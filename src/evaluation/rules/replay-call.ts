@@ -31,7 +31,7 @@ interface Reported {
 
 export interface SeenCall extends ReplayedCall {
   readonly callIndex: number;
-  /** The agent says that it is the first call of its run. */
+  /** True if the agent marked the call as the first of its run. */
   readonly isFirst: boolean;
   readonly seq: number;
   /** The hosted API's word for what was decided then. */
@@ -55,7 +55,7 @@ export interface KnownCounters {
 }
 
 const decisions = ['call_allowed', 'call_blocked', 'call_asked', 'call_would_block', 'other'];
-/** Events that say what was decided on a call; what a hub does not know is counted as allowed, and so is a decision. */
+/** Events with the decision on a call. A verdict that a hub does not know counts as allowed, and so is a decision. */
 export const decidingVerdicts = verdictFilter(decisions) ?? { any: [], others: true };
 
 const isMapping = (value: unknown): value is JsonObject =>
@@ -70,7 +70,7 @@ export function replayCallOf(event: StoredEvent): ReplayCall {
   const missing: Missing[] = [];
   if (truncated.includes('tool_name')) missing.push('tool');
   if (!isMapping(args)) missing.push('arguments');
-  // Null says that the call was made for nobody; without the field it is not known for whom.
+  // Null means that the call was made for nobody; without the field the principal is unknown.
   if (principal === undefined) missing.push('principal');
   return {
     tool: event.tool_name,
@@ -184,7 +184,7 @@ export class ReplayCalls {
     for (const places of this.#bySession().values()) {
       const ordered = places.sort((a, b) => inOrder(this.#entries[a], this.#entries[b]));
       const first = this.#entries[ordered[0] ?? 0];
-      // Agents that do not count say 0 each time.
+      // Agents that do not count send 0 each time.
       const fromStart = first?.isFirst === true && !this.#entries[ordered[1] ?? -1]?.isFirst;
       let [attempts, executions, isKnown] = [0, 0, fromStart];
       const ofTool = new Map<string, number>();

@@ -38,7 +38,7 @@ export interface Judged extends Judgement {
 export interface LimitJudged {
   /** Null: nothing. */
   readonly judgement: Judgement | null;
-  /** It comes before every other rule. */
+  /** True if the judgement comes before that of every other rule. */
   readonly first: boolean;
   /** With the counters as they were it may have been otherwise. */
   readonly uncertain: boolean;

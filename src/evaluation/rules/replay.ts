@@ -36,7 +36,7 @@ export interface ReplayReport {
   readonly results: readonly ReplayResult[];
   /** Results that were asked for and found no room. */
   readonly leftOut: number;
-  /** Those with the newest calls first. */
+  /** Sessions, those with the newest calls first. */
   readonly sessions: readonly ReplayedSession[];
 }
 

@@ -44,7 +44,7 @@ export interface ExplainedBundle {
 
 export interface ExplainedEvent {
   readonly source: 'recorded' | 'recomputed' | 'unavailable';
-  /** Why there are no conditions; null if there are. */
+  /** Reason why there are no conditions; null if there are. */
   readonly reason: string | null;
   readonly bundle: ExplainedBundle | null;
   readonly contractId: string | null;

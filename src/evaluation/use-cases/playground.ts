@@ -1,4 +1,4 @@
-// Dry runs of a document against one call, with what the tenant says of its agents' tools.
+// Dry runs of a document against one call, with the tenant's settings for its agents' tools.
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EvaluationRequest } from '../port/evaluator.ts';

@@ -81,7 +81,7 @@ export const replayBudgetMs = 5000;
 
 interface Document extends ReplaySide {
   readonly yaml: string;
-  /** The bundle that it belongs to; null: its text says. */
+  /** Bundle that the text belongs to; null: the text names it. */
   readonly name: string | null;
 }
 

@@ -9,7 +9,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
 
 export interface ToolSettings {
-  /** Null when nobody has said anything. */
+  /** Null when nobody has set anything. */
   get(principal: Principal): Promise<Setting<'tools'> | null>;
   /**
    * Replaces what is given; what is absent stays as it was.

@@ -19,7 +19,7 @@ export const replayErrors = [
   'unavailable',
 ] as const;
 
-/** Why a result is not certain; see docs/hosted-api.md. */
+/** Reason why a result is not certain; see docs/hosted-api.md. */
 export const replayDoubt = z.enum(doubts);
 
 /** Post rules look at what a tool gave, which is not stored. */
@@ -29,7 +29,7 @@ export const replaySide = replaySideRecord.reply('console', 'one');
 export const replayWindow = replayWindowRecord.reply('console', 'one');
 export const replayedSession = replayedSessionRecord.reply('console', 'one');
 
-/** What stands beside the results, in the words of either API. */
+/** Fields beside the results, in the words of either API. */
 export const replayFrame = {
   name: z.string(),
   candidate: replaySide,

@@ -1,4 +1,4 @@
-// What is asked of events: filters in the words of the console API.
+// Queries for events: filters in the words of the console API.
 import { shortenedMap } from '../../http/contract/listed.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actionOf, consoleVerdict } from '../rules/decision.ts';
@@ -22,7 +22,7 @@ export interface EventQuery {
   readonly search?: string | undefined;
 }
 
-/** What a query asks for; which of it the caller sees is the use case's business. */
+/** Filter of a query. The use case narrows it to the events that the caller may see. */
 export const filterOf = (query: EventQuery, terms?: Query): EventFilter => ({
   env: query.env ?? null,
   ...(terms === undefined ? {} : { query: terms }),
@@ -48,6 +48,6 @@ function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
     : { verdict };
 }
 
-/** What agents count and filter by stays readable beside a large argument. */
+/** Fields that agents count and filter by stay readable beside a large argument. */
 export const shortenPayload = (event: ReturnType<typeof render>): ReturnType<typeof render> =>
   event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) };

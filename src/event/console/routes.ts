@@ -19,9 +19,9 @@ import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
 
 /**
- * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
- * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut;
- * `truncated` says what was.
+ * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:
+ * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut.
+ * `truncated` lists the repaired fields.
  */
 export const eventInput = z.object({
   /** Absent or empty: events of the same content are one. */
@@ -51,7 +51,7 @@ export const eventInput = z.object({
       parent_call_id: name.nullish(),
       tool_success: z.boolean().nullish(),
       postconditions_passed: z.boolean().nullish(),
-      /** How long the tool ran; counted where `tool_success` says that it did. */
+      /** Time that the tool ran; counted if `tool_success` shows that it did. */
       duration_ms: z.number().nullish(),
       error: name.nullish(),
       policy_error: z.boolean().nullish(),
@@ -113,11 +113,11 @@ export const stored = z.object({
   payload: z.record(z.string(), z.unknown()).nullable(),
   env: z.string(),
   created_at: instant,
-  /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
+  /** Fields that were cut to make the event fit, for example `payload.tool_args`; absent when none was. */
   truncated: z.array(z.string()).optional(),
   /** True for an event of the sample run, which no statistic counts. */
   sample: z.boolean().optional(),
-  /** What repeats of the call id said, when they said something new. */
+  /** Outcomes from repeats of the call id, if they differ from the earlier ones. */
   outcomes: z.array(outcome),
 });
 
@@ -127,7 +127,7 @@ const filters = {
   verdict: text(255, 1).optional(),
   mode: mode.optional(),
   env: env.optional(),
-  /** Of the event, or of what a repeat of its call said. */
+  /** Name in the event, or in a repeat of its call. */
   decision_name: text(255, 1).optional(),
   /** The event's `payload.run_id`. */
   run_id: text(255, 1).optional(),

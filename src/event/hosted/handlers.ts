@@ -103,7 +103,7 @@ function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch>
   return new Map([...parts].map(([env, part]) => [env, { ...part, ...sizes, rejected: [], manifest: null }]));
 }
 
-/** Whoever may read events: people see all of the workspace. */
+/** Callers that may read events: people see all of the workspace. */
 type Reader = HostedCaller | Extract<Caller, { kind: 'user' }>;
 
 interface Query {
@@ -118,7 +118,7 @@ interface Query {
 }
 
 /**
- * What a query asks for, within what the caller sees; null when nothing can fit.
+ * Filter of a query, within the events that the caller sees; null when nothing can fit.
  * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the
  *   key is not bound to
  */
@@ -196,7 +196,7 @@ class EventWriter {
   }
 }
 
-/** How a call ended, where the repeat says it. */
+/** End of a call, if the repeat contains it. */
 const endOf = (outcome: EventOutcome) =>
   omitUndefined({
     tool_success: outcome.tool_success,
@@ -222,7 +222,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     reason: null,
     workflow: null,
     ...flatFields(payload),
-    // What follows is the hub's, and wins.
+    // The hub's fields come last, so that they replace those from the payload.
     id: event.id,
     seq: event.seq,
     received_at: micros(event.createdAt),
@@ -233,7 +233,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     call_id: callIdOf(event),
     agent_id: event.agent_id,
     tool_name: event.tool_name,
-    // A call without arguments has no arguments, however its agent said so.
+    // A call without arguments has no arguments, in whatever form its agent sent that.
     tool_args: payload?.tool_args ?? {},
     action,
     mode: event.mode,

@@ -20,9 +20,9 @@ const name = z.string();
 const object = z.record(z.string(), z.unknown());
 
 /**
- * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are shown in
- * `extra`.
- * What does not fit is repaired rather than refused; `truncated` says what was.
+ * A decision event as agents send it, flat; one with a nested `payload` is taken, too. `extra` contains the fields
+ * beyond these.
+ * Fields that do not fit are repaired, not refused; `truncated` lists the repaired fields.
  */
 export const decisionEventInput = z.object({
   call_id: name.nullish(),
@@ -30,7 +30,7 @@ export const decisionEventInput = z.object({
   agent_id: name.nullish(),
   tool_name: name.nullish(),
   tool_args: object.nullish(),
-  /** What became of the call; the console API's words are taken, too. */
+  /** Verdict or outcome of the call. The console API's words are accepted, too. */
   action: z.union([z.enum(decisionActions), name]).nullish(),
   mode: name.nullish(),
   /**
@@ -47,7 +47,7 @@ export const decisionEventInput = z.object({
   parent_call_id: name.nullish(),
   tool_success: z.boolean().nullish(),
   postconditions_passed: z.boolean().nullish(),
-  /** How long the tool ran, in milliseconds; 0 is not counted: many clients do not measure. */
+  /** Run time of the tool, in milliseconds; 0 is not counted: many clients do not measure. */
   duration_ms: z.number().nullish(),
   error: name.nullish(),
   policy_error: z.boolean().nullish(),
@@ -75,7 +75,7 @@ export const decisionEvent = z.looseObject({
   /** Its place in the order of arrival. */
   seq: z.number().int(),
   received_at: instant,
-  /** What the action is counted as. */
+  /** Class that the action counts as. */
   decision: decisionClass,
   ruleset_name: name.nullable(),
   ruleset_version: z.number().int().nullable(),
@@ -84,7 +84,7 @@ export const decisionEvent = z.looseObject({
   call_id: name.nullable(),
   agent_id: name,
   tool_name: name,
-  /** What the agent sent; an empty object when it sent none. */
+  /** Arguments that the agent sent; an empty object when it sent none. */
   tool_args: listed(z.unknown()),
   action: name,
   mode: name,
@@ -100,7 +100,7 @@ export const decisionEvent = z.looseObject({
   workflow: nullable,
   /** The agent id of the request that brought it, when that is another than `agent_id`. */
   sent_by: name.nullable(),
-  /** What was cut to make the event fit; absent when nothing was. */
+  /** Fields that were cut to make the event fit; absent when none was. */
   truncated: z.array(name).optional(),
   /**
    * Fields that the agent sent beyond those of this form, by name, up to 8 KiB of JSON; others are left out. Absent
@@ -109,7 +109,7 @@ export const decisionEvent = z.looseObject({
   extra: listed(object).optional(),
   /** True for an event of the sample run. */
   sample: z.boolean().optional(),
-  /** What repeats of the call id said, of events that came to the console API; absent when there are none. */
+  /** Outcomes from repeats of the call id, for events that came to the console API; absent when there are none. */
   outcomes: listed(
     z.array(
       z.object({

@@ -61,6 +61,6 @@ export const decisionClasses = [
   'other',
 ] as const;
 
-/** What an action is counted and filtered as. */
+/** Class by which an action is counted and filtered. */
 export const decisionClass = z.enum(decisionClasses);
 export type DecisionClass = z.output<typeof decisionClass>;

@@ -112,7 +112,7 @@ export function contentId(sha256: string): string {
 export const callIdOf = (event: Pick<EventInput, 'call_id' | 'given_call_id' | 'unnamed'>): string | null =>
   event.unnamed ? null : (event.given_call_id ?? event.call_id);
 
-/** A text of an event's payload that says something. */
+/** A text of an event's payload that is not empty. */
 const textIn = (payload: JsonObject | null, key: string): string | null => {
   const value = payload !== null && Object.hasOwn(payload, key) ? payload[key] : null;
   return typeof value === 'string' && value !== '' ? value : null;
@@ -138,7 +138,7 @@ export const policyVersionOf = ({ payload }: Pick<EventInput, 'payload'>): strin
 export const decisionNameOf = ({ payload }: Pick<EventInput, 'payload'>): string | null =>
   textIn(payload, 'decision_name');
 
-/** The place of an event among those of its agent at one time; 0 when it does not say. */
+/** Place of an event among those of its agent at one time; 0 if the event has none. */
 export function callIndexOf({ payload }: Pick<EventInput, 'payload'>): number {
   const index = payload?.call_index;
   return typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? index : 0;

@@ -1,6 +1,6 @@
 // The most frequent values of a field, and how much the others add up to. Pure.
 
-/** How often the values of one field occur. */
+/** Counts of the values of one field. */
 export interface Facet {
   /** The most frequent values, most frequent first, then by value. */
   readonly top: readonly { readonly value: string; readonly count: number }[];

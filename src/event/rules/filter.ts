@@ -1,4 +1,4 @@
-// What a search for events can ask for. Pure.
+// Conditions of a search for events. Pure.
 import type { EnvFilter } from '../../shared/ids.ts';
 import type { VerdictFilter } from './decision.ts';
 import type { Query } from './query/parse.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../shared/json/outline.ts';
 import { textLimits } from './payload-fit.ts';
 
-/** Where a text of the value can be cut. */
+/** Place where a text of the value can be cut. */
 interface CutPlace {
   readonly at: number;
   /** Bytes of what stands before it, with both quotation marks. */
@@ -100,7 +100,7 @@ class TextWalk {
   #textBytes = 0;
   #units = 0;
   #cuts: CutPlace[] = [];
-  /** Where the first half of a pair of escapes stands. */
+  /** Place of the first half of a pair of escapes. */
   #half: CutPlace | null = null;
   bytes = 0;
 

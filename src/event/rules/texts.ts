@@ -1,4 +1,4 @@
-// The texts of an event that a search reads besides its names: its reason and the values of its arguments. Pure.
+// The texts of an event that a search reads beside its names: its reason and the values of its arguments. Pure.
 import type { EventInput } from '../record.ts';
 
 /** Texts of one event. */

@@ -32,7 +32,7 @@ export interface IngestBatch {
   places: readonly number[];
   /** Bytes of each element of that list, where some may be large. */
   readonly sizes?: readonly number[];
-  /** The contracts that the agent runs of its own; null: not said. `refused`: they could not be read. */
+  /** The contracts that the agent runs of its own; null: not sent. `refused`: they could not be read. */
   readonly manifest: AgentManifest | null | 'refused';
 }
 
@@ -51,10 +51,10 @@ export interface Taken extends Ingested {
 
 export interface EventIntake {
   /**
-   * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the
-   * dashboards how many events were new. When telling fails the caller gets the error and may repeat the batch: every
-   * event is then a duplicate, and what the dashboards were not told is told by the tenant's next batch, the repeat
-   * included.
+   * Stores a batch, then reports its effects: to the environment the versions that run, to the registrations the agents
+   * that were seen, to the dashboards the number of new events. If a report fails, the caller receives the error and
+   * may repeat the batch: every event is then a duplicate. The tenant's next batch, the repeat included, reports to the
+   * dashboards what they missed.
    * @throws HubError rate_limited, overloaded, unavailable
    */
   accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit, api?: EventApi): Promise<Taken>;
@@ -66,7 +66,7 @@ export interface EventIntake {
 const storedAtOnce = 1000;
 /** Bytes of them, as they were sent. */
 const storedBytesAtOnce = 1024 * 1024;
-/** Agents, sessions and hours that they are of: stores keep what is told of each, which costs more than an event. */
+/** Agents, sessions and hours that they are of: stores keep a record for each, which costs more than an event. */
 const placesAtOnce = 100;
 const countedVerdicts: readonly CountedAs[] = ['allowed', 'denied', 'pending', 'observed'];
 
@@ -79,7 +79,7 @@ class BatchIntake implements EventIntake {
   readonly #ports: Ports;
   readonly #announceCounts: CountAnnouncements;
   /**
-   * By environment, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so
+   * By environment, the number of stored events that the dashboards missed. Their streams do not outlive the hub, so
    * memory will do.
    */
   readonly #owed = new Map<string, number>();
@@ -221,7 +221,7 @@ async function withinLimits(
   await count(limits.events, { env, cost: events.length });
 }
 
-/** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
+/** Takes out of the batch the events about agents that the key is not bound to, and returns what is not stored. */
 function takeOutOfScope(
   principal: KeyPrincipal,
   batch: IngestBatch,
@@ -304,7 +304,7 @@ interface VersionRun {
 }
 
 /**
- * The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents'
+ * The distinct versions that the agents of these events ran, each with its newest time, none later than now (agents'
  * clocks differ).
  */
 function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {

@@ -96,7 +96,7 @@ export interface Removal {
   readonly complete: boolean;
 }
 
-/** How old events are that are removed, by their time of receipt. */
+/** Age of the events that are removed, by their time of receipt. */
 export interface RemovalAge {
   readonly unit: 'days' | 'hours';
   /** At least 1. */
@@ -106,7 +106,7 @@ export interface RemovalAge {
 const ageMs = ({ unit, count }: RemovalAge): number => count * (unit === 'days' ? dayMs : hourMs);
 
 export interface EventRemoval {
-  /** How many events `remove` would remove. @throws HubError forbidden, search_timeout */
+  /** Number of events that `remove` would remove. @throws HubError forbidden, search_timeout */
   count(principal: Principal, age: RemovalAge): Promise<Removal>;
   /** Removes for up to 10 s and leaves the rest to a job. @throws HubError forbidden */
   remove(principal: Principal, age: RemovalAge): Promise<Removal>;

@@ -15,7 +15,7 @@ const sliceMs = 100;
 /** Events that a count reads at a time. */
 const countedAtOnce = 500;
 
-/** How far a count came; `searchedTo` is absent if the count is whole. */
+/** Progress of a count; `searchedTo` is absent if the count is whole. */
 export interface CountProgress {
   readonly searchedTo?: number;
 }
@@ -51,7 +51,7 @@ interface Scan {
 
 type ScanKind = 'page' | 'facets' | 'histogram';
 
-/** Whose newer scan ends the older one. */
+/** Owner of a scan: the owner's newer scan ends the older one. */
 const ownerOf = ({ tenantId, actor }: Principal, kind: ScanKind): string =>
   JSON.stringify([tenantId, actor, kind]);
 

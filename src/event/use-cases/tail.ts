@@ -1,6 +1,6 @@
-// Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what
-// a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
-// told of. Keeps promise P40.
+// Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and the
+// events that a listener missed. The bus signals to nodes that there is something to read. A look now and then finds
+// events without a signal. Keeps promise P40.
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
 import { eventsOf } from '../../shared/frame.ts';
 import type { Following } from '../../shared/ports/broadcast.ts';
@@ -12,14 +12,14 @@ import type { EventFilter } from '../rules/filter.ts';
 
 /** Events read at a time, on the way to many listeners or to one that comes back. */
 const pageSize = 200;
-/** Between two looks of a reader that is told all the time. */
+/** Delay between two looks of a reader that receives signals all the time, in milliseconds. */
 const restMs = 50;
-/** Between two looks of a reader that was told something lately: events may still appear among those before. */
+/** Delay between two looks of a reader that received a signal lately: events may still appear among those before. */
 const lookMs = 2_000;
 const lateMs = 12_000;
-/** Between two looks of a reader that is told nothing. */
+/** Delay between two looks of a reader without signals, in milliseconds. */
 const idleLookMs = 30_000;
-/** A reader that is so far behind says that events were lost, and goes on with the newest. */
+/** Lag at which a reader reports lost events and goes on with the newest, in milliseconds. */
 const maxBehindMs = 30_000;
 /** Places that are remembered while a look goes on. */
 const maxGiven = 10_000;
@@ -47,7 +47,7 @@ export interface Missed {
    * then.
    */
   next(): Promise<{ readonly events: readonly StoredEvent[]; readonly more: boolean } | 'gone'>;
-  /** Goes back to where events may have appeared meanwhile: `next` gives those that it has not given. */
+  /** Goes back to where events may have appeared in the meantime: `next` gives those that it has not given. */
   again(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export interface EventTail {
    */
   follow(tenantId: string, listener: TailListener): Promise<{ readonly seq: number; stop(): void }>;
   /**
-   * What was stored after the place of an event, each event once. Where nodes share the store, the last seconds before
+   * Events stored after the place of an event, each event once. Where nodes share the store, the last seconds before
    * the place come again: an event may have appeared there since.
    * @param max events of the tenant, more are `gone`; `maxMissed` if absent
    */
@@ -83,7 +83,7 @@ export function createEventTail(ports: Ports): EventTail {
       try {
         await reader.start();
       } catch (error) {
-        // The next one starts anew.
+        // The next listener starts a new reader.
         if (readers.get(tenantId) === reader) readers.delete(tenantId);
         leave();
         throw error;

@@ -1,5 +1,5 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
-// stored. One bad event never costs the others. What becomes of them is event/use-cases/intake.ts.
+// stored. One bad event never costs the others. event/use-cases/intake.ts stores the events.
 import type { CountLimit } from '../../admission/limit.ts';
 import { readManifest } from '../../agent/wire/manifest.ts';
 import type { Hub } from '../../http/contract/handler.ts';
@@ -41,13 +41,13 @@ export interface Batch extends IngestBatch {
   readonly rejected: readonly Rejection[];
 }
 
-/** What of a batch is not stored, while the rest is. */
+/** Parts of a batch that are not stored, while the rest is. */
 interface Refused {
   readonly rejected?: Rejection[];
   readonly manifest?: 'refused';
 }
 
-/** What an event of this caller is repaired with. */
+/** Values with which an event from this caller is repaired. */
 export const repairContext = (
   { clock, secrets }: Pick<Hub, 'clock' | 'secrets'>,
   caller: { readonly agentId: string | null; readonly agentPattern: string | null },
@@ -58,7 +58,7 @@ export const repairContext = (
 });
 
 /**
- * Stores a batch and says what became of it, what could not be read included.
+ * Stores a batch and returns the result for each event, those that could not be read included.
  * @throws HubError as `accept` in event/use-cases/intake.ts
  */
 export async function acceptBatch(
@@ -109,7 +109,7 @@ type Repair = (
   maxBytes?: number,
 ) => Repaired | Refusal;
 
-/** How an API takes events. */
+/** Form in which an API takes events. */
 interface EventForm {
   readonly repair: Repair;
   /** True if an event's fields are those of its payload. */
@@ -127,8 +127,8 @@ interface Refusal {
 }
 
 /**
- * Reads a batch a few events at a time, so that other requests are served meanwhile. No event of over 256 KiB is parsed
- * whole.
+ * Reads a batch a few events at a time, so that other requests are served in between. No event of over 256 KiB is
+ * parsed whole.
  * @param api in whose form the events are
  * @throws HubError invalid_json; validation_failed without a list of events, or for more than 10,000
  */

@@ -1,5 +1,5 @@
-// The forms in which agents send events, nested or flat, made fit to be stored: what can be kept is kept as it is, what
-// cannot is cut or defaulted and said so. Keeps promise P28. Pure.
+// The forms in which agents send events, nested or flat, made fit to be stored: values that fit are kept, others are
+// cut or defaulted and named in `truncated`. Keeps promise P28. Pure.
 
 import type { JsonObject } from '../../contract/record.ts';
 import { dayMs } from '../../shared/duration.ts';
@@ -158,7 +158,7 @@ export const isFlat = ({ action, verdict, decision, payload }: JsonObject): bool
 const isMapping = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A text that says something; numbers and booleans are taken as they are written. */
+/** A text that is not empty; numbers and booleans are taken as they are written. */
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value === '' ? null : value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;

@@ -16,7 +16,7 @@ export const condition = z.object({
   expected: z.unknown(),
   /** Null: the call has nothing there. */
   actual: z.unknown(),
-  /** Whether the comparison holds; `fault`: it could not be made; `skipped`: the ones before it had decided. */
+  /** `yes` or `no`: the comparison holds or not. `fault`: it could not be made. `skipped`: earlier ones had decided. */
   result: z.enum(conditionResults),
 });
 
@@ -29,11 +29,11 @@ export const rejected = z.object({
   detail: z.string(),
 });
 
-/** How a call ended, where the event or the repeat says it. */
+/** End of a call, if the event or the repeat contains it. */
 export const callEnd = {
   tool_success: z.boolean().optional(),
   postconditions_passed: z.boolean().optional(),
-  /** How long the tool ran. */
+  /** Run time of the tool. */
   duration_ms: z.number().optional(),
   error: z.string().optional(),
   /** A contract failed instead of answering. */

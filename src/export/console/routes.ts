@@ -16,7 +16,7 @@ const query = z.object({
   format: z.enum(exportFormats).default('native'),
 });
 
-/** What the routes of all kinds share. */
+/** Fields that the routes of all kinds share. */
 const shared = {
   method: 'GET',
   auth: ['cookie', 'operatorJwt'],

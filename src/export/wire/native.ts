@@ -34,7 +34,7 @@ export function idOf(record: ExportRecord): string {
   return `${event.id}/${outcome.verdict}/${outcome.decision_name ?? ''}`;
 }
 
-/** When it happened, by the clock of who reported it; epoch milliseconds. */
+/** Time of the record, by the clock of its reporter; epoch milliseconds. */
 export function timeOf(record: ExportRecord): number {
   if (record.type === 'audit_entry') return Date.parse(String(record.entry.occurred_at));
   if (record.type === 'event') return record.event.timestamp;

@@ -118,7 +118,7 @@ const unmapped = (record: ExportRecord, { cursor }: Context) => ({
   record: dataOf(record),
 });
 
-/** What every call has, whoever reports it. */
+/** Fields that every call has, for every reporter. */
 const callerOf = (agentId: string, sessionId: string | null) => ({
   actor: {
     app_name: agentId || 'unnamed',

@@ -6,7 +6,7 @@ import type { Env } from '../../shared/ids.ts';
 import type { RequestOrigin } from '../../shared/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
-/** What is known of a request's API key. */
+/** Fields of a request's API key. */
 interface KeyFields {
   readonly keyId: string;
   readonly keyPrefix: string;
@@ -20,7 +20,7 @@ interface KeyFields {
   readonly agentId: string | null;
   /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
   readonly agentPattern: string | null;
-  /** When the key expires; null: never. */
+  /** Time when the key expires; null: never. */
   readonly expiresAt: number | null;
   /** As `Request.network`. */
   readonly network: string;
@@ -33,7 +33,7 @@ export interface ServiceUse {
   readonly expiresAt: number;
 }
 
-/** Who calls, as the pipeline found out. */
+/** Caller of a request, as the pipeline identified it. */
 export type Caller =
   | { readonly kind: 'none' }
   | {
@@ -44,7 +44,7 @@ export type Caller =
       readonly roles: readonly EnvRole[];
       /** Of the login's token, or of the service account's. */
       readonly tokenHash: string;
-      /** It is a service account, by this token; absent: a person. */
+      /** Service account and its token; absent: a person. */
       readonly service?: ServiceUse;
       /** The request that it makes, where the route changes something. */
       readonly request?: RequestOrigin;
@@ -100,7 +100,7 @@ export interface Request {
   readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
-  /** Those that the route declares, for what its handler counts. */
+  /** Limits that the route declares, for what its handler counts. */
   readonly limits: OwnLimits;
   /** The id that what the request makes must get: that of the first of its Idempotency-Key; null without a key. */
   readonly newId: string | null;

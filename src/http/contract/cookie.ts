@@ -1,4 +1,4 @@
-// How a Cookie header is read.
+// Reader of Cookie headers.
 
 /** The first value of a cookie; null when it is absent or empty. */
 export function cookieOf(header: string | null | undefined, name: string): string | null {

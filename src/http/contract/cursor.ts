@@ -3,7 +3,7 @@
 import { refused } from '../../shared/error.ts';
 import type { Hub } from './handler.ts';
 
-/** Whose list it is, and which. */
+/** Tenant that the list belongs to, and the kind of the list. */
 export interface CursorScope {
   readonly tenantId: string;
   /** One word. */

@@ -7,14 +7,14 @@ import { provenanceFields } from './signature.ts';
 export interface FrameDeclaration {
   /** When it is sent, and to whom where that is not everybody on the stream. */
   readonly summary: string;
-  /** What clients get as the event's data. */
+  /** The event's data, as clients receive it. */
   readonly data: z.ZodType;
 }
 
 /** The events of a stream, by the name that stands in the `event:` line. */
 export type FrameTable = { readonly [type: string]: FrameDeclaration };
 
-/** The data of any event of a table: a union that tells them apart by `type`. */
+/** The data of any event of a table: a union, discriminated by `type`. */
 export type EventOf<T extends FrameTable> = { [K in keyof T & string]: z.output<T[K]['data']> }[keyof T &
   string];
 
@@ -38,7 +38,7 @@ const version = z.number().int().min(1);
 const agents = z.number().int().min(0);
 const decided = approvalStatus.extract(['approved', 'denied']);
 
-/** W3C Trace Context of what the frame tells of: only with `trace=1`, and only where the hub traces. */
+/** W3C Trace Context of the frame's subject: only with `trace=1`, and only where the hub traces. */
 const traceparent = z.string().optional();
 
 const contractUpdate = event(
@@ -179,7 +179,7 @@ export const consoleDashboardFrames = {
       deployed_by: z.string(),
       /** Present when an admin deployed it although the document has errors. */
       forced: z.literal(true).optional(),
-      /** Present when who deployed it said why. */
+      /** Present if the deployer gave a reason. */
       reason: z.string().optional(),
       /** Present when the bundle is taken away: agents keep what they have. */
       undeployed: z.literal(true).optional(),

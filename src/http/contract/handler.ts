@@ -1,4 +1,4 @@
-// What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
+// The types that handlers work with: the use cases, the ports that no use case needs, and handlers. Holds no logic.
 
 import type { App } from '../../hub/use-cases.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -9,8 +9,8 @@ export type { ClusterState, NodeHealth } from '../../shared/ports/node-health.ts
 export type { Settings, SetupToken } from '../../shared/use-case-ports.ts';
 
 /**
- * What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a
- * request is a use case.
+ * Ports that a translation needs. The store, the actors and the bus are not among them: the effects of a request are a
+ * use case.
  */
 type Translating = Pick<AppPorts, 'clock' | 'health' | 'log' | 'messengers' | 'secrets' | 'settings'>;
 
@@ -35,7 +35,7 @@ type PageOf<B> = B extends readonly (infer T)[]
     ? List<T>
     : never;
 
-/** What a route may answer that declares a download. */
+/** Further reply type of a route that declares a download. */
 type StreamedOf<R extends RouteDeclaration> = R extends { readonly download: true } ? Streamed : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */

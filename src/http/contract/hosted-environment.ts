@@ -1,9 +1,9 @@
-// Which environment a request of the hosted API is about.
+// The environment that a request of the hosted API is about.
 import { HubError, refused } from '../../shared/error.ts';
 import { type Env, isEnv } from '../../shared/ids.ts';
 import type { HostedCaller } from './hosted-principal.ts';
 
-/** Where nobody says otherwise. */
+/** Environment of requests that name none. */
 export const usualEnv: Env = 'production';
 
 /**

@@ -13,7 +13,7 @@ export const hostedPaging = (max: number, usual: number) => ({
   offset: intQuery(0, maxOffset).default(0),
 });
 
-/** What stands beside the items of a list. */
+/** Fields beside the items of a list. */
 export const pageFields = {
   limit: z.number().int(),
   offset: z.number().int(),
@@ -24,12 +24,12 @@ export const pageFields = {
 };
 
 /**
- * `next_cursor` of another page: instead of an offset, without its bound; what comes meanwhile neither repeats nor
- * hides anything.
+ * `next_cursor` of another page: instead of an offset, without its bound. Items that arrive in between neither repeat
+ * nor hide anything.
  */
 export const cursorQuery = text(2000, 1).optional();
 
-/** Where the next page of a list with a cursor begins. */
+/** Beginning of the next page of a list with a cursor. */
 export const nextFields = {
   /** Null when nothing is left. */
   next_cursor: z.string().nullable(),

@@ -6,7 +6,7 @@ import { consoleAgentFrames, type FrameTable } from './frames.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 
-/** The event that tells of a decision event: its data is that event alone. */
+/** The event about a decision event: its data is that event alone. */
 export const decisionFrame = 'decision';
 
 /** The event that carries a whole document. */
@@ -23,7 +23,7 @@ export const hostedAgentFrames = {
       version: z.number().int().min(1),
       revision_hash: hex(64),
       env,
-      /** What ran before; null when nothing did, or where the same deployment is told of again. */
+      /** Version that ran before. Null if none did, or if the frame repeats a deployment. */
       previous_version: z.number().int().nullable(),
       deployed_at: z.iso.datetime(),
       /** Base64 of Ed25519 over the YAML's bytes. */

@@ -39,7 +39,7 @@ export function pageOf<T extends object>(items: readonly T[], query: Asked, more
   return { items: fittingItems, ...pageFieldsOf(query, goesOn ? fittingItems.length : null) };
 }
 
-/** What stands beside the items. @param passed how far the page went in the list; null: to its end */
+/** Fields beside the items. @param passed how far the page went in the list; null: to its end */
 export const pageFieldsOf = (query: Asked, passed: number | null) => ({
   limit: query.limit,
   offset: query.offset,

@@ -1,5 +1,5 @@
-// What lists show of a record: every field, but none larger than 4 KiB. The route of the single record has it whole.
-// Browser-safe.
+// The form of a record in lists: every field, but none larger than 4 KiB. The route of the single record returns all of
+// it. Browser-safe.
 import { type Truncated, truncated } from '../../shared/truncated.ts';
 
 /** Bytes of a field's JSON that a list shows. */

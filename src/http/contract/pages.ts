@@ -3,7 +3,7 @@
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { List } from './call.ts';
 
-/** The page that was asked for as a list whose next page is told by an offset. */
+/** The requested page, as a list whose next page has an offset. */
 export const listOf = <T, U>(
   { items, more }: Page<T>,
   { offset }: PageRequest,

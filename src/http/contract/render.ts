@@ -1,4 +1,4 @@
-// What both APIs show alike: times as ISO 8601 UTC, and what was found in a document.
+// Values that both APIs render alike: times as ISO 8601 UTC, and the findings about a document.
 import type { UnableAgents } from '../../agent/use-cases/vocabularies.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
 
@@ -9,7 +9,7 @@ export const isoOrNull = (ms: number | null): string | null => (ms === null ? nu
 
 export const renderFindings = (findings: readonly Finding[]) => findings.map((finding) => ({ ...finding }));
 
-/** What a document is called on each API, and who does not load it. */
+/** Name of each kind of document on each API, with the agents that do not load it. */
 const documentWords = {
   console: {
     bundle: 'This bundle contains contracts, but agents of /v1 load only rulesets',

@@ -1,6 +1,6 @@
-// What a route declaration is. From the tables of declarations come: the router, authentication, validation, body
-// limits, rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration
-// cannot be served. Browser-safe.
+// Declarations of routes. From the tables of declarations come: the router, authentication, validation, body limits,
+// rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be
+// served. Browser-safe.
 import type { z } from 'zod';
 import type { Limit, LimitClass } from '../../admission/limit.ts';
 import type { AuditAction } from '../../audit/record.ts';
@@ -19,8 +19,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
 /**
- * Whom a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own things of
- * a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have none.
+ * Callers that a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own
+ * things of a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have no
+ * role.
  */
 export type RouteRole = 'nobody' | 'agent' | 'person' | 'installation' | OperatorRole;
 
@@ -49,7 +50,7 @@ export interface RouteDeclaration {
   readonly role: RouteRole;
   /** True where a service account is refused (403 person_required), as it is where `role` is `person`. */
   readonly peopleOnly?: true;
-  /** Where the environments of a request are. */
+  /** Source of a request's environments. */
   readonly envs: EnvSource;
   /**
    * True where an API key may name its own environment only in the query's `env`; another answers 403 before the
@@ -85,7 +86,7 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` on a GET marks a stream route: also served over WebSocket. */
   readonly media?: string;
-  /** Which of the live edge's streams a stream route opens; default: the caller's own (an agent's, a dashboard's). */
+  /** Stream of the live edge that a stream route opens; default: the caller's own (an agent's, a dashboard's). */
   readonly stream?: 'events';
   /** The events of a stream route. */
   readonly frames?: FrameTable;
@@ -97,13 +98,13 @@ export interface RouteDeclaration {
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
   /**
-   * What the audit chain says of a request that changes something: its actions, or a sentence that tells why there is
-   * none. Absent where nothing is changed (`GET`, `reads`).
+   * Entries that the audit chain receives about a request that changes something: its actions, or a sentence with the
+   * reason for none. Absent where nothing is changed (`GET`, `reads`).
    */
   readonly audit?: readonly AuditAction[] | string;
   /** Default `stream` of a stream route, else `standard`: of a caller who is only known by an address none. */
   readonly limit?: LimitClass;
-  /** Limits of its own, beside the class. On the hosted API every answer says what is left of them. */
+  /** Limits of its own, beside the class. On the hosted API every answer contains what is left of them. */
   readonly limits?: readonly Limit[];
   /**
    * Takes an Idempotency-Key, for 24 hours: a repeat makes nothing new. `answer`: it is answered as the first request
@@ -115,18 +116,18 @@ export interface RouteDeclaration {
    * state. The text describes the tags.
    */
   readonly ifMatch?: string;
-  /** Where body and header may both name the agent that a request is of: which of them wins. */
+  /** Winner where body and header may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
   /**
-   * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but
-   * GET; a request that carries an API key and no cookie needs none. `none`: nobody needs it (login).
+   * Proof with X-Requested-With that a browser's page may call. `header`, the default save for GET: the
+   * page must send it. A request that carries an API key and no cookie need not. `none`: nobody needs it (login).
    */
   readonly csrf?: 'header' | 'none';
-  /** What the refusal says when X-Requested-With is missing. */
+  /** Text of the refusal when X-Requested-With is missing. */
   readonly csrfMessage?: string;
 }
 
-/** How errors are written: `detail` is JSON of `{detail, code}`; `problem` a problem document (RFC 9457). */
+/** Format of errors: `detail` is JSON of `{detail, code}`; `problem` a problem document (RFC 9457). */
 export type ErrorFormat = 'detail' | 'problem';
 
 /** One of the hub's APIs. */
@@ -148,14 +149,14 @@ export const routes = <const T extends RouteTable>(table: T): T => table;
 
 type Parsed<T> = T extends z.ZodType ? z.output<T> : Record<never, never>;
 
-/** What the handler of a route gets, validated. */
+/** Validated input of a route's handler. */
 export interface Input<R extends RouteDeclaration> {
   readonly params: Parsed<R['params']>;
   readonly query: Parsed<R['query']>;
   readonly body: R['parse'] extends 'bytes' ? Uint8Array : Parsed<R['body']>;
 }
 
-/** What the handler of a route returns, before encoding. */
+/** Return value of a route's handler, before encoding. */
 export type ReplyBody<R extends RouteDeclaration> = R['media'] extends string
   ? Uint8Array | string
   : R['reply'] extends z.ZodType

@@ -20,7 +20,7 @@ export const keySuccession = z.object({
   signature: z.string(),
 });
 
-/** What a client needs to check where a document stands in time and by which right its key signs. */
+/** Fields by which a client checks where a document stands in time, and by which right its key signs. */
 export const provenanceFields = {
   sequence: z.number().int(),
   deployed_at: instant,

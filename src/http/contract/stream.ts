@@ -6,7 +6,7 @@ import type { Audience, DecisionSource, Frame, FrameHeader } from '../../shared/
 import type { Position } from '../../shared/position.ts';
 import type { Caller } from './call.ts';
 
-/** Whoever a stream can be of, as the edge keeps it. */
+/** Callers that can open a stream, as the edge keeps them. */
 export type StreamCaller = Extract<Caller, { kind: 'user' | 'key' | 'hostedOperator' }>;
 
 interface PlacedFrame {
@@ -14,7 +14,7 @@ interface PlacedFrame {
   readonly frame: Frame;
 }
 
-/** Where the frames of an audience come from that are not published on the bus. */
+/** Source of an audience's frames that are not published on the bus. */
 export interface EventSource {
   /**
    * Follows from now on; every frame once.
@@ -27,17 +27,17 @@ export interface EventSource {
     lost?: (position: Position) => void,
   ): Promise<{ readonly position: Position; stop(): void }>;
   /**
-   * What was stored after a place, where frames are stored. Absent: nothing is.
+   * Frames that were stored after a place. Absent if no frames are stored.
    * @param max frames that are looked through at most
    */
   history?(audience: Audience, place: number, max: number): History;
 }
 
-/** What a stream missed, read piece by piece as its client takes it. */
+/** Frames that a stream missed, read piece by piece as its client takes them. */
 export interface History {
-  /** The next frames of its audience, oldest first; `gone` when they cannot be told: nothing more comes then. */
+  /** The next frames of its audience, oldest first. `gone` when they are no longer known: nothing more comes then. */
   next(): Promise<{ readonly frames: readonly PlacedFrame[]; readonly more: boolean } | 'gone'>;
-  /** Goes back to where frames may have appeared meanwhile: `next` gives those that it has not given. */
+  /** Goes back to where frames may have appeared in the meantime: `next` gives those that it has not given. */
   again(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface StreamQuery {
   readonly pins?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
-  /** True when the client says which frame it had last. The edge's word, as the next one is: no client's. */
+  /** True if the client names the last frame that it received. The edge sets this field and the next, no client. */
   readonly resumes?: boolean;
   /** Default: server-sent events. */
   readonly transport?: StreamTransport;
@@ -82,13 +82,13 @@ export interface AdmittedStream {
    */
   skips?(frame: FrameHeader, followed: string | null): boolean;
   /**
-   * Announces the stream to its actors; yields what it must be told at once. The same object every time means the same
-   * frame.
+   * Announces the stream to its actors; yields the announcements that it must receive at once. The same object every
+   * time means the same frame.
    */
   catchUp(): Promise<readonly Announcement[]>;
   /**
-   * Decision events that come between the frames of its audience: whose, and how they are told. The same for all
-   * streams of the audience.
+   * Decision events that come between the frames of its audience: whose, and in which form. The same for all streams
+   * of the audience.
    */
   readonly decisions?: DecisionSource | null;
   /** Of a stream whose frames are stored: what was missed since this id. It takes the place of the bus's log. */

@@ -1,4 +1,4 @@
-// What does not fit a declaration, in the specification's words: for requests, and for values that come another way.
+// Problems of values that do not fit a declaration, in the specification's words: from requests and other sources.
 import type { z } from 'zod';
 import { HubError, type Problem } from '../../shared/error.ts';
 
@@ -11,7 +11,7 @@ export const validationFailed = (problems: readonly Problem[]): HubError =>
     problems: problems.slice(0, maxProblems),
   });
 
-/** What is said of the commonest problems, in words for whoever typed the request. */
+/** Texts of the commonest problems, for the person who typed the request. */
 export const sentences: z.core.ParseContext<z.core.$ZodIssue> = {
   error(issue) {
     if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;

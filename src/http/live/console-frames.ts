@@ -75,7 +75,7 @@ const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
     ];
   },
 
-  // Agents hear of no request and no timeout: they know their own deadline.
+  // Agents receive no frame about requests and timeouts: they know their own deadline.
   approvalTimedOut: ({ approval: { tenantId, env, id, agentId, toolName } }) =>
     toDashboards(
       tenantId,

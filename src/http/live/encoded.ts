@@ -109,7 +109,7 @@ export class PlacedFrame implements Piece {
       this.#text ??= Buffer.concat([head, json, Buffer.from('}')]);
       return codec === 'json' ? this.#text : Buffer.from(encode(JSON.parse(this.#text.toString())));
     }
-    // An id of its own says where it is.
+    // The data of a frame without a type contains the frame's own id.
     if (type === '') return codec === 'json' ? viewOf(json) : viewOf(this.encoded.packed());
     if (codec === 'json') {
       this.#text ??= Buffer.concat([Buffer.from(`{"id":${JSON.stringify(this.id)},`), json.subarray(1)]);

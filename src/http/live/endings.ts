@@ -1,4 +1,4 @@
-// Which streams a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
+// Streams that a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
 import type { Control } from '../../shared/frame.ts';
 import type { EndReason, LiveCaller } from './stream.ts';
 
@@ -9,7 +9,7 @@ export class Endings {
   readonly #newest: { readonly at: number; readonly control: Control }[] = [];
   #count = 0;
 
-  /** How many there were so far. */
+  /** Number of endings so far. */
   get sequence(): number {
     return this.#count;
   }
@@ -19,7 +19,7 @@ export class Endings {
     if (this.#newest.length > remembered) this.#newest.shift();
   }
 
-  /** Why a stream must end whose caller was identified at this place of the sequence; null: it may go on. */
+  /** Reason why a stream must end whose caller was identified at this place of the sequence; null: it may go on. */
   missedBy(caller: LiveCaller, sequence: number): EndReason | null {
     for (const { at, control } of this.#newest) {
       const reason = at > sequence ? endReason(control, caller) : null;
@@ -29,7 +29,7 @@ export class Endings {
   }
 }
 
-/** Why a control message ends a stream of this caller; null when it does not concern it. */
+/** Reason why a control message ends a stream of this caller; null when it does not concern the caller. */
 export function endReason(control: Control, caller: LiveCaller): EndReason | null {
   if (control.kind === 'tenant_closed')
     return caller.tenantId === control.tenantId ? 'tenant_suspended' : null;

@@ -33,7 +33,7 @@ export class Feed<S extends Follower<S>> {
   received = 0;
   readonly #resync: () => Frame;
   readonly #agents = new Map<string, S>();
-  /** Those of no agent. */
+  /** Streams of no agent. */
   readonly #others = new Set<S>();
   #aside: ReturnType<EventSource['follow']> | null = null;
   readonly #waiting: PlacedFrame[] = [];
@@ -72,7 +72,7 @@ export class Feed<S extends Follower<S>> {
 
   /**
    * Has frames of another source come between its own: those of events, to the streams of their agent and of nobody.
-   * From then on every frame says how far the events had come.
+   * From then on every frame contains how far the events had come.
    */
   async followAside(
     source: EventSource,
@@ -188,8 +188,8 @@ export class Feed<S extends Follower<S>> {
         this.#current = null;
         continue;
       }
-      // From the end: a removal meanwhile moves only streams that were served, and `seen` keeps those from being served
-      // twice.
+      // From the end: a removal in between moves only streams that were served, and `seen` keeps those from being
+      // served twice.
       for (; this.#cursor >= 0; this.#cursor--) {
         if (this.#cursor >= this.streams.length) this.#cursor = this.streams.length - 1;
         if (left-- === 0) {

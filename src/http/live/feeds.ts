@@ -1,4 +1,4 @@
-// The feeds of a node by audience. Each is kept while a stream holds it, and follows its audience meanwhile.
+// The feeds of a node by audience. Each is kept while a stream holds it, and follows its audience for that time.
 import { type Audience, environmentIn, type Frame, isHosted } from '../../shared/frame.ts';
 import { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
@@ -57,7 +57,7 @@ export class Feeds {
     return this.#feeds.get(audience);
   }
 
-  /** Those that are held now. */
+  /** Feeds that are held now. */
   all(): readonly Feed<Stream>[] {
     return [...this.#feeds.values()];
   }

@@ -1,5 +1,5 @@
-// How a stream joins its feed: what it missed, what it must get at once, then what arrived meanwhile. Nothing lost,
-// nothing twice, ids rising.
+// How a stream joins its feed: the frames that it missed, those that it must get at once, then those that arrived
+// during the join. Nothing lost, nothing twice, ids rising.
 
 import type { Announcement } from '../../shared/announcement.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
@@ -52,7 +52,7 @@ export class StreamJoin {
       : catchUp.flatMap((one) => this.#encoded(one));
   }
 
-  /** For a stream that missed nothing, and that nothing reaches meanwhile: nearly all of a fleet that comes back. */
+  /** For a stream that missed nothing, and that nothing reaches in between: nearly all of a fleet that comes back. */
   async #first(stream: Stream): Promise<void> {
     const { audience, head, place } = stream.feed;
     const catchUp = await stream.admitted.catchUp();
@@ -84,7 +84,7 @@ export class StreamJoin {
     const { codec, feed } = stream;
     const { broadcast, api } = this.#ports;
     let head = at.head;
-    // Events of before this are told by `stream.missed`, or not at all; later ones wait in the backlog.
+    // `stream.missed` delivers the events of before this, or nothing does; later ones wait in the backlog.
     const place = stream.missed?.place ?? at.place;
     const isEventPlaceUnknown = stream.lastEventId !== null && stream.missed === null && place !== null;
     const { replay, resync } = stream.lastEventId === null ? nothingMissed : await missed(stream, broadcast);
@@ -232,7 +232,7 @@ interface Missed {
 
 const nothingMissed: Missed = { replay: [], resync: null };
 
-/** The frames after the client's position, or why they cannot be told. */
+/** The frames after the client's position, or why they are not known. */
 async function missed(stream: Stream, broadcast: Pick<Broadcast, 'since'>): Promise<Missed> {
   const { lastEventId, codec } = stream;
   if (lastEventId === null) return nothingMissed;

@@ -88,7 +88,7 @@ export interface Live {
 
 export interface LiveOptions {
   readonly broadcast: Pick<Broadcast, 'follow' | 'since'>;
-  /** Where decision events come from; default: nobody can follow them. */
+  /** Source of decision events; default: nobody can follow them. */
   readonly events?: EventSource;
   /** The frames of the APIs whose streams these are. */
   readonly api: StreamFrames;
@@ -177,7 +177,7 @@ class LiveStreams implements Live, StreamHome {
       }
       return stream;
     } catch (error) {
-      // The next one follows anew. A feed that others have streams of stays where revocations find them.
+      // The next stream follows again. A feed that others have streams of stays where revocations find them.
       if (feed.streams.length === 0) this.#feeds.forget(feed);
       stream.end('failed');
       throw error;
@@ -379,7 +379,7 @@ function* callersOf(feeds: Feeds): Iterable<LiveCaller> {
 const nameOf = (caller: LimitedCaller): string | null =>
   caller.kind === 'key' || caller.kind === 'hostedKey' ? callerNames.streamsOf(caller) : null;
 
-/** How long the caller's API key or token still lives. */
+/** Remaining life of the caller's API key or token. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>
   (expiryOf(caller) ?? Number.POSITIVE_INFINITY) - now;
 

@@ -1,5 +1,5 @@
 // The stored events that a stream of other frames missed: read from the store and written between its frames, which go
-// on meanwhile. Owns how far such a stream has come.
+// on all the time. Owns how far such a stream has come.
 
 import { Admission } from '../../admission/admission.ts';
 import type { Frame } from '../../shared/frame.ts';
@@ -24,7 +24,7 @@ export interface MissedPorts {
   readonly source: EventSource;
   /** Runs a read of the store, few at once on this node. */
   readonly read: <T>(task: () => Promise<T>) => Promise<T>;
-  /** Makes the frame that stands for what cannot be told. */
+  /** Makes the frame that stands for events that cannot be read. */
   readonly gap: () => Frame;
 }
 
@@ -93,7 +93,7 @@ class MissedEvents implements PendingEvents {
   }
 
   /**
-   * Sends the joined stream what it missed, and then what came meanwhile: each event once.
+   * Sends the joined stream the events that it missed, and then those that came in between: each event once.
    * @throws what the store throws
    */
   async send(): Promise<void> {
@@ -122,7 +122,7 @@ class MissedEvents implements PendingEvents {
     }
   }
 
-  /** False when they cannot be told to the end. */
+  /** False when they cannot be read to the end. */
   async #sendAll(history: History, toFrame: (frame: Frame) => Frame): Promise<boolean> {
     const stream = this.#stream;
     while (!stream.ended) {

@@ -1,5 +1,5 @@
 // Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its
-// roster, or may have asked while this node did not hear.
+// roster, or may have asked while this node received nothing.
 import { type Clock, pause } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { Feed } from './feed.ts';
@@ -22,8 +22,8 @@ const feedsAtOnce = 4;
 
 export interface Reannouncer {
   /**
-   * Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request
-   * meanwhile repeats it once.
+   * Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request in
+   * between repeats it once.
    */
   all(feed: StreamFeed): Promise<void>;
   /** The same for many feeds: a few at a time. */

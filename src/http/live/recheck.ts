@@ -1,5 +1,5 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
-// been missed. Ends nothing itself: it says what was revoked or ended. Keeps promise P53.
+// been missed. Ends nothing itself: it returns what was revoked or ended. Keeps promise P53.
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
 import type { Control } from '../../shared/frame.ts';
 import { type Clock, pause } from '../../shared/ports/clock.ts';
@@ -52,7 +52,7 @@ function endOf(caller: LiveCaller): Control {
 export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {
   let closed = false;
 
-  /** Those for whom the store had no answer. */
+  /** Returns the callers for whom the store had no answer. */
   async function ask(callers: readonly LiveCaller[]): Promise<readonly LiveCaller[]> {
     const unknown: LiveCaller[] = [];
     for (let i = 0; i < callers.length && !closed; i += atOnce) {

@@ -11,7 +11,7 @@ export interface Sink {
   write(piece: Uint8Array | string): boolean;
   /**
    * Ends the connection after what was sent.
-   * @param fault what the client did wrong, for a transport that can say it
+   * @param fault what the client did wrong, for a transport that can send it
    */
   end(fault?: string): void;
   /** Ends the connection now; what it had not taken yet is lost. */
@@ -30,7 +30,7 @@ export interface Sink {
 export interface Session {
   /** The WebSocket subprotocol chosen; null for SSE, or when none was offered. */
   readonly protocol: string | null;
-  /** Whose messages it takes, by API key; null: it takes none. */
+  /** API key whose messages the stream accepts; null: none. */
   readonly sender: string | null;
   /** The headers are out (SSE), or the WebSocket is open. */
   attach(sink: Sink): void;
@@ -47,7 +47,7 @@ export interface Session {
   gone(): void;
 }
 
-/** How frames are written: SSE, or WebSocket messages as JSON text or MessagePack. */
+/** Format of frames: SSE, or WebSocket messages as JSON text or MessagePack. */
 export type Codec = 'sse' | 'json' | 'msgpack';
 
 /** WebSocket subprotocols; the first is used when a client offers none. */

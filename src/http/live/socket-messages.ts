@@ -164,7 +164,7 @@ type Ref = string | number | null;
 
 const nameOf = (caller: LimitedCaller): string => callerNames.requestsOf(caller) ?? '';
 
-/** Whose the bytes are that wait: a key's by where they come from. */
+/** Owner of the waiting bytes: the network of a key, else the name of the caller. */
 const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : nameOf(caller));
 
 /** @throws HubError payload_too_large, bad_request, invalid_json */

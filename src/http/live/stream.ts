@@ -9,7 +9,7 @@ import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
-/** Why a stream ended. */
+/** Reason why a stream ended. */
 export type EndReason =
   | 'client' // the connection is gone
   | 'aged'
@@ -30,7 +30,7 @@ export interface PendingEvents {
   readonly place: number;
   /** The position of the last other frame that it was sent. */
   position: Position;
-  /** A frame that comes meanwhile, as the stream may be sent it now; null: not now. */
+  /** A frame that comes during the read, in the form that the stream may get now; null: not now. */
   pass(placed: PlacedFrame): PlacedFrame | null;
   /** Sends the joined stream what it missed. @throws what the store throws */
   send(): Promise<void>;
@@ -82,7 +82,7 @@ export class Stream implements Session, Follower<Stream> {
   readonly protocol: string | null;
   readonly caller: LiveCaller;
   readonly isTraced: boolean;
-  /** The position the client had seen, as it said. Null once joined. */
+  /** The last position that the client reported. Null once joined. */
   lastEventId: string | null;
   /** Monotonic milliseconds. */
   readonly openedAt: number;
@@ -92,11 +92,11 @@ export class Stream implements Session, Follower<Stream> {
   bundleName: string | null;
   sink: Sink | null = null;
   ended = false;
-  /** True until the frames it missed are written; frames that arrive meanwhile wait in the backlog. */
+  /** True until the frames it missed are written; frames that arrive in between wait in the backlog. */
   joining = true;
   /** Since when the connection takes nothing (monotonic ms), or -1. */
   blockedSince = -1;
-  /** When it must end (monotonic ms). */
+  /** Time when the stream must end (monotonic ms). */
   endsAt = 0;
   /** Messages from the client; null before the first one. */
   incoming: IncomingMessages | null = null;
@@ -230,7 +230,7 @@ export class Stream implements Session, Follower<Stream> {
     if (!this.sink.write(piece.bytes(this.codec))) this.home.blocked(this);
   }
 
-  /** Joined: writes what gathered meanwhile, in this order, and goes on live after `replayed`. */
+  /** Joined: writes the waiting frames, in this order, and goes on live after `replayed`. */
   joined(pieces: Backlog, replayed: Position | null): void {
     this.joining = false;
     this.replayed = replayed;

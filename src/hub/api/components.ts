@@ -1,5 +1,5 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
-// occurs. What is used by one route alone needs no name here.
+// occurs. A schema that one route alone uses needs no name here.
 import type { z } from 'zod';
 import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';

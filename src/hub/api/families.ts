@@ -4,7 +4,7 @@ import type { ApiFamily } from '../../http/contract/route.ts';
 import { api } from './console-routes.ts';
 import { hostedApi } from './hosted-routes.ts';
 
-/** What belongs to no other family (pages, `/.well-known`) answers errors as this one does. */
+/** Family of the console API. Paths that belong to no other family (pages, `/.well-known`) answer errors like it. */
 export const consoleFamily: ApiFamily = { prefix: '', errors: 'detail', routes: api };
 export const hostedFamily: ApiFamily = { prefix: '/v1', errors: 'problem', routes: hostedApi };
 

@@ -1,4 +1,4 @@
-// How the hub is, for probes and for the dashboard.
+// Health of the hub, for probes and for the dashboard.
 
 import { Reply } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
@@ -17,7 +17,7 @@ interface Links {
   readonly cache: { readonly connected: boolean };
 }
 
-/** What a node stands on; it is well when all of it works and the node is to go on. */
+/** State of everything that a node stands on. The node is well when all of it works and the node is to go on. */
 const stateOf = async ({ health }: Hub) => {
   const storage = health.storage();
   const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);

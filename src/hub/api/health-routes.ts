@@ -1,4 +1,4 @@
-// Routes that say how the hub is.
+// Routes about the health of the hub.
 import { z } from 'zod';
 import { instant } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
@@ -140,7 +140,7 @@ export const healthRoutes = routes({
       events_stored: z.number().int(),
       /** Of all nodes. */
       installation: z.object({
-        /** Null if the server does not tell. */
+        /** Null if the server does not report it. */
         store_bytes: z.number().nullable(),
         dead_jobs: z.number().int(),
         /** The oldest audit entry that no signed head covers; null: none. */
@@ -148,7 +148,7 @@ export const healthRoutes = routes({
         /** By `reeve backup`; null: never, or in a cluster. */
         last_backup_at: instant.nullable(),
       }),
-      /** How late it was in the last one to two minutes. */
+      /** Lag of the event loop in the last one to two minutes. */
       event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
     }),
     errors: ['forbidden', 'unavailable'],

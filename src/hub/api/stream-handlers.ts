@@ -39,13 +39,13 @@ const version = line(255);
 const sessionField = text(255, 1);
 const maxTagText = 32_768;
 const noTags: Tags = {};
-/** A dashboard hears at least this every 15 s, so that silence means a hub that stands still (docs/protocol.md). */
+/** A dashboard receives at least this every 15 s: silence means a hub that stands still (docs/protocol.md). */
 const keepalive = { type: 'keepalive' } as const;
 
 /**
- * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless
- * the stream follows one bundle, or its agent fetched that one alone, because clients never compare its name with their
- * own.
+ * Frames that a stream of the hosted API leaves out: events of another environment or session, and the document itself.
+ * A stream receives the document if it follows one bundle, or if its agent fetched only its bundle, because clients
+ * never compare the document's name with their own.
  */
 const skipsOf =
   (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
@@ -178,7 +178,7 @@ const sessionAsked = ({ session_id }: StreamQuery): string | null =>
   session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
 
 /**
- * What a person follows of an environment: deployments, and what every agent there did.
+ * Frames that a person follows in an environment: deployments, and the actions of every agent there.
  * @throws HubError validation_failed
  */
 function admitOperator(

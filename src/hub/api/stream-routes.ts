@@ -5,7 +5,7 @@ import { routes } from '../../http/contract/route.ts';
 
 const includedParts = ['fleet', 'tools', 'assignments', 'stats'];
 
-/** What a dashboard may ask for beside the events that every dashboard gets: one or several, with commas. */
+/** Parts that a dashboard may request beside the events that every dashboard gets: one or several, with commas. */
 export const includeField = z
   .string()
   .max(100)

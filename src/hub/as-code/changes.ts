@@ -1,5 +1,5 @@
-// What makes a hub equal to a folder: the steps in their order, deployments last. Equal things have no step, so the
-// next run finishes one that was cut off.
+// The steps that make a hub equal to a folder, in their order, deployments last. Equal things have no step, so the next
+// run finishes one that was cut off.
 import { maxRules } from '../../agent/rules/assignment.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import { hashOf, type RuleContent } from './content.ts';

@@ -1,4 +1,4 @@
-// What is checked before the first write: rights, deletions of what is still used, and documents that no deployment
+// Checks before the first write: rights, deletions of records that are still used, and documents that no deployment
 // would accept.
 import {
   assembleBundle,
@@ -22,7 +22,7 @@ interface Subject {
   readonly folder: Folder;
   readonly hub: HubState;
   readonly desired: Desired;
-  /** Those that will be made. */
+  /** Steps that will be made. */
   readonly steps: readonly ApplyStep[];
 }
 
@@ -113,7 +113,7 @@ function documentProblems(subject: Subject): FileProblem[] {
     const isDeployed = hub.environments.some(
       ({ env }) => deployed.get(keyOf.deployment(slotOf(env, name))) === hash,
     );
-    // What the hub stores already was deployed before, or is refused there with its findings.
+    // A document that the hub stores already was deployed before, or is refused there with its findings.
     if (!isDeployed || hub.bundles.get(name)?.versions.has(hash)) continue;
     for (const { line, message } of errorsOf(text, language))
       problems.add(problemAt({ ...place, line }, message));
@@ -173,7 +173,7 @@ interface Finding {
 
 type Language = { readonly operators: readonly string[] } & Parameters<typeof lintBundle>[1];
 
-/** What would stop a deployment of the text. Kinds of documents are the hub's to judge. */
+/** Errors that would stop a deployment of the text. Kinds of documents are the hub's to judge. */
 function errorsOf(text: string, language: Language): readonly Finding[] {
   const options = { maxContracts: maxStoredRules, operators: language.operators, ...kindsOf(text) };
   const read = readBundle(text, options);

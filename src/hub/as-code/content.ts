@@ -1,4 +1,4 @@
-// What a folder and a hub both contain: contracts, compositions, bundles, rules, tool settings and deployments, and the
+// Contents of a folder and of a hub: contracts, compositions, bundles, rules, tool settings and deployments, and the
 // hashes that tell one state from another. Pure.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/record.ts';

@@ -1,4 +1,4 @@
-// Which deployments make a hub run what a folder names: those of its list, and those of automatic compositions.
+// Deployments that make a hub run what a folder names: those of its list, and those of automatic compositions.
 
 import { slotOf } from './content.ts';
 import type { Desired } from './desired.ts';

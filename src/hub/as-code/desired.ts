@@ -1,4 +1,4 @@
-// What a hub should have: the folder's contents, beside those of the hub that the folder does not manage. Pure.
+// The state that a hub should have: the folder's contents, and those of the hub that the folder does not manage. Pure.
 import type { CompositionContent, ContractContent, ToolsContent } from './content.ts';
 import { type FileProblem, problemAt } from './files.ts';
 import type { Folder } from './folder.ts';

@@ -1,4 +1,4 @@
-// What a hub has now, in the words of the folder, with the tags that conditions of writes need.
+// The present state of a hub, in the words of the folder, with the tags that conditions of writes need.
 import type { Env } from '../../shared/ids.ts';
 import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import type { HubConnection } from './connection.ts';

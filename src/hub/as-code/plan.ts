@@ -82,7 +82,7 @@ export function readPlan(path: string): Plan {
 }
 
 /**
- * What a plan finds now may be what it saw, or what one of its own steps left.
+ * Requires that each present state is one that the plan contains, or the result of one of the plan's own steps.
  * @param steps those that are left to make
  * @throws HubError changed; conflict for a plan of another hub, tenant or folder
  */

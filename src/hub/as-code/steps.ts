@@ -30,7 +30,7 @@ export interface ApplyStep {
   run(context: StepContext): Promise<void>;
 }
 
-/** What steps know of the hub, kept up to date by each of them. */
+/** State of the hub for the steps, kept up to date by each of them. */
 export interface StepContext {
   readonly hub: HubConnection;
   /** Key → the tag of its present state. */

@@ -144,7 +144,7 @@ export const diff = (args: readonly string[]): Promise<void> =>
     const comparison = await compare(connection, folder, false);
     const { hub, steps } = comparison;
     const changes = steps.filter(({ isPruning }) => !isPruning);
-    // Who may not apply may still look.
+    // A caller without the right to apply may still read the differences.
     const notes = [...comparison.notes, ...check(folder, comparison, changes)];
     if (plan !== null) writePlan(plan, planOf(connection.url, folder, hub, steps));
     for (const note of notes) say(note);

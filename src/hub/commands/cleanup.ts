@@ -26,7 +26,7 @@ export async function withDraft<T>(draft: string, task: () => Promise<T>): Promi
 /** Names the machine too: processes of two containers have the same ids. */
 const ending = (pid: number | string): string => `.${hostname()}-${pid}.reeve-partial`;
 
-/** What the name of this process's draft ends with. */
+/** Ending of the name of this process's draft. */
 export const draftSuffix = (): string => ending(process.pid);
 
 /** Removes drafts in the folder that processes of this machine left when they were killed. */

@@ -57,7 +57,7 @@ function addressOf(url: string | undefined): string | null {
   return url.replace(/\/+$/, '');
 }
 
-/** What is stored: in a folder, or in servers. */
+/** State of the stored data: in a folder, or in servers. */
 async function storedState(config: Config, deep: boolean) {
   if (!config.cluster) return checkFolder(config, systemClock.now(), deep);
   const { checkServers } = await import('../doctor/servers.ts');

@@ -1,4 +1,4 @@
-// What commands say to people: lines on standard error, results on standard output, and errors as one line.
+// Output of commands: lines on standard error, results on standard output, and errors as one line.
 
 import { HubError } from '../../shared/error.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
@@ -11,7 +11,7 @@ export const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** The command line does not fit; the message says what does. */
+/** The command line does not fit; the message names what does. */
 export class UsageError extends Error {}
 
 /** The words of an error: one line for what was to be expected, the place of the fault for anything else. */

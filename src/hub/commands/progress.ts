@@ -1,4 +1,4 @@
-// How far long work has come, on standard error: a line that changes in a terminal, else a line every few seconds.
+// Progress of long work, on standard error: a line that changes in a terminal, else a line every few seconds.
 import type { Clock } from '../../shared/ports/clock.ts';
 import { say } from './output.ts';
 

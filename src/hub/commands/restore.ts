@@ -101,7 +101,7 @@ export async function restore(args: readonly string[]): Promise<void> {
 /**
  * Reads every page of the database.
  * @param path where the database is: in the file itself, or copied out of it
- * @throws HubError when it is damaged, or not the one that the back-up says it holds
+ * @throws HubError when it is damaged, or not the one that the back-up's manifest describes
  */
 async function check(path: string, { manifest }: Archive, file: string): Promise<Facts> {
   const facts = await checkDatabase(path).catch((error: unknown) => {

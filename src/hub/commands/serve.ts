@@ -8,7 +8,7 @@ import { openApiFor } from '../openapi.ts';
 import { nodeNotice } from './node-support.ts';
 import { print, say, UsageError } from './output.ts';
 
-/** What a person who has never seen the hub does next; printed at start until there is an admin. */
+/** Next steps for a person who has never seen the hub; printed at start until there is an admin. */
 function firstRun(url: string, { setupToken, wire, host }: Config, printed: string | null): string {
   const agentId = wire.agentIdHeaders[0] ?? 'x-service-agent-id';
   const token = setupToken !== null ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';

@@ -212,7 +212,7 @@ async function throughProxies(url: string, secrets: Proof): Promise<readonly Che
   ];
 }
 
-/** Where a hub would listen on this machine. */
+/** Address where a hub would listen on this machine. */
 const localUrl = ({ host, port }: Config): string => {
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   return `http://${name}:${port}`;

@@ -1,11 +1,11 @@
-// What `reeve doctor` found: one line for each check.
+// Findings of `reeve doctor`: one line for each check.
 
 export interface CheckResult {
   /** Of the check; stable, for programs. */
   readonly check: string;
   readonly outcome: 'ok' | 'warning' | 'failure';
   readonly detail: string;
-  /** What to do. Null if all is well. */
+  /** Action to take. Null if all is well. */
   readonly advice: string | null;
 }
 

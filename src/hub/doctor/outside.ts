@@ -26,7 +26,7 @@ export const checkIssuer = async ({ oidc }: Config): Promise<readonly CheckResul
     ? []
     : attempt('issuer', 'Check OIDC_ISSUER and the way to it.', () => issuerFinding(oidc.issuer));
 
-/** Where the messages of a channel go. */
+/** Target of a channel's messages. */
 function targetOf(channel: ChannelConfig, config: Config): { readonly host: string; readonly port: number } {
   const ofUrl = (text: string) => {
     const { hostname, port, protocol } = new URL(text);

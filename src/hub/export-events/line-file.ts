@@ -1,5 +1,5 @@
 // The file of `reeve export-events --to FILE`, and the cursor beside it. Lines are on disk before the cursor is, and
-// each line contains its own: after a kill the last whole line tells where to go on.
+// each line contains its own cursor: after a kill the export continues after the last whole line.
 import {
   closeSync,
   existsSync,

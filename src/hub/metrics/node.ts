@@ -14,7 +14,7 @@ export interface NodeSources {
   readonly meters: Meters;
   /** False when the last call to the identity provider failed; null: the hub has none. */
   readonly isIssuerUp: () => boolean | null;
-  /** When `reeve backup` last wrote a file, epoch milliseconds; 0: never. */
+  /** Time when `reeve backup` last wrote a file, epoch milliseconds; 0: never. */
   readonly lastBackupAt: () => Promise<number>;
 }
 

@@ -3,7 +3,7 @@
 export interface MetricsSettings {
   /** Opens /metrics on the main port; null: closed there. */
   readonly token: string | null;
-  /** Where /metrics is served without a token; null: nowhere. */
+  /** Address where /metrics is served without a token; null: nowhere. */
   readonly listen: { readonly port: number; readonly host: string } | null;
   /** Tenants whose events have a series of their own. */
   readonly maxTenants: number;

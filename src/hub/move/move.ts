@@ -35,7 +35,7 @@ const tries = 10;
 const againMs = 2_000;
 /** Progress is noted so often, in milliseconds. */
 const noteEveryMs = 2_000;
-/** Kept elsewhere than in MongoDB: written anew by every run, because time decides about some of them. */
+/** Kept elsewhere than in MongoDB: written again by every run, because time decides about some of them. */
 const inRedis: ReadonlySet<RecordKind> = new Set<RecordKind>(['values', 'jobs']);
 /** Events and runs are written in a form that keeps any text. */
 const keepsAnyText: ReadonlySet<RecordKind> = new Set<RecordKind>(['events', 'runs', 'auditLinks']);

@@ -34,7 +34,7 @@ export const keyRoutes = routes({
     reply: z.array(
       key.extend({
         last_used_at: instant.nullable(),
-        /** Agent streams that are open now, on all nodes; null when nobody can say. */
+        /** Agent streams that are open now, on all nodes; null when the number is unknown. */
         streams: z.number().int().nullable(),
       }),
     ),

@@ -1,5 +1,5 @@
-// Buttons that were pressed in chats: each platform's proof and words. What a press does is
-// notification/use-cases/chat-decisions.ts.
+// Buttons that were pressed in chats: each platform's proof and words. notification/use-cases/chat-decisions.ts acts on
+// a press.
 
 import { limits } from '../../admission/limit.ts';
 import { Reply, type Request } from '../../http/contract/call.ts';

@@ -117,7 +117,7 @@ const renderDelivery = (delivery: Delivery) => ({
   })),
 });
 
-/** What who tries a channel is told: never what the other side wrote. */
+/** Messages to the person who tries a channel: never the text that the other side wrote. */
 const sentences: { readonly [F in AttemptFailure]: string } = {
   refused_address: 'The address is not allowed.',
   unresolved: 'The host name has no address. Check the name.',

@@ -94,7 +94,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
 
   async hostedChatBotCallback(hub, { params, body }, _caller, request) {
     const outcome = await chatBotCallback(hub, params.channel_id, body, request, limits.callbacks);
-    // Who guesses at ids and secrets is not told which of the two was wrong.
+    // The reply does not reveal whether the id or the secret was wrong: nobody can guess them one by one.
     return outcome === 'taken' ? {} : new Reply(null, { status: 403 });
   },
 };
@@ -123,7 +123,7 @@ const fields: { readonly [T in HostedType]: readonly string[] } = {
   webhook: ['url'],
 };
 
-/** What a person sees of a secret. */
+/** Visible part of a secret. */
 const masked = (secret: string): string => `****${secret.length > 8 ? secret.slice(-4) : ''}`;
 /** True if it is that of some secret: the one that is stored now, or one that has been replaced. */
 const isMask = (value: unknown): boolean => typeof value === 'string' && /^\*{4}(.{4})?$/s.test(value);

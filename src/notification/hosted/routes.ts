@@ -20,7 +20,7 @@ export const hostedFilters = z.object({
   ruleset_names: patterns,
 });
 
-/** How the newest attempt to tell a channel went. */
+/** Result of the newest attempt to send to a channel. */
 export const hostedLastDelivery = z.object({
   at: instant,
   ok: z.boolean(),

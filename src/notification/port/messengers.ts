@@ -8,7 +8,7 @@ import type { Notice } from '../rules/notice.ts';
 export interface Sending {
   readonly config: ChannelConfig;
   readonly notice: Notice;
-  /** Which API's payload a webhook gets. */
+  /** API whose payload a webhook gets. */
   readonly payloadStyle: 'console' | 'hosted';
   /** The same in every attempt: receivers know a repeat by it. */
   readonly deliveryId: string;
@@ -18,7 +18,7 @@ export interface Sending {
 /** The answer to a pressed button. */
 export interface ButtonAnswer {
   readonly config: Extract<ChannelConfig, { readonly kind: 'chatBot' }>;
-  /** By which the platform knows that the button was pressed. */
+  /** Platform's id of the press of the button. */
   readonly queryId: string;
   readonly text: string;
 }

@@ -10,7 +10,7 @@ export type DeliveryEvent = (typeof deliveryEvents)[number];
 export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Why an attempt failed, in a closed list: nothing that the other side sent. */
+/** Reasons why an attempt failed, in a closed list: nothing that the other side sent. */
 export const attemptFailures = [
   'refused_address',
   'unresolved',
@@ -25,13 +25,13 @@ export const attemptFailures = [
 ] as const;
 export type AttemptFailure = (typeof attemptFailures)[number];
 
-/** How one attempt ended. */
+/** Result of one attempt. */
 export type AttemptOutcome =
   | {
       readonly kind: 'delivered';
       /** The HTTP or SMTP status. */
       readonly status: number | null;
-      /** By which the platform knows the message; null where it tells none. */
+      /** Platform's id of the message; null where it returns none. */
       readonly messageId: string | null;
     }
   | {

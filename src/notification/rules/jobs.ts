@@ -34,7 +34,7 @@ export interface DeliveryAttempt {
   readonly run: number;
   /** Attempts before this one. */
   readonly attempts: number;
-  /** How often it was put off, because the channel was busy. */
+  /** Number of postponements, because the channel was busy. */
   readonly waits: number;
 }
 

@@ -6,14 +6,14 @@ import type { ToolEntry } from '../../tool/record.ts';
 export type Notice =
   /** An approval is asked for. */
   | { readonly kind: 'requested'; readonly approval: Approval; readonly link: string }
-  /** It was decided. With a `messageId`, the message that asked for it is edited. */
+  /** A decided approval. With a `messageId`, the message that asked for it is edited. */
   | {
       readonly kind: 'decided';
       readonly approval: Approval;
       readonly link: string;
       readonly messageId: string | null;
     }
-  /** It timed out: the message that asked for it is edited. */
+  /** An expired approval: the message that asked for it is edited. */
   | {
       readonly kind: 'expired';
       readonly approval: Approval;

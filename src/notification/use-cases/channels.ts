@@ -27,7 +27,7 @@ export interface NewChannel extends Pick<Channel, 'name' | 'payloadStyle' | 'ena
 }
 
 export interface SaveOptions {
-  /** True: the caller asks for `callbackProblem` next, which tells the platform; else the platform is told by a job. */
+  /** True: the caller asks for `callbackProblem` next, which registers the callbacks; else a job registers them. */
   readonly isToldByCaller?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface ChannelPatch {
   readonly config?: (stored: ChannelConfig) => ChannelConfig;
 }
 
-/** How a test went, for who pressed the button: nothing that the other side wrote. */
+/** Result of a test, for the person who pressed the button: nothing that the other side wrote. */
 export interface TestResult {
   readonly ok: boolean;
   readonly status: number | null;
@@ -62,11 +62,11 @@ export interface Channels {
   test(principal: Principal, id: string): Promise<TestResult>;
   /** The configuration of a stored channel. @throws HubError internal when it was sealed with another master secret */
   open(channel: Channel): OpenChannel;
-  /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
+  /** Registers the address of a chat bot's callbacks with its platform. @throws Error when that failed */
   register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
   /**
-   * Tells it at once, at most 10 s, in place of the job that was added when the channel was saved. That job stays where
-   * trying again may help, and where the process dies before the platform has answered.
+   * Registers the callbacks of a chat bot at once, at most 10 s, in place of the job that the save added. The job stays
+   * where trying again may help, and where the process dies before the platform has answered.
    * @returns why presses of its buttons do not come back yet, as a sentence; null: they do, or it has none
    */
   callbackProblem(open: OpenChannel): Promise<string | null>;
@@ -78,7 +78,7 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers
 const maxOpenConfigs = 1000;
 const openConfigMs = 10 * minuteMs;
 const updateTries = 5;
-/** Milliseconds that the job leaves to whoever tells the platform at once, who takes at most 10 s. */
+/** Delay of the job, in milliseconds: a caller that registers the callbacks at once takes at most 10 s. */
 const firstTryMs = 15_000;
 const removedAtOnce = 1000;
 
@@ -86,7 +86,7 @@ const absent = (): HubError => notFound('Notification channel not found.');
 
 class NotificationChannels implements Channels {
   readonly #ports: Ports;
-  // By the sealed text: what changes is sealed anew, on every node.
+  // By the sealed text: a changed configuration is sealed again, on every node.
   readonly #openConfigs = new BoundedMap<ChannelConfig>(maxOpenConfigs);
   /** Platforms call https addresses alone; on this machine a test may play one. */
   readonly #isReachable: boolean;
@@ -255,7 +255,7 @@ class NotificationChannels implements Channels {
     }
     const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
     const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
-    // A job that stays tells the platform once more, which changes nothing.
+    // A job that stays registers the callbacks once more, which changes nothing.
     const { queue, id } = registrationJob(channel, 0);
     if (isOver) await jobs.remove(queue, id).catch(() => false);
     if (outcome.kind === 'delivered') return null;
@@ -298,7 +298,7 @@ class NotificationChannels implements Channels {
 
 export const createChannels = (ports: Ports): Channels => new NotificationChannels(ports);
 
-/** What somebody chose of a channel, without its configuration: that may hold secrets. */
+/** Fields of a channel that a person chooses, without its configuration: the configuration may hold secrets. */
 const fieldsOf = ({ name, enabled, filters, payloadStyle }: Channel) => ({
   name,
   enabled,
@@ -313,6 +313,6 @@ const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
   payloadStyle,
 });
 
-/** Where the platform sends presses of buttons. */
+/** Address to which the platform sends presses of buttons. */
 const callbackOf = (baseUrl: string, { id, payloadStyle }: Channel): string =>
   `${baseUrl}${payloadStyle === 'hosted' ? '/v1' : '/api/v1'}/chat_bot/webhook/${id}`;

@@ -230,7 +230,7 @@ async function requestsOf({ store }: Ports, approvalId: string): Promise<readonl
   return sent.filter(({ event }) => event === 'requested');
 }
 
-/** Those of the channels that the approval was sent to and whose filters pass it. */
+/** Channels that the approval was sent to and whose filters pass it. */
 async function recipientsOf(
   ports: Ports,
   approval: Approval,
@@ -245,7 +245,7 @@ async function recipientsOf(
   });
 }
 
-/** Those of the recipients where a press in this chat may have been. Several where they cannot be told apart. */
+/** Recipients where a press in this chat may have been. Several where the press fits more than one. */
 async function inChat(
   ports: Ports,
   recipients: readonly Recipient[],

@@ -30,12 +30,12 @@ import type { Notice } from '../rules/notice.ts';
 import type { Channels } from './channels.ts';
 
 export interface Notifications {
-  /** Puts on its way what an approval in this status is told by. Safe to repeat. */
+  /** Puts the messages about an approval in this status on their way. Safe to repeat. */
   fanOut(job: FanOut): Promise<void>;
   /** Puts the notifications of a new definition on their way. Safe to repeat. */
   fanOutToolChange(job: ToolChange): Promise<void>;
   /**
-   * Makes an attempt, unless it was made. Safe to repeat; a receiver may then hear twice.
+   * Makes an attempt, unless it was made. Safe to repeat; a receiver may then get the message twice.
    * @throws when the signal ended it
    */
   attempt(job: DeliveryAttempt, signal: AbortSignal): Promise<void>;
@@ -77,7 +77,7 @@ function eventOfEnd(
   { messageId }: Delivery,
 ): DeliveryEvent | null {
   if (status === 'timeout') return isInteractive(kind) && messageId !== null ? 'expired' : null;
-  // The hosted API's webhooks hear of requests alone.
+  // The hosted API's webhooks receive requests alone.
   return kind === 'webhook' && payloadStyle === 'hosted' ? null : 'decided';
 }
 

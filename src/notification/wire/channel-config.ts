@@ -18,13 +18,13 @@ export const typeOf = Object.fromEntries(Object.entries(kindOf).map(([type, kind
   readonly [K in ChannelKind]: ChannelType;
 };
 
-/** What a person sees of a secret. */
+/** Visible part of a secret. */
 export function masked(secret: string): string {
   if (secret === '') return '';
   return secret.length <= 8 ? '•'.repeat(8) : `${secret.slice(0, 4)}••••${secret.slice(-4)}`;
 }
 
-/** True if it is what a person sees of some secret: the one that is stored now, or one that has been replaced. */
+/** True if it is the visible part of some secret: the one that is stored now, or one that has been replaced. */
 const isMask = (value: unknown): boolean => typeof value === 'string' && /^(.{4}•{4}.{4}|•{8})$/s.test(value);
 
 /** One line; it may be empty. */

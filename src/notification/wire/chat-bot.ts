@@ -1,5 +1,5 @@
-// Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does
-// is notification/use-cases/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
+// Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words, and the parts that
+// other chat platforms' callbacks read alike. notification/use-cases/chat-decisions.ts acts on a press.
 
 import type { CountLimit, Limit } from '../../admission/limit.ts';
 import type { Request } from '../../http/contract/call.ts';
@@ -51,7 +51,7 @@ export const countCallback = (
   { channel: { id, tenantId } }: OpenChannel,
 ): Promise<void> => count(limit, { channelId: id, tenantId });
 
-/** What the button itself says for a moment. */
+/** Short text that the button itself shows for a moment. */
 function shortAnswer(result: PressResult): string {
   if (result.kind === 'forbidden') return 'You are not allowed to decide here.';
   if (result.kind === 'unknown') return 'This request is no longer pending.';

@@ -108,7 +108,7 @@ class EvidenceBundle {
   }
 }
 
-/** Which ruleset a hash is may become known later: `rulesets` says it once. */
+/** The ruleset of a hash may become known later, so only `rulesets` contains it. */
 function shownOf(event: StoredEvent) {
   const { ruleset_name: _name, ruleset_version: _version, ...visibleFields } = renderEvent(event, null);
   return visibleFields;

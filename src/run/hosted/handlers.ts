@@ -99,7 +99,7 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   },
 };
 
-/** Where a run stands in the list, as a cursor holds it. */
+/** Place of a run in the list, as a cursor holds it. */
 const runPlace = ({ lastActivityAt, agentId, sessionId }: RunPlace): string =>
   JSON.stringify([lastActivityAt, agentId, sessionId]);
 

@@ -39,7 +39,7 @@ export const hostedAgent = z.object({
   drift: driftStatus,
   /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
   last_api: agentApi.nullable(),
-  /** It is given a document of the vocabulary that it does not load, and keeps the one in use. */
+  /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),
   tags: z.record(z.string(), z.string()),
   open_runs: count,

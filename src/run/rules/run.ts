@@ -1,4 +1,4 @@
-// Runs: what the events of one session of an agent say together. Nobody writes a run: it follows from its events
+// Runs: summaries of an agent's events in one session. Nobody writes a run: it follows from its events
 // (promise P29). Pure.
 import type { JsonObject } from '../../contract/record.ts';
 import type { DecisionClass } from '../../event/record/words.ts';

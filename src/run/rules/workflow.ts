@@ -1,8 +1,8 @@
-// Workflow snapshots: how far an agent's workflow has come, as the agent says it. The hub holds no workflow
+// Workflow snapshots: how far an agent's workflow has come, as the agent reports it. The hub holds no workflow
 // definitions. Pure.
 import type { WorkflowSnapshot } from '../record.ts';
 
-/** The stage whose name says that the workflow is over. */
+/** Name of the stage that ends a workflow. */
 const lastStage = 'done';
 
 /** The workflow waits for a person. */

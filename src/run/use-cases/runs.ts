@@ -33,7 +33,7 @@ export interface AgentView extends DescribedAgent {
 }
 
 export interface AgentPage extends Page<AgentView> {
-  /** How many registrations the offset passed to reach each item, itself included: a key does not see all. */
+  /** Number of registrations that the offset passed to reach each item, itself included: a key does not see all. */
   readonly passed: readonly number[];
   /** The same for the whole page. */
   readonly read: number;
@@ -205,7 +205,7 @@ class StoredRuns implements Runs {
     );
   }
 
-  /** The agent of the sample run as that tells of it: nobody registered it. Null where there is none. */
+  /** The agent of the sample run as the run contains it: nobody registered it. Null where there is none. */
   async #sampleAgent(principal: Principal): Promise<AgentView | null> {
     const { tenantId } = principal;
     const at = this.#time();

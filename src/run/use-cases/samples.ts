@@ -1,5 +1,5 @@
 // The sample run of a workspace: made once, whoever asks and however often. Everything of it has an id that follows
-// from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
+// from the workspace. Its approval, whose first insert wins, fixes the time of the run: two callers that make it at
 // once write the same.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
@@ -162,7 +162,7 @@ class WorkspaceSamples implements SampleRuns {
       });
     }
     const { createdAt } = await store.approvals.insert(approval);
-    // Nobody is told: a sample wakes no one.
+    // Nobody is notified: a sample wakes no one.
     await store.approvals.announced(tenantId, 'pending', [run.approvalId]);
     const events = sampleEvents(judged, {
       runId: run.runId,
@@ -195,7 +195,7 @@ export const createSampleRuns = (ports: Ports): SampleRuns => new WorkspaceSampl
 interface Making {
   readonly runId: string;
   readonly policyVersion: string;
-  /** When the last one happened; the others a minute apart before it. */
+  /** Time of the last one; the others are a minute apart before it. */
   readonly endsAt: number;
   idOf(place: number): string;
 }

@@ -24,7 +24,7 @@ export const searchRoutes = routes({
           /** Of a run: the agent, a slash, and the session. */
           id: z.string(),
           name: z.string(),
-          /** One line that tells it from others; empty: none. */
+          /** One line that distinguishes it from others; empty: none. */
           hint: z.string(),
         }),
       ),

@@ -1,4 +1,4 @@
-// A map that holds at most so many entries, each until its time. What is oldest goes first.
+// A map that holds at most so many entries, each until its time. The oldest entry goes first.
 
 export class BoundedMap<V> {
   readonly #entries = new Map<string, { readonly value: V; readonly until: number }>();

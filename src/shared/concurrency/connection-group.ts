@@ -46,7 +46,7 @@ export class ConnectionGroup {
     return () => void this.#reconnects.delete(reconnect);
   }
 
-  /** The server behind the address is another one by now: every connection is made anew. */
+  /** The server behind the address is another one by now: every connection is made again. */
   reconnectAll(): void {
     for (const reconnect of [...this.#reconnects]) reconnect();
   }

@@ -12,7 +12,7 @@ export interface Shares {
 
 export class FairQueue<T> {
   readonly #shares: Shares;
-  /** Whoever was served longest ago first. */
+  /** Waiting items by owner. The owner that was served longest ago comes first. */
   readonly #waiting = new Map<string, T[]>();
   readonly #running = new Map<string, number>();
   #size = 0;

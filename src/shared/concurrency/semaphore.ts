@@ -49,7 +49,7 @@ interface Place {
 export class Semaphores {
   readonly #options: SemaphoreOptions;
   readonly #places = new Map<string, Place>();
-  /** Those of the places where somebody waits. */
+  /** Places where somebody waits. */
   readonly #queues = new Set<Place>();
   #timer: { cancel(): void } | null = null;
 

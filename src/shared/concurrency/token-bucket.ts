@@ -1,9 +1,9 @@
 // A rate with room for bursts: each use takes from a bucket that fills again with time. Keeps no timer.
 
 export interface Rate {
-  /** How much may be used at once. */
+  /** Amount that may be used at once. */
   readonly burst: number;
-  /** How much comes back in a second. */
+  /** Amount that comes back in a second. */
   readonly perSecond: number;
 }
 
@@ -34,7 +34,7 @@ export class TokenBucket {
     return Math.min(burst, this.#left + ((now - this.#at) * perSecond) / 1000);
   }
 
-  /** True when nothing was used for so long that a new bucket would say the same. */
+  /** True when nothing was used for so long that a new bucket would answer the same. */
   isFull(now: number): boolean {
     return this.left(now) >= this.#rate.burst;
   }

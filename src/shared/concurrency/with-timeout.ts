@@ -1,13 +1,13 @@
 // Waiting for a promise for a bounded time. The work itself goes on when the wait ends.
 
-/** What is needed of a clock: a timer that can be cancelled. */
+/** Part of a clock that is needed: a timer that can be cancelled. */
 export interface Timers {
   after(ms: number, task: () => void): { cancel(): void };
 }
 
 /**
- * The result of `work`, or the error that `late` makes when there is none after `ms` milliseconds. What `work` does
- * later is ignored.
+ * The result of `work`, or the error that `late` makes when there is none after `ms` milliseconds. A later result from
+ * `work` is ignored.
  * @throws what `work` throws, or the error of `late`
  */
 export async function withTimeout<T>(

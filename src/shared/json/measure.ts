@@ -36,7 +36,7 @@ function lengthOfNumber(value: number): number {
   return isPlain ? String(value).length : Number.NaN;
 }
 
-/** What stands around the items of a list or a mapping: brackets and commas. */
+/** Length of the brackets and commas around the items of a list or a mapping. */
 const lengthAround = (items: number): number => 2 + Math.max(0, items - 1);
 
 /** Linear in the value. A value nested deeper than `maxJsonDepth` is measured down to there. */

@@ -1,8 +1,8 @@
-// Where the values of a JSON text stand, found without parsing it and with pauses. Knows brackets, texts and commas;
+// Places of the values in a JSON text, found without parsing it and with pauses. Knows brackets, texts and commas;
 // whoever parses a value checks what stands between them.
 import { HubError } from '../error.ts';
 
-/** Where one value stands: its first byte, and the one after its last. */
+/** Place of one value: its first byte, and the one after its last. */
 export interface Span {
   readonly start: number;
   readonly end: number;

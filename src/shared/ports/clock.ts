@@ -23,7 +23,7 @@ export interface Clock {
 export const pause = (clock: Pick<Clock, 'after'>, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve));
 
-/** Waits for the work, but no longer than `ms`; the work goes on then. @throws what the work throws meanwhile */
+/** Waits for the work, but no longer than `ms`; the work goes on then. @throws what the work throws within that time */
 export async function upTo(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<void> {
   let timer: Timer | undefined;
   const late = new Promise<void>((resolve) => {

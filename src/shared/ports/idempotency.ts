@@ -22,7 +22,7 @@ export interface ClaimTimes {
   readonly now: number;
   /** Until when others leave the request to whoever claims it now. */
   readonly runsUntil: number;
-  /** When the key may be used anew. */
+  /** Time when the key may be used again. */
   readonly expiresAt: number;
 }
 
@@ -39,7 +39,7 @@ export type Claim =
 export interface IdempotencyStore {
   /**
    * One atomic step over all nodes: of many at once one claims. A request whose time is over without an answer is
-   * claimed anew under the id of the first time, so that what was made is not made again. An expired one is forgotten.
+   * claimed again under the id of the first time, so that what was made is not made again. An expired one is forgotten.
    * @param newId the id for a request that is not known
    */
   claim(request: KeyedRequest, newId: string, times: ClaimTimes): Promise<Claim>;

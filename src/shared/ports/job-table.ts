@@ -1,4 +1,4 @@
-// Where the jobs of the embedded store are kept; the runner of adapters/local works on it. The sqlite adapter is the
+// Table of the embedded store's jobs; the runner of adapters/local works on it. The sqlite adapter is the
 // one implementation.
 import type { Job } from '../job.ts';
 import type { DeadJob, JobCount, JobStatus } from './jobs.ts';

@@ -8,8 +8,8 @@
 //   one too.
 // - Never before `runAt`, and normally at most 1 s after it, in no promised order. A lost one runs again within about
 //   two leases; where one process runs all jobs, as soon as it is started again.
-// - No two runs of one job at a time while the lease holds; a run that lost it hears so by its `signal`, and what it
-//   says afterwards is ignored.
+// - No two runs of one job at a time while the lease holds. The `signal` of a run that lost it fires, and the result of
+//   that run is ignored.
 // - Nothing is once for ever: the id of a job that is done is forgotten, and adding it again makes a new job.
 import type { Job } from '../job.ts';
 
@@ -68,7 +68,7 @@ export interface DeadJob {
   readonly diedAt: number;
 }
 
-/** How the jobs of this node are, for health. */
+/** State of this node's jobs, for health. */
 export interface JobsHealth {
   /** `crashed`: no turn has succeeded for 8 s, so that due jobs may be waiting. `stopped`: closed. */
   readonly state: 'running' | 'stopped' | 'crashed';

@@ -1,5 +1,5 @@
-// Leases: which node owns a thing for a few seconds. A lease is time-limited and its epoch rises, so that an owner who
-// lost it without noticing can be told apart. Adapters keep promise P15.
+// Leases: which node owns a thing for a few seconds. A lease is time-limited and its epoch rises, which exposes an
+// owner that lost it without noticing. Adapters keep promise P15.
 
 /** A thing that a node owns for a while. */
 export interface Lease {

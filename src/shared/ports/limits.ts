@@ -5,7 +5,7 @@ import type { Awaitable } from '../concurrency/awaitable.ts';
 /** Counts what callers do. */
 export interface Limits {
   /**
-   * Counts `cost` against `name` and says whether it fits into `max` per `windowMs`: one atomic step over all nodes. A
+   * Counts `cost` against `name`, if it fits into `max` per `windowMs`: one atomic step over all nodes. A
    * refused call counts nothing. A cost of 0 only asks: it is refused while more than `max` is counted. Answers
    * without a promise where all is counted in this process.
    * @throws HubError('unavailable') when it cannot be counted: what it is asked for must not happen then
@@ -18,7 +18,7 @@ export interface Limits {
 export type LimitAnswer =
   | {
       readonly ok: true;
-      /** How much more fits now, a whole number. */
+      /** Amount that still fits now, a whole number. */
       readonly left: number;
     }
   | {

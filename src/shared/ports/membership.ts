@@ -18,9 +18,9 @@ export interface NodeNote extends ClusterFormat {
   readonly shards: readonly number[];
   /** Agents with an open stream there. */
   readonly agents: number;
-  /** It is about to stop, and gives its shards back. */
+  /** True if the node is about to stop, and gives its shards back. */
   readonly leaving?: true;
-  /** It does not reach the store. */
+  /** True if the node does not reach the store. */
   readonly lacksStore?: true;
 }
 
@@ -31,9 +31,9 @@ export interface Membership {
   /** The nodes that live, without joining them. @throws HubError unavailable */
   list(): Promise<readonly Member[]>;
   /**
-   * Says that this node lives. Answers nodes that sent pulses and have sent none for `silentMs`: each to one caller,
-   * once, until it sends one again. They are probably dead, but one that hangs may be among them. To a node that is new
-   * or was silent itself a moment ago nobody is answered: it cannot tell. After `leave` it does nothing.
+   * Reports that this node lives. Answers nodes that sent pulses and have sent none for `silentMs`: each to one caller,
+   * once, until it sends one again. They are probably dead, but one that hangs may be among them. A node that is new or
+   * was silent itself a moment ago receives no node: it cannot know. After `leave` it does nothing.
    * @throws HubError unavailable
    */
   pulse(): Promise<readonly string[]>;
@@ -41,7 +41,7 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-/** A node that was not heard for so long is gone, in milliseconds. */
+/** A node that was silent for so long is gone, in milliseconds. */
 export const memberMs = 5000;
 /** How often a node sends a pulse, and after how long without one it is silent, in milliseconds. */
 export const pulseMs = 400;

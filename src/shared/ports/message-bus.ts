@@ -34,11 +34,11 @@ export interface BusDelivery {
   readonly shard: number;
   readonly position: BusPosition;
   readonly envelope: Envelope;
-  /** How long it has been in the stream, in milliseconds of the bus's own time. */
+  /** Time that the envelope has been in the stream, in milliseconds of the bus's own time. */
   readonly ageMs: number;
 }
 
-/** How far behind the reader of a shard is. */
+/** Lag of a shard's reader. */
 export interface ShardLag {
   readonly shard: number;
   /** Envelopes that are not acknowledged. */
@@ -51,7 +51,7 @@ export interface ShardLag {
 export interface MessageBus {
   /**
    * Appends an envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its
-   * position. It stays until it is acknowledged, whoever reads it meanwhile, for up to a day.
+   * position. It stays until it is acknowledged, whoever reads it before, for up to a day.
    * @throws HubError overloaded (the stream holds all it may; the envelope is not in it), unavailable (it may be in it
    *   all the same)
    */
@@ -59,8 +59,8 @@ export interface MessageBus {
   /**
    * Begins to read a shard: first what earlier readers took and did not acknowledge, oldest first, then what comes,
    * each once and in order. Resolves when the earlier ones were delivered, with the position up to which all was
-   * delivered or acknowledged. Envelopes that another reader took meanwhile (it did not know yet that it had lost the
-   * shard) are taken over within a few seconds.
+   * delivered or acknowledged. Envelopes that another reader took during that time (it did not know yet that it had
+   * lost the shard) are taken over within a few seconds.
    * @throws HubError unavailable; nothing is read then
    */
   open(shard: number): Promise<BusPosition>;
@@ -69,9 +69,9 @@ export interface MessageBus {
    * to this node any more.
    */
   shut(shards: readonly number[]): Promise<void>;
-  /** Whom deliveries go to: called in order; must not throw. */
+  /** Sets the receiver of deliveries: called in order; must not throw. */
   onDelivery(take: (delivery: BusDelivery) => void): void;
-  /** Whom replies to this node go to. A reply may come twice, or never. */
+  /** Sets the receiver of replies to this node. A reply may come twice, or never. */
   onReply(take: (reply: BusReply) => void): void;
   /**
    * The envelope is done with: removes it, and sends the reply to the node that asked. Safe to repeat.

@@ -38,7 +38,7 @@ export interface MovedSignIn {
 /** A deployment and its place among all of its tenant, from 1. */
 export type MovedDeployment = Deployment & { readonly order: number };
 
-/** What decides about a tenant's deployments. Lists are in the order of their names, or of `order`. */
+/** Records that decide about a tenant's deployments. Lists are in the order of their names, or of `order`. */
 export interface MovedSigning {
   readonly tenantId: string;
   readonly active: SigningKey;
@@ -209,7 +209,7 @@ export interface MovedRecords {
     readonly seq: number;
     readonly items: readonly MovedExportItem[];
   };
-  /** How many lines removal took out of the exports of a tenant. */
+  /** Number of lines that removal took out of the exports of a tenant. */
   readonly exportRemovals: {
     readonly tenantId: string;
     readonly kind: OrderedKind;

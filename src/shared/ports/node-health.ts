@@ -40,7 +40,7 @@ export interface NodeMetrics {
   readonly streams: {
     readonly agents: number;
     readonly dashboards: number;
-    /** Those whose clients take nothing for now. */
+    /** Streams whose clients take nothing for now. */
     readonly blocked: number;
     /** Since the start, by reason. */
     readonly ended: { readonly [reason: string]: number };
@@ -49,7 +49,7 @@ export interface NodeMetrics {
     /** Messages to actors that wait, and how long the oldest does. */
     readonly messages: number;
     readonly oldestMessageMs: number;
-    /** How far deliveries to streams are behind. */
+    /** Lag of the deliveries to streams. */
     readonly broadcastLagMs: number;
     /** Jobs that run. */
     readonly jobs: number;
@@ -57,16 +57,16 @@ export interface NodeMetrics {
   /** Events that this node stored since its start. */
   readonly storedEvents: number;
   readonly installation: {
-    /** Null if the server does not tell. */
+    /** Null if the server does not report it. */
     readonly storeBytes: number | null;
     /** Background jobs that ran out of attempts. */
     readonly deadJobs: number;
     /** When the oldest audit entry was recorded that no signed head covers, epoch milliseconds; null: none. */
     readonly unsignedSince: number | null;
-    /** When `reeve backup` last wrote a file, epoch milliseconds; 0: never; null: a cluster has none. */
+    /** Time when `reeve backup` last wrote a file, epoch milliseconds; 0: never; null: a cluster has none. */
     readonly lastBackupAt: number | null;
   };
-  /** How late the event loop was in the last minute or so, milliseconds. */
+  /** Lag of the event loop in the last minute or so, milliseconds. */
   readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
 }
 

@@ -1,6 +1,6 @@
 // Pages of lists: what every store method takes and gives that may find more than one answer holds.
 
-/** Which part of a list. */
+/** Part of a list. */
 export interface PageRequest {
   /** Items, at most. */
   readonly limit: number;

@@ -1,5 +1,5 @@
-// What the other nodes of a cluster reach. A node that loses one of the two services asks by the other one, and so
-// learns whether it alone is cut off.
+// Notes about the services that the other nodes of a cluster reach. A node that loses one of the two services asks by
+// the other one, and so learns whether it alone is cut off.
 
 /** Notes in one service about the other one. */
 export interface ReachNotes {

@@ -2,7 +2,7 @@
 
 import type { Claims } from './jwt.ts';
 
-/** What a browser is sent away with, and what must come back. */
+/** Values that a browser leaves with, and that must come back. */
 export interface SignInRequest {
   readonly state: string;
   readonly nonce: string;
@@ -11,7 +11,7 @@ export interface SignInRequest {
 }
 
 export interface SignInProvider {
-  /** Where the browser goes. @throws HubError unavailable */
+  /** Address that the browser opens next. @throws HubError unavailable */
   begin(redirectUri: string, request: SignInRequest): Promise<string>;
   /**
    * The claims of the ID token that the provider gives for the code in the query.

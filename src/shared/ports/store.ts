@@ -88,12 +88,12 @@ export interface Store {
   readonly idempotency: IdempotencyStore;
   readonly installation: InstallationStore;
   /**
-   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
-   * changed (`didChange`), never without it and never twice. For one write; reads take no note along.
+   * The stores with a note for the next write: it is recorded exactly when the write's answer means a change
+   * (`didChange`), never without it and never twice. For one write; reads take no note along.
    */
   noting(noting: Noting): NotingStores;
   /**
-   * Begins to read all records of a tenant. What was acknowledged before is among them; a later change is whole or not
+   * Begins to read all records of a tenant. Records acknowledged before are among them; a later change is whole or not
    * at all. The reading must be closed.
    */
   readTenant(tenantId: string): Promise<TenantReading>;

@@ -11,7 +11,7 @@ export interface ValueQuota {
   readonly maxKeys: number;
 }
 
-/** Why a value was not taken. */
+/** Reason why a value was not taken. */
 export type QuotaFull = 'bytes_full' | 'keys_full';
 
 /** The writer of a value. */
@@ -60,5 +60,5 @@ export interface ValueStore {
   sweep(now: number, limit: number): Promise<number>;
 }
 
-/** How long a value lives after its last write, in milliseconds. */
+/** Life of a value after its last write, in milliseconds. */
 export const valueTtlMs = 7 * 24 * 3600 * 1000;

@@ -10,7 +10,7 @@ export interface ActiveSigner {
   sign(bytes: Uint8Array): string;
 }
 
-/** What names a public key in hexadecimal: the first 16 hexadecimal digits of its SHA-256. */
+/** Id of a public key (hexadecimal): the first 16 hexadecimal digits of its SHA-256. */
 export const keyIdOf = (secrets: Pick<Secrets, 'sha256'>, publicKey: string): string =>
   secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
 

@@ -1,4 +1,4 @@
-// The texts that signing keys sign besides the YAML itself: what a deployment is, and which key follows which. Pure.
+// The texts that signing keys sign beside the YAML itself: what a deployment is, and which key follows which. Pure.
 // Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md
 // describes both.
 import type { Deployment } from '../../deployment/record.ts';

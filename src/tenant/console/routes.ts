@@ -22,7 +22,7 @@ function isWithinCount(value: unknown): boolean {
 }
 
 /**
- * What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping
+ * Contents of the arguments of tools, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping
  * `a`). Too many are refused before each is checked.
  */
 export const toolArguments = z

@@ -1,4 +1,4 @@
-// What tenant files are made of: members of gzip, each of which is proved by the file's key.
+// The format of tenant files: members of gzip, each of which is proved by the file's key.
 import type { Secrets } from '../../shared/ports/secrets.ts';
 
 /** The secrets of a file, from its passphrase. */

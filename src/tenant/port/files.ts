@@ -18,7 +18,7 @@ export interface TenantImport {
   readonly isOpened: boolean;
 }
 
-/** What a part of a file contains. */
+/** Contents of one part of a file. */
 export interface ImportedPart {
   readonly number: number;
   /** JSON of the digests of its records, by kind. */

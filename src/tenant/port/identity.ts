@@ -58,7 +58,7 @@ export interface LoginStore {
   extend(tokenHash: string, expiresAt: number, now: number): Promise<void>;
   /** A user's that have not expired at `now`, the newest `limit`. */
   ofUser(userId: string, now: number, limit: number): Promise<readonly Login[]>;
-  /** Those of a session at the identity provider that have not expired at `now`, at most `limit`. */
+  /** Logins of a session at the identity provider that have not expired at `now`, at most `limit`. */
   ofProviderSession(session: string, now: number, limit: number): Promise<readonly Login[]>;
   remove(tokenHash: string): Promise<void>;
   /** All of a user's, but the one with the hash `except`. */

@@ -2,16 +2,16 @@
 import type { Tenant } from '../record.ts';
 
 export interface TenantRecord extends Tenant {
-  /** Since when nobody may call; null: it is not suspended. */
+  /** Time since which nobody may call; null: the tenant is not suspended. */
   readonly suspendedAt: number | null;
-  /** Since when it is being removed; null: it is not. */
+  /** Time since which the tenant is being removed; null: it is not. */
   readonly removedAt: number | null;
 }
 
 /** A place in the order of tenants. */
 export type TenantPlace = Pick<Tenant, 'id' | 'createdAt'>;
 
-/** What a tenant holds. */
+/** Amounts of a tenant's records. */
 export interface TenantFigures {
   /** Registered agents that live. */
   readonly agents: number;

@@ -8,7 +8,7 @@ import type { RetentionCounts, RetentionKind } from '../rules/retention.ts';
 
 export interface RetentionSlice {
   readonly removed: number;
-  /** Where the next slice begins; null when none is left. Opaque. */
+  /** Beginning of the next slice; null when none is left. Opaque. */
   readonly next: string | null;
 }
 

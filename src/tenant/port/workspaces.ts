@@ -1,4 +1,4 @@
-// Store port of workspaces: which tenant an identity provider's workspace is. An operator of the installation says so.
+// Store port of workspaces: the tenant of each identity provider's workspace. An operator of the installation sets it.
 
 /** A workspace as an identity provider names it. */
 export interface Workspace {
@@ -6,13 +6,13 @@ export interface Workspace {
   readonly workspaceId: string;
 }
 
-/** Which tenant a workspace belongs to. */
+/** Tenants of workspaces. */
 export interface WorkspaceStore {
   /**
    * `created` when the workspace is this tenant's now, or was before; `taken` when it is another's. Of parallel calls
    * one tenant gets it.
    */
   link(workspace: Workspace, tenantId: string): Promise<'created' | 'taken'>;
-  /** The tenant that it is; null when nobody said so. */
+  /** The tenant of the workspace; null when nobody linked one. */
   tenantOf(workspace: Workspace): Promise<string | null>;
 }

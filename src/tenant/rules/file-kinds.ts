@@ -1,4 +1,4 @@
-// What a tenant file contains, and how large its parts are.
+// The contents of a tenant file, and the sizes of its parts.
 import type { RecordKind } from '../../shared/ports/moved-records.ts';
 
 /** Bytes of a member, at most: a part of an import is one. */

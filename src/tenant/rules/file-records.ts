@@ -66,7 +66,7 @@ const reseals: Reseal = {
   },
 };
 
-/** The record with its secrets sealed anew. */
+/** The record with its secrets sealed again. */
 export function reseal<K extends TenantFileKind>(
   kind: K,
   record: MovedRecords[K],

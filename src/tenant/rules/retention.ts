@@ -1,4 +1,4 @@
-// How long a tenant's records are kept, by kind.
+// Retention of a tenant's records, by kind.
 
 /** In the order in which a pass removes them: a run goes after its events. */
 export const retentionKinds = ['events', 'approvals', 'runs', 'deliveries'] as const;
@@ -7,7 +7,7 @@ export type RetentionKind = (typeof retentionKinds)[number];
 /** Days since the hub received a record, after which the record is removed; 0 keeps it. */
 export type RetentionPolicy = { readonly [K in RetentionKind]: number };
 
-/** How many records of each kind. */
+/** Number of records of each kind. */
 export type RetentionCounts = { readonly [K in RetentionKind]: number };
 
 export const maxRetentionDays = 36_500;

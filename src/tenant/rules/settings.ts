@@ -32,7 +32,7 @@ export interface SettingValues extends Policies {
   readonly tools: ToolWords;
   /** Provider and model of the assistant. */
   readonly ai: AiConfig;
-  /** How long records are kept. */
+  /** Days for which records are kept. */
   readonly retention: RetentionPolicy;
 }
 

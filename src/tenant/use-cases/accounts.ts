@@ -123,7 +123,7 @@ class TenantAccounts implements Accounts {
       log.info({ tenantId: id, issuer, workspaceId }, 'created a tenant for an identity provider workspace');
     }
     await store.workspaces.link(workspace, id);
-    // Somebody may have linked the workspace to another tenant meanwhile.
+    // Somebody may have linked the workspace to another tenant in between.
     return (await store.workspaces.tenantOf(workspace)) ?? id;
   }
 

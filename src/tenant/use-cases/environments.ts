@@ -18,7 +18,7 @@ export interface EnvironmentView extends EnvironmentPolicy {
 }
 
 export interface Environments {
-  /** Those in which the caller has a role. */
+  /** Environments in which the caller has a role. */
   list(principal: Principal): Promise<readonly EnvironmentView[]>;
   /** @throws HubError forbidden */
   setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView>;
@@ -33,7 +33,7 @@ export interface Environments {
   mayChange(principal: Principal, env: Env): Promise<boolean>;
 }
 
-/** How old a policy may be that a node read before. */
+/** Greatest age of a policy that a node read before, in milliseconds. */
 const recentMs = 1_000;
 const maxKnown = 3_000;
 const unprotected: EnvironmentPolicy = { isProtected: false };

@@ -1,5 +1,5 @@
-// What the operator of an installation does with tenants as a whole: lists, renames, suspends and removes them. A
-// removed tenant is refused at once and erased by the background job of `eraseTenants`, which goes on after a restart.
+// The operator's actions on tenants as a whole: lists, renames, suspends and removes them. A removed tenant is refused
+// at once and erased by the background job of `eraseTenants`, which goes on after a restart.
 
 import { noted } from '../../audit/note.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -44,7 +44,7 @@ type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'secrets' | 'jobs'
 
 /** The duty of housekeeping that erases removed tenants. */
 export const eraseDuty = 'tenants';
-/** What began before a tenant was marked may still write for so long. */
+/** Time for which work that began before a tenant was marked may still write, in milliseconds. */
 export const settleMs = 10_000;
 const sliceRecords = 500;
 

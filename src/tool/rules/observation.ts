@@ -1,4 +1,4 @@
-// What an observation changes. Pure: both stores plan by this and write the plan in one step.
+// The changes that an observation makes. Pure: both stores plan by this and write the plan in one step.
 import type { PinMode } from 'reeve-agent/rules';
 import type { PinRuling, Rooms, ToolEntry, ToolObservation, ToolRoom } from '../record.ts';
 import { isNoteworthy, nextPinSequence, rulingOfNew } from './pinning.ts';

@@ -1,4 +1,4 @@
-// Who saw a definition, kept up to date without a write for each observation.
+// The agents that saw a definition, kept up to date without a write for each observation.
 import { hourMs } from '../../shared/duration.ts';
 import { type DefinitionAgent, maxAgentsOfDefinition } from '../record.ts';
 

@@ -1,4 +1,4 @@
-// What the hub accepts by itself, and the order of changes. Both stores decide by these functions.
+// The definitions that the hub accepts by itself, and the order of changes. Both stores decide by these functions.
 import type { PinMode } from 'reeve-agent/rules';
 import { firstSeenActor, type PinRuling, type ToolEntry } from '../record.ts';
 

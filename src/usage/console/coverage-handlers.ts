@@ -16,7 +16,7 @@ import type { coverageRoutes } from './coverage-routes.ts';
 const units: { readonly [unit: string]: number } = { m: 60_000, h: hourMs, d: dayMs };
 const maxUnits = 3650;
 
-/** When a time range begins: `24h`, `30m`, `7d`, or a time. @throws HubError bad_request */
+/** Beginning of a time range: `24h`, `30m`, `7d`, or a time. @throws HubError bad_request */
 export function beginOf(since: string, now: number): number {
   const [, amount, unit = ''] = /^(\d{1,4})([mhd])$/.exec(since) ?? [];
   const begin =

@@ -43,7 +43,7 @@ export const coverageRoutes = routes({
           contract_type: z.string().nullable(),
           mode: mode.nullable(),
           bundle_name: z.string().nullable(),
-          /** `local`: the agent said so itself. */
+          /** `local`: the agent itself reported it. */
           source: z.enum(['console', 'local']).nullable(),
           event_count: count,
           last_used: instant,
@@ -104,7 +104,7 @@ export const coverageRoutes = routes({
         with_ungoverned: count,
         with_drift: count,
         total_ungoverned_tools: count,
-        /** Those of most agents first; at most 100, each with the first 100 of its agents. */
+        /** Tools of most agents first; at most 100, each with the first 100 of its agents. */
         ungoverned_tools: z.array(
           z.object({ tool_name: z.string(), agent_count: count, agent_ids: z.array(z.string()) }),
         ),

@@ -45,7 +45,7 @@ export const overviewRoutes = routes({
       agents: z
         .object({ known: count, connected: count, current: count, drift: count, unknown: count })
         .optional(),
-      /** When the first pending approval expires. */
+      /** Expiry of the first pending approval. */
       next_deadline: instant.nullable().optional(),
     }),
     search: true,
@@ -110,7 +110,7 @@ export const overviewRoutes = routes({
     repeated: ['values'],
     status: 200,
     reply: z.object({
-      /** When the first bucket begins. */
+      /** Beginning of the first bucket. */
       start: instant,
       /** 60, 300, 900, 3,600, 21,600 or 86,400: the smallest that keeps `points`. By agent at least 3,600. */
       bucket_seconds: count,

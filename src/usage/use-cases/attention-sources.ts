@@ -1,5 +1,5 @@
-// The sources of what needs attention: each reads one noun of a tenant and returns its items. Who may read an item is
-// decided later.
+// The sources of items that need attention: each reads one noun of a tenant and returns its items. The right to read an
+// item is checked later.
 import { environmentKey } from '../../../actors/protocol.ts';
 import { connectedMs } from '../../agent/rules/streams.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';

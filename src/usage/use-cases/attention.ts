@@ -1,5 +1,5 @@
-// What needs attention now: one list from all sources, computed at most once in 5 seconds for a tenant and environment,
-// whoever asks.
+// Items that need attention now: one list from all sources, computed at most once in 5 seconds for a tenant and
+// environment, whoever asks.
 import { holdsRole, listedEnvs, requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';

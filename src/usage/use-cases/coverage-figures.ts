@@ -46,7 +46,7 @@ export interface FleetCoverage {
     readonly withUngoverned: number;
     readonly withDrift: number;
     readonly ungovernedTools: number;
-    /** Those of most agents first, then by name; at most 100. */
+    /** Tools of most agents first, then by name; at most 100. */
     readonly tools: readonly UngovernedTool[];
   };
 }

@@ -65,7 +65,7 @@ export interface FleetCoverageQuery {
 
 export interface Coverage {
   /**
-   * Coverage of these registered agents (at most 500) by id, as `ofFleet` says it; none of an agent without events
+   * Coverage of these registered agents (at most 500) by id, as `ofFleet` returns it; none of an agent without events
    * since then.
    * @param env null: every environment
    * @throws HubError search_timeout
@@ -227,7 +227,7 @@ class ContractCoverage implements Coverage {
     return { digest, ruling: await this.#localRulings.of(digest, () => rulingOfManifest(manifest)) };
   }
 
-  /** How these agents stand, in their order. */
+  /** Standings of these agents, in their order. */
   async #judge(
     tenantId: string,
     agents: readonly AgentTools[],

@@ -26,7 +26,7 @@ export interface SeriesQuestion extends SeriesRange {
 }
 
 export interface SeriesAnswer {
-  /** When the first bucket begins. Epoch milliseconds. */
+  /** Beginning of the first bucket. Epoch milliseconds. */
   readonly start: number;
   readonly bucketMs: number;
   /** Events that were stored until then are counted. */

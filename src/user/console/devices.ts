@@ -5,7 +5,7 @@ import type { Hub } from '../../http/contract/handler.ts';
 import { dayMs } from '../../shared/duration.ts';
 import type { Device } from '../use-cases/login-attempts.ts';
 
-/** How long a device is remembered after a sign-in. */
+/** Time for which a device is remembered after a sign-in, in milliseconds. */
 const deviceMs = 90 * dayMs;
 
 const nameOf = ({ settings }: Hub): string => `${settings.wire.sessionCookie}_device`;

@@ -30,7 +30,7 @@ function oidcOf({ app }: Hub): OidcLogins {
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** What somebody sees who could not be signed in. */
+/** Page for a person whose sign-in failed. */
 const pageOf = (message: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Sign-in failed</title></head>

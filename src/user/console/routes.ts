@@ -20,7 +20,7 @@ export const user = z.object({
 
 const params = z.object({ user_id: uuid });
 
-/** `is_admin` and `roles` say the same thing, so one of them may be sent. */
+/** `is_admin` and `roles` mean the same thing, so one of them may be sent. */
 const isOneOfBoth = (body: { readonly is_admin?: unknown; readonly roles?: unknown }): boolean =>
   body.is_admin === undefined || body.roles === undefined;
 const oneOfBoth = { path: ['roles'], message: 'must not be sent beside is_admin' };

@@ -29,7 +29,7 @@ export const serviceAccountRoutes = routes({
     status: 200,
     reply: z.array(
       serviceAccount.extend({
-        /** When the first of its valid tokens expires; null: it has none. */
+        /** Expiry of the first of its valid tokens; null: it has none. */
         next_expiry_at: instant.nullable(),
       }),
     ),

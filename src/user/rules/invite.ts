@@ -2,7 +2,7 @@
 // it once, and a newer one ends it. Pure.
 import { dayMs } from '../../shared/duration.ts';
 
-/** How long a link works. */
+/** Life of a link, in milliseconds. */
 export const inviteMs = 7 * dayMs;
 
 export interface Invite {
@@ -14,7 +14,7 @@ export interface Invite {
 
 const form = /^invite\$([0-9a-f]{64})\$(\d{1,16})$/;
 
-/** What stands in the place of a password's hash. No password fits. */
+/** Value in the place of a password's hash. No password fits. */
 export const inviteHash = ({ secretHash, expiresAt }: Invite): string => `invite$${secretHash}$${expiresAt}`;
 
 /** The invitation of a user; null when the user has a password. */

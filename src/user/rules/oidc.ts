@@ -6,10 +6,10 @@ import { emailClaims } from '../record.ts';
 
 /** The installation's identity provider. */
 export interface OidcSettings {
-  /** Exactly as tokens say it. */
+  /** Exactly as tokens contain it. */
   readonly issuer: string;
   readonly audiences: readonly string[];
-  /** Where its keys are; null: where its discovery document says. */
+  /** Address of its keys; null: the one in its discovery document. */
   readonly jwksUrl: string | null;
   /** Paths of claims, names separated by dots; the first that is there counts. */
   readonly workspaceClaims: readonly string[];
@@ -29,7 +29,7 @@ export interface OidcSettings {
 export interface OidcLoginSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** As the sign-in page says it. */
+  /** Name on the sign-in page. */
   readonly name: string;
 }
 
@@ -84,7 +84,7 @@ export function rolesIn(
 /** The strongest role that the claims give in any environment; null when they give none. */
 export const roleOf = (roles: readonly EnvRole[]): OperatorRole | null => roleIn(roles, null);
 
-/** The name for records: the e-mail unless it is said not to be verified, else the name, else the subject. */
+/** The name for records: the e-mail unless it is marked as not verified, else the name, else the subject. */
 export function displayIn(claims: Claims): string {
   const { name, sub } = claims;
   const { email, isVerified } = emailClaims(claims);

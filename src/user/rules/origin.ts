@@ -1,4 +1,4 @@
-// Where somebody signed in, as a session shows it: a network instead of an address, a browser in a few words. Pure.
+// Origin of a sign-in, as a session shows it: a network instead of an address, a browser in a few words. Pure.
 
 /** The /24 of an IPv4 address; an IPv6 network shortened to its /48. Null for what is neither. */
 export function subnetOf(network: string): string | null {

@@ -1,5 +1,5 @@
-// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
-// says; while it is away those of the last 24 hours go on being good.
+// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept for the time that
+// it sets; while it is away those of the last 24 hours go on being good.
 import { dayMs, minuteMs } from '../../shared/duration.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
@@ -34,9 +34,9 @@ export interface IdentityProviderPorts {
 
 const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
-/** However short or long the provider says. */
+/** Bounds of the time that the provider sets. */
 const [minFreshMs, maxFreshMs] = [5 * minuteMs, dayMs];
-/** How long keys are good that cannot be fetched anew. */
+/** Time for which keys are good that cannot be fetched again, in milliseconds. */
 const staleMs = dayMs;
 /** Between two looks for a key that a token names and nobody knows. */
 const againMs = 30_000;

@@ -8,7 +8,7 @@ import { inviteHash, inviteMs, inviteOf, inviteToken, inviteUrl, readInviteToken
 export interface Invitation {
   readonly url: string;
   readonly expiresAt: number;
-  /** What stands in the place of the user's password. */
+  /** Value in the place of the user's password hash. */
   readonly passwordHash: string;
 }
 
@@ -32,7 +32,7 @@ export const unusable = (): HubError =>
     'This invitation is not valid. It was used, replaced, or has expired after 7 days. Ask an admin for a new one.',
   );
 
-/** Whom a token invites; it counts until a password is set by it. @throws HubError unauthenticated */
+/** The user whom a token invites; it counts until a password is set by it. @throws HubError unauthenticated */
 export async function userOfInvite(
   { store, secrets, clock }: Pick<AppPorts, 'store' | 'secrets' | 'clock'>,
   token: string,

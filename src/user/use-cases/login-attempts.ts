@@ -50,7 +50,7 @@ export async function admitAttempt(
   const ofEmail = { emailHash: secrets.sha256(email) };
   const refusal = await counters.tryCount(limits.loginsOfEmail, ofEmail);
   const user = await store.tenants.userByEmail(email);
-  // An unknown e-mail is looked up as well, so that the time does not tell.
+  // An unknown e-mail is looked up as well, so that the time reveals nothing.
   const since = clock.now() - familiarMs;
   const familiar = await store.logins.hasSignedInFrom(user?.id ?? '', network, since);
   const own = device !== null && device.userId === user?.id;

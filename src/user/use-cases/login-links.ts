@@ -7,7 +7,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginLink } from '../port/login-links.ts';
 import type { User } from '../record.ts';
 
-/** How long a link works. */
+/** Life of a link, in milliseconds. */
 export const loginLinkMs = 5 * 60_000;
 
 export const loginLinkUrl = (baseUrl: string, token: string): string =>
@@ -17,7 +17,7 @@ const usersAtOnce = 1_000;
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks' | 'limits'>;
 
-/** Whom a token signs in; it counts no second time. @throws HubError unauthenticated, the same for every reason */
+/** The user whom a token signs in; a token counts once. @throws HubError unauthenticated, the same for every reason */
 export async function userOfLink(ports: Ports, token: string): Promise<User> {
   const { secrets, clock, loginLinks, store } = ports;
   const link = (await loginLinks.take(secrets.sha256(token))) ?? (await sealedLink(ports, token));
@@ -53,7 +53,7 @@ export async function newSealedLink(
   };
 }
 
-/** What a sealed link says, to one caller once on all nodes; null for what is none. */
+/** Content of a sealed link, for one caller once on all nodes; null for a text that is none. */
 async function sealedLink({ secrets, limits }: Ports, token: string): Promise<LoginLink | null> {
   let link: LoginLink;
   try {

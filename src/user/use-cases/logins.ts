@@ -20,7 +20,7 @@ export interface SignIn {
   /** Lower-cased. */
   readonly email: string;
   readonly password: string;
-  /** Where the request came from, as limits count it. */
+  /** Network that the request came from, as limits count it. */
   readonly network: string;
   /** The browser, when somebody signed in with it before. */
   readonly device: Device | null;
@@ -28,7 +28,7 @@ export interface SignIn {
   readonly userAgent: string | null;
 }
 
-/** Where a sign-in comes from. */
+/** Origin of a sign-in. */
 export type Origin = Pick<SignIn, 'network' | 'userAgent'>;
 
 /** A new login's token, and whose it is. */
@@ -127,7 +127,7 @@ class PasswordLogins implements Logins {
     requirePasswords(settings);
     const attempt = { email, network, device };
     const { user, isKnown, succeeded, untried } = await admitAttempt(this.#ports, attempt, counters);
-    // With an unknown e-mail the same work is done, so that the time does not tell.
+    // With an unknown e-mail the same work is done, so that the time reveals nothing.
     const right = await secrets
       .checkPassword(password, user?.passwordHash ?? null, isKnown)
       .catch(async (error: unknown) => {

@@ -39,7 +39,7 @@ export interface OidcLogins {
     readonly state: string;
   }>;
   /**
-   * What a browser brought back: a login, or (a link) none, and where it goes.
+   * Result of a browser's return: a login (null for a person who linked an account), and the browser's next address.
    * @throws HubError unauthenticated when anything does not fit; conflict, forbidden with a text for the person
    */
   finish(back: ReturnedBrowser, origin: Origin): Promise<FinishedSignIn>;

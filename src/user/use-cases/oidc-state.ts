@@ -1,8 +1,8 @@
-// What a browser carries while it is at the identity provider: sealed, so that it can neither be read nor made up.
+// The state that a browser carries while it is at the identity provider: sealed, so that nobody can read or forge it.
 import type { SignInRequest } from '../../shared/ports/sign-in-provider.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 
-/** How long somebody may take at the identity provider. */
+/** Time that somebody may take at the identity provider, in milliseconds. */
 export const stateMs = 10 * 60_000;
 
 export interface SignInState extends SignInRequest {

@@ -31,7 +31,7 @@ export interface OwnTokens extends OperatorTokens {
     principal: Principal,
     request: { readonly role: OperatorRole; readonly ttlMs: number },
   ): Promise<GivenToken & { readonly id: string }>;
-  /** Those that admins made and that are good now, newest first. @throws HubError forbidden */
+  /** Tokens that admins made and that are good now, newest first. @throws HubError forbidden */
   list(principal: Principal, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
   /** Every node refuses it from now on; its streams end. @throws HubError forbidden, not_found */
   revoke(principal: Principal, id: string): Promise<void>;
@@ -165,14 +165,14 @@ class SignedOperatorTokens implements OwnTokens {
   async #give(claims: Claims, ttlMs: number): Promise<GivenToken> {
     const { clock, settings, secrets, jwts } = this.#ports;
     const { publicKey, seed } = await this.#ownPair();
-    // Whole seconds: a token says no finer times.
+    // Whole seconds: a token contains no finer times.
     const issuedAt = Math.floor(clock.now() / 1000) * 1000;
     const expiresAt = issuedAt + ttlMs;
     const full = { iss: settings.baseUrl, aud: settings.baseUrl, jti: secrets.uuid(), ...claims };
     return { token: await jwts.sign(seed, publicKey, full, { issuedAt, expiresAt }), expiresAt };
   }
 
-  /** Those that the person of the login has now, whatever they were when the token was given. */
+  /** Roles that the person of the login has now, whatever they were when the token was given. */
   async #rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
     const login = await this.#ports.store.logins.get(tokenHash, now);
     const user = login && (await this.#ports.store.tenants.userById(login.userId));

@@ -40,7 +40,7 @@ export interface People {
   add(principal: Principal, person: NewPerson): Promise<Added>;
   /**
    * A new link by which a user chooses a password: the old password, an old link and the user's logins end.
-   * @throws HubError forbidden, not_found, conflict (the password changed meanwhile)
+   * @throws HubError forbidden, not_found, conflict (the password changed in between)
    */
   invite(principal: Principal, userId: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /**
@@ -58,12 +58,12 @@ export interface People {
   remove(principal: Principal, userId: string): Promise<void>;
   /**
    * Changes the password of the signed-in user and ends all other logins of theirs.
-   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed meanwhile), rate_limited
+   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed in between), rate_limited
    */
   changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
 }
 
-/** What a change of roles is called in the audit log. */
+/** Name of a change of roles in the audit log. */
 function becomes(before: readonly EnvRole[], after: readonly EnvRole[]): string {
   if (isAdmin(before) === isAdmin(after)) return 'roles_changed';
   return isAdmin(after) ? 'made_admin' : 'made_member';
@@ -179,7 +179,7 @@ export const createPeople = (ports: Ports): People => ({
   },
 });
 
-/** First in the store, so that a node which hears of it and looks finds none. */
+/** First in the store, so that a node which receives the message and looks finds none. */
 async function endLogins({ store, broadcast }: Ports, userId: string, except?: string): Promise<void> {
   await store.logins.removeOfUser(userId, except);
   await broadcast.control({

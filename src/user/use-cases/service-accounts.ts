@@ -13,7 +13,7 @@ import type { ServiceAccount, ServiceToken } from '../record.ts';
 export type { ServiceAccount, ServiceToken };
 
 export interface ListedServiceAccount extends ServiceAccount {
-  /** When the first of its valid tokens expires; null: it has none. */
+  /** Expiry of the first of its valid tokens; null: it has none. */
   readonly nextExpiryAt: number | null;
 }
 
@@ -41,7 +41,7 @@ export interface ServiceAccounts {
     id: string,
     request: { readonly label: string; readonly days: number },
   ): Promise<{ readonly record: ServiceToken; readonly token: string }>;
-  /** It is refused and its streams end within a second. @throws HubError forbidden, not_found */
+  /** Refuses the token from now on, and ends its streams within a second. @throws HubError forbidden, not_found */
   revokeToken(principal: Principal, id: string, tokenId: string): Promise<void>;
 }
 

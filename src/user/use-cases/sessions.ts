@@ -11,11 +11,11 @@ import { releaseApprovals } from './approvals-of-person.ts';
 
 export interface LoginSession extends Omit<Login, 'tokenHash'> {
   readonly id: string;
-  /** It is the one that asks. */
+  /** True for the login that asks. */
   readonly isCurrent: boolean;
 }
 
-/** Whose sessions: one's own (null), or those of a user of the tenant, for admins. */
+/** Owner of the sessions: the caller (null), or a user of the tenant, for admins. */
 type Whose = string | null;
 
 export interface Sessions {

@@ -5,7 +5,7 @@ import { routes } from '../../http/contract/route.ts';
 import { viewRecord, viewRequest } from '../record.ts';
 
 export const savedView = viewRecord.reply('console', 'one').extend({
-  /** It is the caller's own. */
+  /** True for the caller's own view. */
   own: z.boolean(),
 });
 

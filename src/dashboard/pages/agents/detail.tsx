@@ -98,7 +98,7 @@ function Standing({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Why an agent keeps a replaced document. */
+/** Reason why an agent keeps a replaced document. */
 const unableSentence = ({ last_api: api }: Reply<'listAgents'>[number]): string => {
   const why =
     api === 'hosted'

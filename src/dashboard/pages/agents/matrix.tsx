@@ -124,7 +124,7 @@ const stateOf = ({ deployment }: Cell, { version, policy_version: hash }: Versio
 const nameOf = ({ version, policy_version: hash }: Version): string =>
   version === null ? (hash === null ? '?' : 'other') : `v${version}`;
 
-/** What the address contains for a version. */
+/** Key of a version in the address. */
 const keyOf = ({ policy_version: hash }: Version): string => hash ?? 'unknown';
 
 function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell | undefined }): JSX.Element {

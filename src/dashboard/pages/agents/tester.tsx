@@ -84,7 +84,7 @@ function Why({
   );
 }
 
-/** Why a rule does not match; null if it matches. */
+/** Reason why a rule does not match; null if it matches. */
 function misfit(rule: Rule, agent: string, tags: { readonly [name: string]: string }): string | null {
   if (!globMatch(rule.pattern, agent)) return 'its pattern does not match the agent ID';
   if (rule.tag_match === null) return null;

@@ -1,4 +1,4 @@
-// What happened to an agent in the range, on one axis: its streams, its documents and its approvals.
+// Timeline of an agent in the range, on one axis: its streams, its documents and its approvals.
 import './timeline.css';
 import { Link } from '@tanstack/react-router';
 import type { JSX, ReactNode } from 'react';

@@ -1,4 +1,4 @@
-// Who has taken an approval, and the button that takes it or gives it back. Others may still decide.
+// The person who has taken an approval, and the button that takes it or gives it back. Others may still decide.
 import type { JSX } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { useCommand } from '../../lib/commands.ts';

@@ -29,7 +29,7 @@ export function ReplayPanel({
   readonly env: Environment;
   /** The version for the comparison. Default: the deployed one. */
   readonly base?: number;
-  /** It begins without a click. */
+  /** True if the replay begins without a click. */
   readonly isAutomatic?: boolean;
 }): JSX.Element {
   const replay = useAction('replayBundle');

@@ -7,7 +7,7 @@ import { Button } from '../../ui/parts.tsx';
 
 export interface ChangeButtonProps {
   readonly link: ChangeLink;
-  /** Why the button is off; null if it is not. */
+  /** Reason why the button is off; null if it is not. */
   readonly why: string | null;
   readonly kind?: 'primary' | 'plain' | 'quiet';
   readonly label?: string;

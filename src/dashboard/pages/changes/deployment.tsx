@@ -118,7 +118,7 @@ function One({
 /** Lines of a difference until a person expands the rest. */
 const maxLines = 200;
 
-/** What the deployment changed. */
+/** Difference that the deployment made. */
 function Difference({ name, from, to }: Readonly<{ name: string; from: number; to: number }>): JSX.Element {
   const before = useCall('getBundleYaml', { params: { name, version: from } });
   const after = useCall('getBundleYaml', { params: { name, version: to } });

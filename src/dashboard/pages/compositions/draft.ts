@@ -13,7 +13,7 @@ export interface CompositionDraft {
   readonly items: readonly Item[];
   /** Mode of contracts without their own. */
   readonly mode: 'enforce' | 'observe';
-  /** When the state below the changes was saved. */
+  /** Time when the state below the changes was saved. */
   readonly base: string;
 }
 

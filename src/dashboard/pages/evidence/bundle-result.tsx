@@ -25,7 +25,7 @@ function bundleIn(text: string): Bundle {
 /** A decision bundle, checked again whenever it or the pinned keys change. */
 export function useBundleCheck() {
   const [keys, onPin] = usePinnedKeys();
-  /** Why a file was rejected. */
+  /** Reason why a file was rejected. */
   const [refused, setRefused] = useState<string | null>(null);
   const [bundle, setBundle] = useState<Bundle | null>(null);
   const [checked, setChecked] = useState<Checked | null>(null);
@@ -60,7 +60,7 @@ export const BundleButton = ({
   />
 );
 
-/** What came of the check. */
+/** Result of the check. */
 export const BundleCheck = ({
   by: { refused, bundle, checked, keys, onPin },
   run,

@@ -1,4 +1,4 @@
-// What needs a person now, the most urgent first, with the page where a person can act.
+// Items that need a person now, the most urgent first, with the page where a person can act.
 import { Link } from '@tanstack/react-router';
 import type { JSX, ReactNode } from 'react';
 import { linkTo } from '../../lib/address.ts';

@@ -170,7 +170,7 @@ type Cell = Reply<'fleetMatrix'>['bundles'][number]['cells'][number];
 const cellOf = (matrix: Reply<'fleetMatrix'> | undefined, deployment: string): Cell | undefined =>
   matrix?.bundles.flatMap(({ cells }) => cells).find((cell) => cell.deployment?.id === deployment);
 
-/** How many of the connected agents run the deployment. */
+/** Share of the connected agents that run the deployment. */
 function Reach({ cell }: { readonly cell: Cell | undefined }): JSX.Element | null {
   if (!cell?.deployment || cell.connected === 0) return null;
   const { version } = cell.deployment;

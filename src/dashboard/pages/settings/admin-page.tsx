@@ -9,7 +9,7 @@ export function AdminPage({
   children,
 }: {
   readonly title: string;
-  /** What the role allows, as a verb with its object. */
+  /** Action that the role allows, as a verb with its object. */
   readonly needs: string;
   readonly children: ReactNode;
 }): JSX.Element {

@@ -1,4 +1,4 @@
-// How long records stay: days by kind, and the purge of old events.
+// Retention of records: days by kind, and the purge of old events.
 import { type JSX, useRef, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';

@@ -1,4 +1,4 @@
-// How long records stay: days by kind, with a preview of what they would remove.
+// Retention of records: days by kind, with a preview of what they would remove.
 
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
@@ -108,7 +108,7 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
   );
 }
 
-/** What the days would remove. */
+/** Records that the days would remove. */
 function Removal({ preview }: { readonly preview: Preview }): JSX.Element {
   const removed = kinds.filter(([kind]) => preview[kind] > 0);
   if (removed.length === 0) return <p>These days remove nothing now.</p>;

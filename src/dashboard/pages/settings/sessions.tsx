@@ -1,4 +1,4 @@
-// Where a person is signed in: one's own sessions, and those of a user for admins.
+// Sessions of a person: one's own sessions, and those of a user for admins.
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';

@@ -77,7 +77,7 @@ interface Poll {
   readonly value: number;
 }
 
-/** How much a count rose in a second, between the last two polls; null before the second. */
+/** Rise of a count per second, between the last two polls; null before the second. */
 function useRate(value: number, at: number): number | null {
   const [polls, setPolls] = useState<readonly Poll[]>([]);
   useEffect(() => setPolls((past) => [...past.slice(-1), { at, value }]), [at, value]);

@@ -4,7 +4,7 @@ import { auditSubjects } from '../../../audit/record.ts';
 import { environments } from '../../../shared/ids.ts';
 import { thenChoices, verdictChoices } from '../../record/words.ts';
 
-/** How the values of a field are written and compared. */
+/** Form of a field's values in texts and comparisons. */
 export type FieldKind =
   /** Equality, case matters, or `*` for any characters. */
   | 'text'

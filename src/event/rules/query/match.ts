@@ -1,4 +1,4 @@
-// Whether an event matches a query. Both stores and the browser's tail use this test, so their answers agree. Pure.
+// The test of an event against a query. Both stores and the browser's tail use it, so their answers agree. Pure.
 
 import type { ThenWord, VerdictWord } from '../../record/words.ts';
 import {
@@ -119,7 +119,7 @@ const thenActions: ReadonlyMap<string, ThenWord> = new Map([
 const isTimeout = (error: unknown): boolean =>
   typeof error === 'string' && /\btimed?[ _-]?out\b/i.test(error);
 
-/** What became of a call after its first verdict. */
+/** Words for the outcomes of a call after its first verdict. */
 export function thenWordsOf(
   event: Pick<EventInput, 'verdict' | 'payload'>,
   outcomes: readonly QueriedOutcome[],

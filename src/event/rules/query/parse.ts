@@ -31,7 +31,7 @@ export interface QueryTerm {
   readonly operator: QueryOperator;
   /** An event matches if one of them matches. */
   readonly values: readonly QueryValue[];
-  /** Where the term stands in the text, in UTF-16 units. */
+  /** Place of the term in the text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }

@@ -13,7 +13,7 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 export const textsIn = (payload: JsonObject | null, ...keys: readonly string[]): readonly string[] =>
   keys.map((key) => (payload !== null && Object.hasOwn(payload, key) ? payload[key] : null)).filter(isText);
 
-/** The values at a path. A list is entered only where the path says so, or by the number of an element. */
+/** The values at a path. A list is entered only by a list part of the path, or by the number of an element. */
 function valuesAt(root: unknown, path: readonly QueryPathPart[]): readonly unknown[] {
   let values: readonly unknown[] = [root];
   for (const { key, isList } of path) {

@@ -1,4 +1,4 @@
-// How the terms of a query compare texts: whole words, beginnings of words, phrases and wildcards. Pure.
+// Comparison of a query's terms with texts: whole words, beginnings of words, phrases and wildcards. Pure.
 import { foldedText } from '../../../shared/search-text.ts';
 import type { QueryValue } from './parse.ts';
 
