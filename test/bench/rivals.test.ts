@@ -165,7 +165,9 @@ describe('the choice of rivals', () => {
     const lines: string[] = [];
     const print = (line: string): void => void lines.push(line);
     expect(() => runRivals(['install', 'nchan', 'centrifug'], print)).toThrow('Did you mean centrifuge?');
-    expect(() => runRivals(['instal', 'nchan'], print)).toThrow('rivals takes install and names');
+    expect(() => runRivals(['instal', 'nchan'], print)).toThrow(
+      'There is no command rivals instal. Did you mean install?',
+    );
     expect(lines).toEqual([]);
     runRivals(['install', 'nchan'], print);
     expect(lines).toEqual([expect.stringContaining('nginx libnginx-mod-nchan')]);

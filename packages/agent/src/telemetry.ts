@@ -167,15 +167,13 @@ function recordAttributes(record: AuditRecord): Attributes {
   };
 }
 
-let loading: Promise<Telemetry> | null = null;
+let loading: Promise<OpenTelemetryApi | null> | null = null;
 
 /** Telemetry over the installed `@opentelemetry/api`; none, silently, when it is not installed. */
-export function installedTelemetry(): Promise<Telemetry> {
+export async function installedTelemetry(): Promise<Telemetry> {
   // Not a literal, so that neither compiler nor bundler insists on the package.
   const name = ['@opentelemetry', 'api'].join('/');
-  loading ??= import(name).then(
-    (api: OpenTelemetryApi) => telemetryOf(api),
-    () => noTelemetry,
-  );
-  return loading;
+  loading ??= import(name).catch(() => null);
+  const api = await loading;
+  return api ? telemetryOf(api) : noTelemetry;
 }
