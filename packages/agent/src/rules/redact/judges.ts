@@ -9,7 +9,6 @@ const snakeCase = (key: string): string =>
     .replace(/[^\p{L}\p{N}\s]+/gu, '_')
     .replace(/^_|_$/g, '');
 
-/** The judges of a text. */
 export type Judges = ReturnType<typeof createJudges>;
 
 /** @param keyPrefixes of hubs' API keys beside `svk_`; one that is empty counts for nothing */
