@@ -115,14 +115,6 @@ export const ruleRecord = record('rules', ruleFields);
 export type StreamTransport = 'sse' | 'websocket';
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';
-/** The words of queries for the states of an agent, each with the other words that mean the same. */
-export const agentStates = {
-  connected: [],
-  away: [],
-  current: [],
-  out_of_date: ['drift', 'out-of-date'],
-  unknown: [],
-} as const;
 
 /** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */
 export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { approvalRecord } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
-import { type DecisionClass, decisionClass } from '../event/record/words.ts';
+import { decisionClass } from '../event/record/decision-class.ts';
+import type { DecisionClass } from '../event/record/words.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, type RecordOf, record, type StoredOf } from '../shared/record.ts';
 import { env } from '../shared/schemas.ts';

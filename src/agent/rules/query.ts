@@ -3,7 +3,8 @@ import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
 import { anyOf, globs, isText } from '../../event/rules/query/values.ts';
 import { visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
-import type { agentStates, DriftStatus } from '../record.ts';
+import type { agentStates } from '../record/states.ts';
+import type { DriftStatus } from '../record.ts';
 
 /** The parts of an agent that a query compares. */
 export interface QueriedAgent {

@@ -12,7 +12,8 @@ import {
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
-import { decisionActions, decisionClass } from '../record/words.ts';
+import { decisionClass } from '../record/decision-class.ts';
+import { decisionActions } from '../record/words.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
 import { callEnd, condition, rejected } from '../wire/schemas.ts';
 

@@ -1,5 +1,4 @@
-// The words of events, of queries and of the screen for what became of a call.
-import { z } from 'zod';
+// The words of events, of queries and of the screen for the result of a call. Runs in browsers.
 
 /** The four words of a call, with the words of both APIs for each. */
 export const verdictChoices = {
@@ -61,6 +60,4 @@ export const decisionClasses = [
   'other',
 ] as const;
 
-/** Class by which an action is counted and filtered. */
-export const decisionClass = z.enum(decisionClasses);
-export type DecisionClass = z.output<typeof decisionClass>;
+export type DecisionClass = (typeof decisionClasses)[number];

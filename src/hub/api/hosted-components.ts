@@ -5,7 +5,7 @@ import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
 import { decisionEvent } from '../../event/hosted/routes.ts';
-import { decisionClass } from '../../event/record/words.ts';
+import { decisionClass } from '../../event/record/decision-class.ts';
 import {
   hostedChannel,
   hostedChannelBody,
