@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..');
 
 /** The newest change below the folders that are compiled. */
 const newestSource = Math.max(
-  ...['src', 'actors', 'adapters', 'bench', 'packages/agent/src'].flatMap((folder) =>
+  ...['src', 'actors', 'adapters', 'packages/agent/src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),

@@ -12,7 +12,7 @@ const sourceArguments = ['--conditions=reeve-source', '--import', 'tsx'];
 let hasFreshBuild: boolean | null = null;
 
 /** The compiled module, which starts faster than its source, if the build is newer than all sources. */
-function programOf(moduleUrl: string): { readonly file: string; readonly execArgv: string[] } {
+export function programOf(moduleUrl: string): { readonly file: string; readonly execArgv: string[] } {
   const file = fileURLToPath(moduleUrl);
   if (!file.endsWith('.ts')) return { file, execArgv: [] };
   hasFreshBuild ??= !isOlderThanSources('dist/bench/main.js', [

@@ -5,6 +5,7 @@ import type { JsonObject } from '../contract/record.ts';
 import { decisionClass } from '../event/record/decision-class.ts';
 import type { DecisionClass } from '../event/record/words.ts';
 import type { Env } from '../shared/ids.ts';
+import { isMapping } from '../shared/json/mapping.ts';
 import { field, instant, json, type RecordOf, record, type StoredOf } from '../shared/record.ts';
 import { env } from '../shared/schemas.ts';
 
@@ -113,9 +114,6 @@ export interface WorkflowSnapshot extends RecordOf<typeof workflowFields> {
   /** As it was sent. */
   readonly whole: JsonObject;
 }
-
-const isMapping = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Reads a snapshot; null when it has not the four keys that make one (a client that failed to build one sends what it

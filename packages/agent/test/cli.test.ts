@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compiled } from '../../../test/compiled.ts';
 import { itAtNight } from '../../../test/runs.ts';
+import { programArgs } from './program.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -14,11 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const source = 'packages/agent/src/cli/main.ts';
-const program = compiled(source);
-const command = program
-  ? [fileURLToPath(program)]
-  : ['--import', 'tsx', join(import.meta.dirname, '../src/cli/main.ts')];
+const command = programArgs();
 
 async function run(args: readonly string[], input = '') {
   const child = spawn(process.execPath, [...command, ...args], { cwd: folder });

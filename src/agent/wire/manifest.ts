@@ -2,13 +2,11 @@
 import { contractTypes, modes } from '../../contract/record.ts';
 import type { AgentManifest, EventInput } from '../../event/record.ts';
 import { type RepairContext, shortName } from '../../event/rules/repair.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import { withinPatternBounds } from '../rules/manifest.ts';
 
 const maxContracts = 1000;
 const maxToolsOfContract = 100;
-
-const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The manifest as it is stored; null without one. One that belongs to another agent than the events, that cannot be

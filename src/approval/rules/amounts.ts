@@ -1,5 +1,7 @@
 // The amount of money that a call's arguments name. Pure; runs in browsers.
 
+import { isMapping } from '../../shared/json/mapping.ts';
+
 export interface Amount {
   readonly value: number;
   /** ISO 4217, upper case; null: the arguments name none. */
@@ -9,9 +11,6 @@ export interface Amount {
 const amountNames = ['amount', 'total', 'sum', 'price', 'value'];
 const currencyPattern = /^[A-Za-z]{3}$/;
 const maxDepth = 3;
-
-const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;

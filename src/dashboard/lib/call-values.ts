@@ -1,6 +1,8 @@
 // Recognizes the kinds of a call's arguments by their names: edits of files, commands, sums of money, paths and URLs.
 // Other arguments appear unchanged.
 
+import { isMapping } from '../../shared/json/mapping.ts';
+
 type Arguments = { readonly [name: string]: unknown };
 
 export interface FileEdit {
@@ -23,9 +25,6 @@ const pairOf = (args: Arguments): { readonly names: readonly string[]; readonly 
     : null;
 };
 
-const isMap = (value: unknown): value is Arguments =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The edits that a call makes, and the names of the arguments that contain them. */
 export function editsOf(args: Arguments): {
   readonly names: readonly string[];
@@ -35,7 +34,7 @@ export function editsOf(args: Arguments): {
   if (own) return { names: own.names, edits: [own.edit] };
   for (const [name, value] of Object.entries(args)) {
     if (!Array.isArray(value) || value.length === 0) continue;
-    const pairs = value.map((one) => (isMap(one) ? pairOf(one) : null));
+    const pairs = value.map((one) => (isMapping(one) ? pairOf(one) : null));
     // A list with other members appears unchanged, because nothing may be left out.
     const isWhole = pairs.every((pair, at) => pair && Object.keys(value[at]).length === pair.names.length);
     if (isWhole) return { names: [name], edits: pairs.flatMap((pair) => (pair ? [pair.edit] : [])) };
@@ -83,7 +82,7 @@ const moneyNames =
 
 /** A sum with its currency, such as `EUR 900.00`; null if the arguments contain no currency. */
 export function moneyOf(name: string, value: unknown, args: Arguments): string | null {
-  if (isMap(value)) {
+  if (isMapping(value)) {
     const inner = value.amount ?? value.value;
     return Object.keys(value).length === 2 && typeof inner !== 'object'
       ? moneyOf('amount', inner, value)

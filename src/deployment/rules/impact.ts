@@ -1,6 +1,7 @@
 // Compares a document with its predecessor, contract by contract: stricter, more lenient, or other changes. It compares
 // the texts, not decisions, so an uncertain change counts as neither. Pure.
 import type { ContractType, JsonObject, Mode } from '../../contract/record.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 
 export interface ComparedContract {
   readonly contractId: string;
@@ -40,12 +41,10 @@ const words: ReadonlySet<string> = new Set(['name', 'description', 'tags', 'mess
 const fitsMore: ReadonlySet<string> = new Set(['in', 'contains_any', 'matches_any', 'lt', 'lte']);
 const fitsLess: ReadonlySet<string> = new Set(['not_in', 'gt', 'gte']);
 
-const isMap = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const textOf = (value: unknown): string => JSON.stringify(value, sorted) ?? 'undefined';
 /** Maps in the order of their keys, so that the order that they are written in does not count. */
 function sorted(_key: string, value: unknown): unknown {
-  return isMap(value)
+  return isMapping(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
 }
@@ -91,7 +90,7 @@ const amount = (before: unknown, after: unknown): Direction =>
  */
 function conditions(before: unknown, after: unknown): Direction {
   if (same(before, after)) return 'same';
-  if (!isMap(before) || !isMap(after)) return 'changed';
+  if (!isMapping(before) || !isMapping(after)) return 'changed';
   const [[key, old] = [], ...others] = Object.entries(before);
   const [[newKey, now] = [], ...newOthers] = Object.entries(after);
   if (key === undefined || key !== newKey || others.length > 0 || newOthers.length > 0) return 'changed';
@@ -100,12 +99,12 @@ function conditions(before: unknown, after: unknown): Direction {
   if (key === 'not') return opposite(conditions(old, now));
   if (fitsMore.has(key)) return amount(old, now);
   if (fitsLess.has(key)) return opposite(amount(old, now));
-  return isMap(old) ? conditions(old, now) : 'changed';
+  return isMapping(old) ? conditions(old, now) : 'changed';
 }
 
 /** Limits of a session: lower, or more of them, is stricter. */
 function limits(before: unknown, after: unknown): Direction {
-  if (!isMap(before) || !isMap(after)) return 'changed';
+  if (!isMapping(before) || !isMapping(after)) return 'changed';
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return together(
     [...names].map((name): Direction => {
@@ -113,13 +112,13 @@ function limits(before: unknown, after: unknown): Direction {
       if (same(old, now)) return 'same';
       if (old === undefined) return 'tightened';
       if (now === undefined) return 'loosened';
-      return isMap(old) ? limits(old, now) : opposite(numbers(old, now));
+      return isMapping(old) ? limits(old, now) : opposite(numbers(old, now));
     }),
   );
 }
 
 function action(before: unknown, after: unknown): Direction {
-  if (!isMap(before) || !isMap(after)) return 'changed';
+  if (!isMapping(before) || !isMapping(after)) return 'changed';
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return together(
     [...names].map((name): Direction => {
@@ -140,7 +139,7 @@ const toolsOf = ({ tool, tools }: JsonObject): readonly unknown[] =>
 
 /** Bounds of a sandbox that name what is allowed: the shorter, the stricter. */
 function allowed(before: unknown, after: unknown): Direction {
-  if (isMap(before) && isMap(after)) {
+  if (isMapping(before) && isMapping(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
     return together([...names].map((name) => allowed(before[name], after[name])));
   }
@@ -153,8 +152,8 @@ function allowed(before: unknown, after: unknown): Direction {
 
 /** Bounds of a sandbox that name what is refused: the longer, the stricter. */
 function denied(before: unknown, after: unknown): Direction {
-  if (!isMap(before) && !isMap(after)) return lists(before ?? [], after ?? []);
-  const [old, now] = [isMap(before) ? before : {}, isMap(after) ? after : {}];
+  if (!isMapping(before) && !isMapping(after)) return lists(before ?? [], after ?? []);
+  const [old, now] = [isMapping(before) ? before : {}, isMapping(after) ? after : {}];
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);
   return together([...names].map((name) => denied(old[name], now[name])));
 }

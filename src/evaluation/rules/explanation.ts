@@ -3,6 +3,7 @@
 import type { CompiledBundle, EvaluatedCondition, YamlDocument } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
 import type { EventCondition } from '../../event/record.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import type { ReplayDecision } from '../record.ts';
 import type { ReplayCall } from './replay-call.ts';
 import { isUncertain, leavesOf, type OwnWords } from './replay-judge.ts';
@@ -37,9 +38,6 @@ export interface Explanation {
 const maxLines = 2_000;
 /** Characters of them. */
 const maxCharacters = 65_536;
-
-const isMapping = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Path = readonly (string | number)[];
 

@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../contract/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from '../../event/rules/decision.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import type { ReplayedCall } from '../record.ts';
 
 /** Parts of a stored call that differ from the agent's input. */
@@ -58,8 +59,6 @@ const decisions = ['call_allowed', 'call_blocked', 'call_asked', 'call_would_blo
 /** Events with the decision on a call. A verdict that a hub does not know counts as allowed, and so is a decision. */
 export const decidingVerdicts = verdictFilter(decisions) ?? { any: [], others: true };
 
-const isMapping = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** The call of an event, as input for the engine. */

@@ -8,6 +8,7 @@ import {
   type ToolCall,
 } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import type { Judgement } from '../record.ts';
 import type { KnownCounters, Missing, ReplayCall } from './replay-call.ts';
 
@@ -219,9 +220,6 @@ function hidden({ args, principal }: Look, call: ReplayCall): readonly Doubt[] {
   touches('principal', call.principal, principal);
   return doubts;
 }
-
-const isMapping = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Keys that stand in a mapping for what was taken out of it. */
 const markers = ['_truncated', '_redacted', '[TRUNCATED]'];

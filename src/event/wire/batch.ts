@@ -7,6 +7,7 @@ import { agentOf } from '../../shared/acting-agent.ts';
 import type { EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
 import { HubError } from '../../shared/error.ts';
 import { changedFields } from '../../shared/json/exact-numbers.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import { openObject, type Pausing, type Span } from '../../shared/json/outline.ts';
 import { parseSpans, scanList } from '../../shared/json/scan.ts';
 import type { EventApi } from '../../shared/meters.ts';
@@ -316,9 +317,6 @@ class BatchReader {
     };
   }
 }
-
-const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The event, with a mark at fields of its payload that hold a number as a text of its digits: a rule that compares

@@ -6,6 +6,7 @@ import { dayMs } from '../../shared/duration.ts';
 import { parseInstant } from '../../shared/instant.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
 import { maxJsonDepth } from '../../shared/json/json.ts';
+import { isMapping } from '../../shared/json/mapping.ts';
 import type { EventInput } from '../record.ts';
 import { actionOf, consoleVerdict, contentId } from '../rules/decision.ts';
 import { fitPayload, maxPayload } from '../rules/payload-fit.ts';
@@ -154,9 +155,6 @@ export function repairEitherForm(
 /** True if the console API treats the event as one in the flat form. */
 export const isFlat = ({ action, verdict, decision, payload }: JsonObject): boolean =>
   typeof action === 'string' && verdict === undefined && decision === undefined && !isMapping(payload);
-
-const isMapping = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A text that is not empty; numbers and booleans are taken as they are written. */
 function textOf(value: unknown): string | null {
