@@ -117,7 +117,7 @@ async function addDeployment(
   const sequencePath = `sequences.${field}`;
   type Answer =
     | { readonly added: OrderedDeployment; readonly asOf: number }
-    | { readonly known: OrderedDeployment }
+    | { readonly existing: OrderedDeployment }
     | 'no_version'
     | 'stale_key'
     | 'stale_sequence';
@@ -127,9 +127,9 @@ async function addDeployment(
     deployment.tenantId,
     async (document) => {
       const before = document?.current?.[field];
-      if (before?.id === deployment.id) return { answer: { known: before } };
+      if (before?.id === deployment.id) return { answer: { existing: before } };
       const row = await c.deployments.findOne({ _id: deployment.id });
-      if (row) return { answer: { known: rowToPlaced(row) } };
+      if (row) return { answer: { existing: rowToPlaced(row) } };
       if (document === null || document.active.id !== deployment.signingKeyId) return { answer: 'stale_key' };
       if ((document.fences?.[deployment.env] ?? 0) > fence) throw stale();
       if ((document.removed?.[bundleField(deployment.bundleName)] ?? 0) >= deployment.version)
@@ -149,7 +149,7 @@ async function addDeployment(
     ['active', 'deployments', path, sequencePath, `removed.${bundleField(deployment.bundleName)}`, 'fences'],
   );
   if (typeof answer === 'string') return answer;
-  if ('known' in answer) return bare(answer.known);
+  if ('existing' in answer) return bare(answer.existing);
   await keep(c, answer.added, answer.asOf);
   return bare(answer.added);
 }

@@ -30,7 +30,7 @@ type Names = CallIds | readonly (CallIds | string)[];
 export interface Looked {
   readonly tenant: number;
   readonly names: Names;
-  readonly known: ReadonlyMap<number, number>;
+  readonly entries: ReadonlyMap<number, number>;
 }
 
 const isIds = (names: Names): names is CallIds => 'words' in names;
@@ -216,7 +216,7 @@ export class CallIndex {
         if (entry !== undefined) entries.set(position, entry);
       });
     }
-    return { tenant, names, known: entries };
+    return { tenant, names, entries };
   }
 
   #lookAll(ids: CallIds, calls: Uint8Array, knownEntries: Map<number, number>): void {
@@ -238,7 +238,7 @@ export class CallIndex {
   /** Adds those calls of a new segment that were not known. */
   add(
     segment: number,
-    { tenant, names, known: knownEntries }: Looked,
+    { tenant, names, entries: knownEntries }: Looked,
     codes: Uint8Array,
     bytes: number,
   ): void {

@@ -109,7 +109,7 @@ class BatchWriter {
   /** Stores what is new of a group. @param first the batch's first segment, once there is one */
   #storeGroup(tenant: number, batch: EncodedBatch, group: EncodedGroup, first: number | null, tally: Told) {
     const looked = this.#calls.look(tenant, group.calls);
-    const kept = looked.known.size === 0 ? group : this.#withoutKnown(batch, group, looked.known, tally);
+    const kept = looked.entries.size === 0 ? group : this.#withoutKnown(batch, group, looked.entries, tally);
     if (kept.count === 0) return { segment: null, accepted: 0, verdicts: noVerdicts };
     const { minTs, maxTs, agent, count, tallies, names, places, marks, versions } = kept;
     const { body, isPacked, form, sender } = kept;

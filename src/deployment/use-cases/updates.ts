@@ -11,7 +11,7 @@ type Due = AnnouncementOf<'deploymentDue'>;
 
 /** An entry that is loading (0 bytes) or loaded. */
 interface Entry {
-  readonly made: Promise<{ readonly due: Due; readonly bytes: number } | null>;
+  readonly copy: Promise<{ readonly due: Due; readonly bytes: number } | null>;
   due: Due | null;
   bytes: number;
 }
@@ -48,9 +48,9 @@ export class Updates {
     const id = idOf(deployment);
     let entry = this.#entries.get(id);
     if (entry) this.#entries.delete(id);
-    else entry = { made: this.#make(deployment), due: null, bytes: 0 };
+    else entry = { copy: this.#make(deployment), due: null, bytes: 0 };
     this.#entries.set(id, entry);
-    const copy = await entry.made.catch((error) => {
+    const copy = await entry.copy.catch((error) => {
       if (this.#entries.get(id) === entry) this.#drop(id);
       throw error;
     });

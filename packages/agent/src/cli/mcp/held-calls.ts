@@ -11,7 +11,7 @@ const maxHeld = 1000;
 export interface Question {
   readonly id: Id;
   /** As the client reads it. */
-  readonly asked: Fields;
+  readonly inputRequest: Fields;
 }
 
 /** A call at the server. */

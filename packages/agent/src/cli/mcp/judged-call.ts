@@ -236,7 +236,7 @@ export class JudgedCall {
     this.#answer = answer;
     if (answer.error) throw new CallError(answer, answer.error);
     if (fieldsOf(answer.result).resultType === 'input_required' && (round || record))
-      return this.#asked(answer, fieldsOf(answer.result));
+      return this.#inputRequired(answer, fieldsOf(answer.result));
     if (isTasked && serverTaskOf(answer.result)) return answer.result as McpResult;
     const reason = era.unendedReason(answer.result);
     if (reason !== null) throw unended(answer, era, reason);
@@ -244,7 +244,7 @@ export class JudgedCall {
   }
 
   /** Questions of the server. @throws CallError if its client cannot answer them, or after too many rounds */
-  #asked(answer: Response, result: Fields): McpResult {
+  #inputRequired(answer: Response, result: Fields): McpResult {
     const { era } = this.#sent;
     const earlierCount = this.#task?.record.rounds.count ?? this.#round?.earlierCount ?? 0;
     if (earlierCount + 1 >= maxRounds)
@@ -283,7 +283,7 @@ export class JudgedCall {
         const isOld = Object.keys(fieldsOf(inputRequests)).every((key) => Object.hasOwn(answers, key));
         // A server may show for a moment what was answered.
         if (!isOld || looks >= maxOldLooks)
-          return this.#asked(answer, { resultType: 'input_required', inputRequests });
+          return this.#inputRequired(answer, { resultType: 'input_required', inputRequests });
       } else if (status !== 'working')
         throw unended(answer, era, 'The tool did not finish: its task is cancelled.');
       await this.#ports.wait(pollMs, signal);

@@ -72,8 +72,8 @@ export class LegacyServer implements Translation {
 
   fromServer(message: Message, related: Id | null): void {
     if (message.kind === 'response') this.#answered(message);
-    else if (message.kind === 'request') this.#asked(message, related);
-    else this.#told(message, related);
+    else if (message.kind === 'request') this.#askClient(message, related);
+    else this.#notifyClient(message, related);
   }
 
   restarted(): void {
@@ -163,7 +163,7 @@ export class LegacyServer implements Translation {
     this.#wire.toClient({ kind: 'response', id, error: { ...error, code } }, id);
   }
 
-  #asked(question: Request, related: Id | null): void {
+  #askClient(question: Request, related: Id | null): void {
     const { id, method, params } = question;
     if (method === 'ping') return void this.#wire.toServer(resultOf(id, {}));
     const refuse = (reason: string): void => this.#wire.toServer(failureOf(id, codes.method, reason));
@@ -175,7 +175,7 @@ export class LegacyServer implements Translation {
     if (missing !== null) return void refuse(`the client does not have the capability ${missing}`);
     this.#count += 1;
     const inputRequest = { method, params: without(params, '_meta', 'task', 'elicitationId') };
-    call.questions.set(`question-${this.#count}`, { id, asked: inputRequest });
+    call.questions.set(`question-${this.#count}`, { id, inputRequest });
     if (call.isAwaited) this.#hold(call);
   }
 
@@ -201,12 +201,12 @@ export class LegacyServer implements Translation {
     }
     call.isAwaited = false;
     const inputRequests = Object.fromEntries(
-      [...call.questions].map(([key, { asked: inputRequest }]) => [key, inputRequest]),
+      [...call.questions].map(([key, { inputRequest }]) => [key, inputRequest]),
     );
     this.#wire.toClient(resultOf(id, { resultType: 'input_required', inputRequests, requestState }), id);
   }
 
-  #told({ method, params }: Notification, related: Id | null): void {
+  #notifyClient({ method, params }: Notification, related: Id | null): void {
     const { toClient } = this.#wire;
     if (method === 'notifications/cancelled') return void this.#withdrawn(params.requestId as Id);
     if (method === 'notifications/progress') {

@@ -243,7 +243,7 @@ export class McpSession {
         id,
       );
     // A server may make a task of a call by itself: its result would come past every contract.
-    if (foldCase(method).startsWith('tasks/')) return void this.#askedTask(request);
+    if (foldCase(method).startsWith('tasks/')) return void this.#handleTaskRequest(request);
     const era = this.#eraOf(request);
     if (!era) return void toClient(unsupported(request), id);
     if (method === 'initialize') this.#greeted(request);
@@ -255,7 +255,7 @@ export class McpSession {
     else this.#toServer(method === 'initialize' ? greetingOf(request) : request);
   }
 
-  async #askedTask(request: Request): Promise<void> {
+  async #handleTaskRequest(request: Request): Promise<void> {
     const { toClient, tasks, writeLog = () => {} } = this.#options;
     const isServed = versionOf(request) !== null && this.#eraOf(request)?.isModern === true;
     toClient(await answerTaskRequest((isServed && tasks?.tasks) || null, request, writeLog), request.id);

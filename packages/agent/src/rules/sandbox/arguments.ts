@@ -1,4 +1,4 @@
-// What a call names: the paths, URLs and commands among its arguments, whatever their names and however deep they lie.
+// The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
@@ -25,14 +25,14 @@ interface Argument {
   /** Where a declaration names it. */
   readonly place: string;
   readonly isDeclared: boolean;
-  /** What its own name or declaration implies. */
+  /** Kind that its own name or declaration implies. */
   readonly own: ArgumentKind | null;
-  /** What the nearest name above implies; null: the look of each text decides. */
+  /** Kind that the nearest name above implies; null: the look of each text decides. */
   readonly kind: ArgumentKind | null;
   readonly depth: number;
 }
 
-/** What may hold the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
 const restNames = new Set(['args', 'argv', 'arguments']);
 
 /** What a call names. Reading throws only for a spent budget or an accessor of the caller's own. */

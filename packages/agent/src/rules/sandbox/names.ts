@@ -1,5 +1,5 @@
-// What an argument holds, by its name or its declaration: content, a path, a URL, a command, or whatever its text looks
-// like.
+// The kind of an argument, by its name or its declaration: content, a path, a URL or a command. Null: the look of its
+// text decides.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';

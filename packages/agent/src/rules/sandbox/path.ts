@@ -1,6 +1,6 @@
 // Paths as texts: canonical forms without a file system, the readings of one text, and "lies within".
 
-/** What a sandbox asks about files. Without it paths are judged by text alone. */
+/** Questions of a sandbox about files. Without answers, paths are judged by text alone. */
 export interface Files {
   /** The folder from which relative paths start when a call names none. */
   readonly cwd: string;

@@ -16,7 +16,7 @@ import type { CommandProfiles } from './profiles/profile.ts';
 import { hostsOf } from './url.ts';
 
 export interface SandboxOptions {
-  /** What is known about files; null: paths are judged by text alone. */
+  /** The agent's files; null: paths are judged by text alone. */
   readonly files: Files | null;
   readonly toolArguments: ToolArguments;
   /** Profiles of programs beside the built-in ones, or instead of them. */
