@@ -11,9 +11,7 @@ export default defineConfig({
     // A browser for each worker, for all of its files.
     isolate: false,
     maxWorkers: 3,
-    // As Playwright advises, where nobody watches: what passed at the second try is shown as such.
-    retry: process.env.CI ? 1 : 0,
-    reporters: ['default', './test/dashboard/first-tries.ts'],
+    reporters: ['default', './test/results.ts'],
     testTimeout: 60_000,
     // Of a busy machine; the default is one second.
     expect: { poll: { timeout: 20_000 } },

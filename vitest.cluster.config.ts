@@ -33,7 +33,7 @@ const adapters = [
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/slowest.ts'],
+    reporters: ['default', './test/slowest.ts', './test/results.ts'],
     projects: [
       {
         resolve: { alias },

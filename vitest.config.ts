@@ -7,7 +7,7 @@ const atLeast = { lines: 90 };
 export default defineConfig({
   resolve: { alias },
   test: {
-    reporters: ['default', './test/slowest.ts'],
+    reporters: ['default', './test/slowest.ts', './test/results.ts'],
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     exclude: ['test/cluster/**', 'test/dashboard/**', '**/node_modules/**'],
     testTimeout: 60_000,

@@ -10,7 +10,7 @@ const run = (args, stdio) => spawn(process.execPath, args, { stdio });
 const ended = (child) => new Promise((resolve) => child.on('close', (code) => resolve(code === 0)));
 const cluster = (project) => {
   const config = ['--config', 'vitest.cluster.config.ts', '--project', project];
-  return ended(run(['node_modules/vitest/vitest.mjs', 'run', ...config], 'inherit'));
+  return ended(run(['scripts/test-suite.mjs', ...config], 'inherit'));
 };
 
 const nodes = run(['scripts/test-nodes.mjs'], ['ignore', 'pipe', 'pipe']);

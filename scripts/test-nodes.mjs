@@ -86,7 +86,7 @@ for (const [i, { major, binary }] of binaries.entries()) {
 
 /** Runs a suite; what it prints comes at its end, in one piece. Resolves with whether it passed. */
 function run({ title, binary, suite }) {
-  const child = spawn(binary, ['node_modules/vitest/vitest.mjs', 'run', ...suite], {
+  const child = spawn(binary, ['scripts/test-suite.mjs', ...suite], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printed = [];

@@ -39,7 +39,13 @@ const questions: readonly Question[] = [
   {
     name: 'filtered',
     what: '100 denied events of one tool',
+    path: '/api/v1/events?tool_name=tool-2&verdict=call_denied',
+  },
+  {
+    name: 'unmatched',
+    what: 'denied events of a tool that has none, through all events',
     path: '/api/v1/events?tool_name=tool-3&verdict=call_denied',
+    isSlow: true,
   },
   {
     name: 'rare',

@@ -152,7 +152,7 @@ describe('the playground', () => {
       expect([name, answer.status === 422 || answer.status === 400]).toEqual([name, true]);
       const said = JSON.stringify(answer.body.detail);
       expect([name, said.length > 20, /\.[jt]s:\d|node_modules/.test(said)]).toEqual([name, true, false]);
-      expect([name, answer.ms < 5_000]).toEqual([name, true]);
+      expect([name, answer.ms < 12_000]).toEqual([name, true]);
     }
     expect((await simple('{args.a: {exists: false}}')).body.verdict).toBe('deny');
   });

@@ -1,0 +1,58 @@
+// Runs a suite of vitest and ends with the line "Suite: N passed, N failed": node test-suite.mjs [options of vitest].
+// In CI, at most three files that failed beside other files run a second time, alone, and the second result counts: a
+// shared machine can stand still for seconds. Their names are printed. Nightly runs have no second time.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** More failures are no accident of the machine. */
+const maxAgain = 3;
+const vitest = 'node_modules/vitest/vitest.mjs';
+const folder = mkdtempSync(join(tmpdir(), 'reeve-suite-'));
+
+/** Resolves with the results of each file; null if the run ended without any. */
+function run(args) {
+  const target = join(folder, 'results.json');
+  rmSync(target, { force: true });
+  const child = spawn(process.execPath, [vitest, 'run', ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, RESULTS_FILE: target },
+  });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', (code) => {
+      try {
+        const { files, errors } = JSON.parse(readFileSync(target, 'utf8'));
+        const failed = files.filter((file) => file.failed > 0);
+        resolve({ files, failed, isBroken: errors > 0 || (code !== 0 && failed.length === 0) });
+      } catch {
+        resolve(null);
+      }
+    });
+  });
+}
+
+/** Options without the names of files. */
+const optionsOf = (args) =>
+  args.filter((word, i) => word.startsWith('-') || (args[i - 1] ?? '').startsWith('--'));
+
+async function runSuite(args) {
+  const first = await run(args);
+  if (first === null || first.isBroken || first.failed.length === 0) return first;
+  const isAgain = process.env.CI && !process.env.NIGHTLY && first.failed.length <= maxAgain;
+  if (!isAgain) return first;
+  const names = first.failed.map(({ path }) => path);
+  process.stdout.write(`\nFailed beside other files, and run again alone: ${names.join(', ')}\n`);
+  const second = await run([...optionsOf(args), ...names, '--no-file-parallelism']);
+  if (second === null || second.files.length < names.length) return first;
+  const passedBefore = first.files.filter(({ failed }) => failed === 0);
+  return { ...second, files: [...passedBefore, ...second.files] };
+}
+
+const result = await runSuite(process.argv.slice(2));
+rmSync(folder, { recursive: true, force: true });
+const sum = (key) => result?.files.reduce((total, file) => total + file[key], 0) ?? 0;
+const failed = result === null || result.isBroken ? Math.max(1, sum('failed')) : sum('failed');
+process.stdout.write(`Suite: ${sum('passed')} passed, ${failed} failed\n`);
+process.exitCode = failed > 0 ? 1 : 0;

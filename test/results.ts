@@ -1,0 +1,29 @@
+// A reporter that writes the tests of each file, by result, into the file that RESULTS_FILE names. Without this
+// variable the reporter writes nothing.
+import { writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+
+export interface FileResult {
+  /** Relative to the repository. */
+  readonly path: string;
+  readonly passed: number;
+  /** At least 1 if the file itself did not load or its hooks failed. */
+  readonly failed: number;
+}
+
+export default class Results implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    const target = process.env.RESULTS_FILE;
+    if (target === undefined) return;
+    const files = modules.map((module): FileResult => {
+      const states = [...module.children.allTests()].map((test) => test.result().state);
+      const failed = states.filter((state) => state === 'failed').length;
+      return {
+        path: module.relativeModuleId,
+        passed: states.filter((state) => state === 'passed').length,
+        failed: module.ok() ? failed : Math.max(1, failed),
+      };
+    });
+    writeFileSync(target, JSON.stringify({ files, errors: errors.length }));
+  }
+}
