@@ -1,6 +1,7 @@
 // Events for connected clients, in the words of the domain. src/http/live selects the events of each API, their
 // receivers and their words. Pure.
 
+import type { IsolationMode } from 'reeve-agent/rules';
 import type { FleetNumbers } from '../agent/record.ts';
 import type { Resolution } from '../agent/rules/assignment.ts';
 import type { Approval } from '../approval/record.ts';
@@ -87,6 +88,8 @@ export interface Announcements {
     /** False if no pin document changed. */
     readonly isForAgents: boolean;
   };
+  /** The tenant's least isolation of programs changed, or an agent's stream opens. */
+  isolationChanged: { readonly tenantId: string; readonly env: Env; readonly isolation: IsolationMode };
   signingKeyRotated: { readonly tenantId: string; readonly publicKey: string };
 
   bundleUploaded: { readonly bundle: Omit<BundleVersion, 'snapshot' | 'signature'> };

@@ -32,8 +32,8 @@ export const isHosted = (audience: Audience): boolean => /^(?:hosted|events):/.t
 export const environmentIn = (audience: Audience): string | null =>
   /^(?:agents|hosted):(.*)$/.exec(audience)?.[1] ?? null;
 
-/** Frames of a dashboard's stream that are sent on request alone. */
-export const frameParts = ['assignments', 'stats'] as const;
+/** Parts of a stream that are sent on request alone: `isolation` to agents, the others to dashboards. */
+export const frameParts = ['assignments', 'stats', 'isolation'] as const;
 export type FramePart = (typeof frameParts)[number];
 
 /** The part of a frame that nodes read. */
@@ -64,7 +64,7 @@ export interface FrameHeader {
   readonly trace?: string;
   /** Only streams that asked for changes of tool pins get it. */
   readonly tools?: true;
-  /** Only dashboards that asked for this part get it. */
+  /** Only streams that asked for this part get it. */
   readonly part?: FramePart;
   /**
    * Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent

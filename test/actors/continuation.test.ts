@@ -126,6 +126,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,
       loadsAny: false,
+      wantsIsolation: false,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

@@ -36,6 +36,7 @@ it('says until its environment has it that the agent is assigned anew, although 
       audience: agentsOf('t1', 'production'),
       skips: null,
       loadsAny: false,
+      wantsIsolation: false,
     },
   );
   await expect(stream.announce('old')).rejects.toThrow('away');

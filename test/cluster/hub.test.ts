@@ -81,8 +81,8 @@ describe('three nodes', () => {
   let cookie = '';
   let key: { id: string; key: string };
 
-  const open = (i: number, agent: string, withKey = key.key) =>
-    SseClient.open(`${nodes.at(i).url}/api/v1/stream?env=production`, {
+  const open = (i: number, agent: string, withKey = key.key, query = '') =>
+    SseClient.open(`${nodes.at(i).url}/api/v1/stream?env=production${query}`, {
       Authorization: `Bearer ${withKey}`,
       'X-Service-Agent-Id': agent,
     });
@@ -140,6 +140,22 @@ describe('three nodes', () => {
       const { body } = await nodes.at(2).call('GET', '/api/v1/agents/status', { cookie });
       return body.agents?.some((row: { status: string }) => row.status === 'current') || undefined;
     });
+    stream.close();
+  });
+
+  it('bring the mode of isolation from A to an agent on B, and to one that connects to C just after', async () => {
+    const stream = await open(1, 'agent-b', key.key, '&isolation=1');
+    expect((await stream.next('isolation_changed')).data.isolation).toBe('none');
+    for (const isolation of ['required', 'preferred', 'none']) {
+      const from = stream.frames.length;
+      const body = { isolation };
+      const { status } = await nodes.at(0).call('PUT', '/api/v1/settings/tools', { cookie, body });
+      expect(status).toBe(200);
+      const late = await open(2, 'agent-c', key.key, '&isolation=1');
+      expect((await late.next('isolation_changed')).data.isolation).toBe(isolation);
+      expect((await stream.next('isolation_changed', from)).data.isolation).toBe(isolation);
+      late.close();
+    }
     stream.close();
   });
 

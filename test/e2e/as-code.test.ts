@@ -131,6 +131,7 @@ async function furnish({ call }: Tenant): Promise<void> {
   await call('PUT', '/settings/tools', {
     tool_arguments: { read: { path: 'path' } },
     custom_selectors: ['geo'],
+    isolation: 'required',
   });
 }
 
@@ -230,6 +231,17 @@ describe('apply', () => {
     const runs = async ({ call }: Tenant) =>
       (await call('GET', '/bundles/live/current?env=production')).body.revision_hash;
     expect(await runs(target)).toBe(await runs(source));
+    const isolation = async () => (await target.call('GET', '/settings/tools')).body.isolation;
+    expect(readFileSync(file('tools.yaml'), 'utf8')).toContain('isolation: required');
+    expect(await isolation()).toBe('required');
+    // An absent field keeps its value, null clears it.
+    edit('tools.yaml', (text) => text.replace('isolation: required\n', ''));
+    expect(await reeve(target.admin, 'diff', folder)).toMatchObject({ code: 0 });
+    edit('tools.yaml', (text) => `${text}isolation: null\n`);
+    expect(await reeve(target.admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
+    expect(await isolation()).toBe('none');
+    edit('tools.yaml', (text) => text.replace('isolation: null', 'isolation: container'));
+    expect((await reeve(target.admin, 'diff', folder)).err).toMatch(/tools\.yaml:\d+: isolation /);
     const copy = join(root, `copy-${++made}`);
     expect(await reeve(target.admin, 'export', copy)).toMatchObject({ code: 0 });
     for (const name of ['contracts', 'compositions', 'bundles', '.'])

@@ -8,7 +8,14 @@ import { SseClient, type SseFrame } from './sse.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn' });
 /** Sent after a gap, or to a stream that asks for them. */
-const onRequest = ['resync', 'fleet_changed', 'tool_pins_changed', 'approval_assigned', 'stats_changed'];
+const onRequest = [
+  'resync',
+  'fleet_changed',
+  'tool_pins_changed',
+  'approval_assigned',
+  'stats_changed',
+  'isolation_changed',
+];
 const protocols: readonly Subprotocol[] = ['reeve.v1.json', 'reeve.v1.msgpack'];
 const origin = () => ({ Origin: `http://localhost:${hub.port}` });
 let cookie = '';
@@ -360,6 +367,32 @@ describe('agents', () => {
       }
       client.close();
     }
+  });
+
+  it('get the mode of isolation at connect and on each change if they ask for it, the same on every transport', async () => {
+    const clients = await everyWay(`${path}&isolation=1`, headersOf);
+    const plain = await SseClient.open(hub.url + path, headersOf(0));
+    for (const client of clients) {
+      const first = await client.next('isolation_changed');
+      expect(first.data).toEqual({ type: 'isolation_changed', isolation: 'none' });
+      expect(client.frames[0]).toEqual(first);
+    }
+    await Promise.all([...clients, plain].map((client) => client.next('contract_update')));
+    for (const isolation of ['required', null]) {
+      const starts = clients.map((client) => client.frames.length);
+      await call('PUT', '/settings/tools', { isolation });
+      const changes = await Promise.all(
+        clients.map((client, i) => client.next('isolation_changed', starts[i])),
+      );
+      expect(changes[0]?.data).toEqual({ type: 'isolation_changed', isolation: isolation ?? 'none' });
+      expect(consoleAgentFrames.isolation_changed.data.parse(changes[0]?.data)).toEqual(changes[0]?.data);
+      expect(changes).toEqual(Array(3).fill(changes[0]));
+    }
+    const from = plain.frames.length;
+    await call('POST', '/bundles/guard/1/deploy', { env: 'production' });
+    await plain.next('contract_update', from);
+    expect(plain.frames.map(({ event: type }) => type)).not.toContain('isolation_changed');
+    for (const client of [...clients, plain]) client.close();
   });
 
   it('of another environment hear nothing of this one', async () => {

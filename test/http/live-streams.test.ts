@@ -6,6 +6,7 @@ import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/http/contract/stream.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { environments } from '../../src/shared/ids.ts';
+import type { Store } from '../../src/shared/ports/store.ts';
 import { settled } from '../clock.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -161,6 +162,53 @@ it.each(['', 'events', 'fleet,fleet', 'fleet,'])('of dashboards refuse to includ
   await expect(streams.admitDashboard(user, { include }, 'c1')).rejects.toMatchObject({
     code: 'validation_failed',
     detail: { problems: [{ loc: ['query', 'include'] }] },
+  });
+});
+
+describe('of agents that ask for the mode of isolation', () => {
+  const put = (isolation: string) => t.call('putToolSettings', { body: { isolation } }, user);
+
+  it('get it at once, before documents, and each change; others get neither', async () => {
+    await deploy(t, user, 'base', '1');
+    const kinds = async (query: StreamQuery) =>
+      (await (await admit(query)).catchUp()).map((one) =>
+        one.kind === 'isolationChanged' ? [one.env, one.isolation] : one.kind,
+      );
+    expect(await kinds({ isolation: '1' })).toEqual([['production', 'none'], 'deploymentDue']);
+    await put('required');
+    expect(await kinds({ isolation: '1' })).toEqual([['production', 'required'], 'deploymentDue']);
+    for (const isolation of ['', '0', 'true']) expect(await kinds({ isolation })).toEqual(['deploymentDue']);
+
+    const audience = `agents:${user.tenantId}/production` as const;
+    const frame = { audience, type: 'isolation_changed', part: 'isolation' } as const;
+    const pins = { audience, type: 'tool_pins_changed', tools: true } as const;
+    const skips = async (query: StreamQuery) => {
+      const stream = await admit(query);
+      return [frame, pins].map((one) => stream.skips?.(one, null));
+    };
+    expect(await skips({})).toEqual([true, true]);
+    expect(await skips({ isolation: '1' })).toEqual([false, true]);
+    expect(await skips({ pins: '1' })).toEqual([true, false]);
+    expect(await skips({ pins: '1', isolation: '1' })).toEqual([false, false]);
+  });
+
+  it('share a reading that begins after they ask', async () => {
+    const reads: (() => void)[] = [];
+    const get = vi.fn(
+      () => new Promise<null>((resolve) => reads.push(() => resolve(null))),
+    ) as unknown as Store['settings']['get'];
+    const store = { ...t.hub.store, settings: { ...t.hub.store.settings, get } };
+    streams = streamHandlers(t.hub, createAgentStreams({ ...t.hub, store }, 'node-1'));
+    const opened = await Promise.all(Array.from({ length: 5 }, () => admit({ isolation: '1' })));
+    const caughtUp = Promise.all(opened.map((stream) => stream.catchUp()));
+    await vi.waitFor(() => expect(reads).toHaveLength(1));
+    reads[0]?.();
+    await vi.waitFor(() => expect(reads).toHaveLength(2));
+    reads[1]?.();
+    const first = await caughtUp;
+    expect(first.map((announcements) => announcements.length)).toEqual([1, 1, 1, 1, 1]);
+    expect(new Set(first.map(([one]) => one)).size).toBe(2);
+    expect(get).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -172,7 +172,7 @@ it('leaves to a job what a request has no time for, and says so', async () => {
 });
 
 it('keeps what the arguments of tools hold, and judges by it in the playground', async () => {
-  const words = { custom_selectors: [], custom_operators: [], command_profiles: {} };
+  const words = { custom_selectors: [], custom_operators: [], command_profiles: {}, isolation: 'none' };
   const nothing = { tool_arguments: {}, ...words, updated_at: null, updated_by: null };
   expect((await t.call('toolSettings', {}, user)).body).toEqual(nothing);
   const toolArguments = { 'run_*': { input: 'command', 'options.at': 'cwd' }, search: { where: 'path' } };

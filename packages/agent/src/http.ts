@@ -36,6 +36,12 @@ export interface RequestOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
+export interface HttpAnswer {
+  /** The JSON value; null for an empty body. */
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
 /** Agent ids, environments and bundle names as every client accepts them. */
 export const identifierPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
 
@@ -111,6 +117,11 @@ export class HttpConnection {
    * @throws HubResponseError for a 4xx at once, or the last 5xx; HubConnectionError
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
+    return (await this.exchange(method, path, options)).body;
+  }
+
+  /** As `request`, with the headers of the answer. */
+  async exchange(method: string, path: string, options: RequestOptions = {}): Promise<HttpAnswer> {
     const body = options.body === undefined ? null : JSON.stringify(options.body);
     for (let attempt = 0; ; attempt++) {
       try {
@@ -132,7 +143,7 @@ export class HttpConnection {
     path: string,
     body: string | null,
     options: RequestOptions,
-  ): Promise<unknown> {
+  ): Promise<HttpAnswer> {
     const what = `${method} ${path}`;
     const abort = new AbortController();
     const timer = this.clock.after(this.#timeout, () =>
@@ -156,9 +167,10 @@ export class HttpConnection {
         throw new HubConnectionError(what, abort.signal.aborted ? abort.signal.reason : rootOf(failure));
       }
       if (!response.ok) throw new HubResponseError(response.status, text, what, retryAfterOf(response));
-      if (options.parse === false || text === '') return null;
+      const { headers } = response;
+      if (options.parse === false || text === '') return { body: null, headers };
       try {
-        return JSON.parse(text);
+        return { body: JSON.parse(text), headers };
       } catch {
         throw new HubResponseError(response.status, text.slice(0, maxErrorText), `${what} (not JSON)`);
       }

@@ -6,6 +6,7 @@ import { HubResponseError } from './failure.ts';
 import { HttpConnection, type HttpOptions, httpChecks, identifierPattern } from './http.ts';
 import { type Checks, checkOptions, milliseconds } from './options.ts';
 import type { WireEvent } from './record.ts';
+import { type IsolationMode, readIsolationMode } from './rules/isolation.ts';
 import { HubSessionStore } from './sessions.ts';
 import type { AgentManifest } from './sinks/server.ts';
 
@@ -37,6 +38,8 @@ export interface FetchedBundle {
   /** Ed25519, in hex; null for an unsigned bundle. */
   readonly publicKey: string | null;
   readonly provenance: Provenance;
+  /** The least isolation of programs, which came with the bundle. Absent if nothing named it. */
+  readonly isolation?: IsolationMode;
 }
 
 /**
@@ -67,6 +70,9 @@ const maxSuccessions = 16;
 
 /** Decoded bytes of a bundle may not be more than this. */
 export const maxBundle = 1_048_576;
+
+/** Sent with the current bundle where the tenant's mode is not `none`. */
+const isolationHeader = 'X-Reeve-Isolation';
 
 /** A client for a hub: approvals, session values, events, the current bundle and reports. It opens no stream. */
 export class HubClient {
@@ -124,7 +130,10 @@ export class HubClient {
     if (!identifierPattern.test(name))
       throw new TypeError('the bundle name must be letters, digits, dots, _ and -');
     const path = `/bundles/${encodeURIComponent(name)}/current?env=${encodeURIComponent(this.env)}`;
-    return readBundle(await this.http.request('GET', path, { signal }), name);
+    const { body, headers } = await this.http.exchange('GET', path, { signal });
+    const isolation = headers.get(isolationHeader);
+    const bundle = readBundle(body, name);
+    return isolation === null ? bundle : { ...bundle, isolation: readIsolationMode(isolation) };
   }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../../../test/runs.ts';
+import { readToolSettings } from '../src/cli/tools.ts';
 import { programArgs } from './program.ts';
 
 let folder = '';
@@ -278,6 +279,46 @@ describe('reeve-agent check', () => {
     expect((await run(['check', '--tools', 'tools.yaml', 'ticket.yaml'])).err).toContain(
       'tool_arguments: pay: to: expected',
     );
+  });
+});
+
+describe('a file of --tools', () => {
+  const read = async (text: string) => {
+    await write('settings.yaml', text);
+    return readToolSettings(join(folder, 'settings.yaml'));
+  };
+
+  it('may contain the least isolation of programs, and a tool of that name', async () => {
+    expect(await readToolSettings(undefined)).toMatchObject({ isolation: 'none' });
+    expect(await read('custom_selectors: [geo]\n')).toMatchObject({ isolation: 'none' });
+    expect(await read('pay: { to: url }\nisolation: required\n')).toMatchObject({
+      toolArguments: { pay: { to: 'url' } },
+      isolation: 'required',
+    });
+    expect(await read('isolation: { image: path }\n')).toMatchObject({
+      toolArguments: { isolation: { image: 'path' } },
+      isolation: 'none',
+    });
+    for (const wrong of ['container', 'true', '[required]', 'null']) {
+      await expect(read(`isolation: ${wrong}\n`)).rejects.toThrow(
+        'settings.yaml:1:1: isolation: expected none, preferred, required',
+      );
+    }
+  });
+
+  it("may be the answer with a hub's settings", async () => {
+    const words = { custom_selectors: ['geo'], custom_operators: [], command_profiles: {} };
+    const written = { updated_at: '2026-01-01T00:00:00.000Z', updated_by: 'ada@example.com' };
+    for (const at of [written, { updated_at: null, updated_by: null }]) {
+      const settings = { tool_arguments: { pay: { to: 'url' } }, ...words, isolation: 'preferred', ...at };
+      expect(await read(JSON.stringify(settings))).toEqual({
+        toolArguments: { pay: { to: 'url' } },
+        commandProfiles: {},
+        selectors: ['geo'],
+        operators: [],
+        isolation: 'preferred',
+      });
+    }
   });
 });
 

@@ -151,6 +151,7 @@ describe('a live bundle', () => {
     expect(queryOf(stream)).toEqual({
       env: 'production',
       documents: 'any',
+      isolation: '1',
       bundle_name: 'guardrails',
       policy_version: sha256(Buffer.from('one')),
       tags: '{"team":"blue"}',
@@ -225,7 +226,7 @@ describe('a live bundle', () => {
     const { bundle, runs } = live({ bundleName: null });
     const started = bundle.start();
     const stream = await hub.stream();
-    expect(queryOf(stream)).toEqual({ env: 'production', documents: 'any' });
+    expect(queryOf(stream)).toEqual({ env: 'production', documents: 'any', isolation: '1' });
     stream.send('contract_update', update('assigned', { bundle_name: 'strict' }));
     await started;
     expect(runs()).toBe('assigned');
@@ -439,6 +440,102 @@ describe('signatures', () => {
   it('does not start on an unsigned bundle', async () => {
     serve('guardrails', 'one');
     await expect(live({ signing: 'first-seen' }).bundle.start()).rejects.toThrow(ConfigurationError);
+  });
+});
+
+describe('the isolation of programs', () => {
+  const current = 'GET /bundles/guardrails/current';
+  const withHeader = (isolation: string) =>
+    hub.on(current, {
+      body: { ...update('one'), name: 'guardrails' },
+      headers: { 'X-Reeve-Isolation': isolation },
+    });
+
+  it('is none until the hub names a mode: with the bundle, and then on the stream', async () => {
+    serve('guardrails', 'one');
+    const { bundle } = live();
+    expect(bundle.isolation).toBe('none');
+    await bundle.start();
+    const stream = await hub.stream();
+    expect(bundle.isolation).toBe('none');
+    for (const isolation of ['required', 'preferred', 'none']) {
+      stream.send('isolation_changed', { isolation });
+      await until(() => bundle.isolation === isolation, isolation);
+    }
+    withHeader('preferred');
+    const second = live();
+    await second.bundle.start();
+    expect(second.bundle.isolation).toBe('preferred');
+  });
+
+  it.each(['container', '', null, undefined])('is required where the hub names the mode %j', async (name) => {
+    serve('guardrails', 'one');
+    const { bundle } = live();
+    await bundle.start();
+    (await hub.stream()).send('isolation_changed', { isolation: name });
+    await until(() => bundle.isolation === 'required', 'the mode');
+    withHeader('container');
+    const second = live();
+    await second.bundle.start();
+    expect(second.bundle.isolation).toBe('required');
+  });
+
+  it('is that of the last frame, whatever an answer contains', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('isolation_changed', { isolation: 'required' });
+    await until(() => bundle.isolation === 'required', 'the mode');
+    hub.on(current, {
+      body: { ...update('two'), name: 'guardrails' },
+      headers: { 'X-Reeve-Isolation': 'preferred' },
+    });
+    stream.send('resync', {});
+    await until(() => runs() === 'two', 'the bundle');
+    expect(bundle.isolation).toBe('required');
+  });
+
+  it('is kept on disk with the bundle, from an answer and from a frame, for a start without the hub', async () => {
+    withHeader('preferred');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    expect(await cacheFor().load()).toMatchObject({ isolation: 'preferred' });
+    (await hub.stream()).send('isolation_changed', { isolation: 'required' });
+    await until(() => first.bundle.isolation === 'required', 'the mode');
+    await first.bundle.close();
+    // An answer without a mode leaves the last one in force until the stream names it.
+    serve('guardrails', 'two');
+    const second = live({ cache: cacheFor() });
+    await second.bundle.start();
+    expect([second.runs(), second.bundle.isolation]).toEqual(['two', 'required']);
+    await second.bundle.close();
+    const url = hub.url;
+    await hub.stop();
+    const third = live({ cache: cacheFor('guardrails', url) }, url);
+    await whileAway(third.bundle.start());
+    expect([third.runs(), third.bundle.isolation]).toEqual(['two', 'required']);
+  });
+
+  it('is none in a file without a mode, and required in one with a mode of a newer version', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    const path = join(folder, 'cache.json');
+    const record = JSON.parse(await readFile(path, 'utf8'));
+    expect(record).not.toHaveProperty('isolation');
+    hub.on(current, { status: 503, body: {} });
+    for (const [isolation, mode] of [
+      [undefined, 'none'],
+      ['container', 'required'],
+    ]) {
+      await writeFile(path, JSON.stringify({ ...record, isolation }));
+      const next = live({ cache: cacheFor() });
+      await whileAway(next.bundle.start());
+      expect([next.runs(), next.bundle.isolation]).toEqual(['one', mode]);
+      await next.bundle.close();
+    }
   });
 });
 

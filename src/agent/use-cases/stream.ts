@@ -4,7 +4,7 @@ import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/proto
 import type { Deployment } from '../../deployment/record.ts';
 import type { SentCopies, SentCopy } from '../../deployment/use-cases/sent-copies.ts';
 import type { Updates } from '../../deployment/use-cases/updates.ts';
-import type { Announcement } from '../../shared/announcement.ts';
+import type { Announcement, AnnouncementOf } from '../../shared/announcement.ts';
 import type { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
 import type { Audience, DecisionSource, FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -30,6 +30,11 @@ export interface StreamNode {
   /** Policy versions: a whole fleet runs the same. */
   readonly versions: SharedTexts;
   readonly copies: SentCopies;
+  /**
+   * The tenant's mode of isolation, announced to each environment. Read after the call, so that a stream that is
+   * already registered misses no change; streams that open together share a reading.
+   */
+  isolations(tenantId: string): Promise<readonly AnnouncementOf<'isolationChanged'>[]>;
 }
 
 /** The client's request for the stream. */
@@ -44,6 +49,8 @@ export interface Asked {
   readonly api: AgentApi;
   /** True if the client declared that it loads documents of either vocabulary. */
   readonly loadsAny: boolean;
+  /** True if the client asked for the tenant's mode of isolation. */
+  readonly wantsIsolation: boolean;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
   /** Becomes the text that all streams share which run the same. */
@@ -119,6 +126,14 @@ export class AgentStream {
 
   async catchUp(): Promise<readonly Announcement[]> {
     if (this.#ended) return [];
+    if (!this.#asked.wantsIsolation) return this.#documents();
+    const { tenantId, env } = this.#asked;
+    const [isolations, documents] = await Promise.all([this.#node.isolations(tenantId), this.#documents()]);
+    return [...isolations.filter((one) => one.env === env), ...documents];
+  }
+
+  /** Joins the environment's roster; the announcements of documents that the agent must receive at once. */
+  async #documents(): Promise<readonly Announcement[]> {
     const joined = await this.#join(this.#bundleName);
     const due = this.#notCopied(joined.catchUp);
     // A new assignment since the admission: it may have been announced before the stream was registered.

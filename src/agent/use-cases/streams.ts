@@ -4,9 +4,11 @@ import { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
 import { Updates } from '../../deployment/use-cases/updates.ts';
 import { requireAgentId } from '../../shared/agent-ids.ts';
 import type { Announcement } from '../../shared/announcement.ts';
+import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
 import { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
 import { type Env, isAgentId } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { isolationChanges, isolationOf } from '../../tenant/rules/settings.ts';
 import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
 
 export interface AgentStreams {
@@ -25,6 +27,9 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     updates: new Updates(store),
     versions: new SharedTexts(1000),
     copies: new SentCopies(),
+    isolations: createSharedReads(async (tenantId) =>
+      isolationChanges(tenantId, isolationOf(await store.settings.get(tenantId, 'tools'))),
+    ),
   };
   return {
     admit(request) {

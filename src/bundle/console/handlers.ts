@@ -1,7 +1,7 @@
 // Bundle versions and deployments in the console API's words.
 
 import { deploymentRecord } from '../../deployment/record.ts';
-import { List } from '../../http/contract/call.ts';
+import { List, Reply } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
@@ -16,6 +16,9 @@ import type { bundleRoutes } from './routes.ts';
 
 const renderVersion = (bundle: BundleVersion) =>
   bundleRecord.render('console', { ...bundle, sourceHubSlug: null, sourceHubRevision: null });
+
+/** The tenant's least isolation of programs, for agents that have no stream yet. */
+const isolationHeader = 'X-Reeve-Isolation';
 
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle({ app }, { body }, caller) {
@@ -55,7 +58,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       env,
       params.name,
     );
-    return {
+    const body = {
       ...renderVersion(bundle),
       // The deployment's own: a rotation of the key changes signature and key together.
       signature_hex: deployment.signature,
@@ -66,6 +69,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       ...provenance(deployment, successions),
       yaml_bytes: Buffer.from(yaml).toString('base64'),
     };
+    const isolation = await app.toolSettings.isolationOf(principal.tenantId);
+    return isolation === 'none' ? body : new Reply(body, { headers: { [isolationHeader]: isolation } });
   },
 
   getBundleVersion: async ({ app }, { params }, caller) =>

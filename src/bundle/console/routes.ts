@@ -86,7 +86,9 @@ export const bundleRoutes = routes({
     envs: 'query',
     ownEnvironment: true,
     tag: 'bundles',
-    summary: 'The version deployed to an environment, with its YAML and signature',
+    summary:
+      'The version deployed to an environment, with its YAML and signature. The header X-Reeve-Isolation contains the ' +
+      'mode of isolation in the tool settings, unless it is none',
     params,
     /** A key's own environment, also when absent; people name one. */
     query: z.object({ env: env.optional() }),

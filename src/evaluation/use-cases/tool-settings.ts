@@ -1,20 +1,25 @@
 // A tenant's settings about its agents' tools, beside its documents. All signed-in people may read them; admins write
 // them.
+import type { IsolationMode } from 'reeve-agent/rules';
 import { changeBy, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { changed, type IfMatch, requireMatch, timeTag } from '../../shared/if-match.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { Setting, ToolWords } from '../../tenant/rules/settings.ts';
+import { isolationChanges, isolationOf, type Setting, type ToolWords } from '../../tenant/rules/settings.ts';
 
 export interface ToolSettings {
   /** Null when nobody has set anything. */
   get(principal: Principal): Promise<Setting<'tools'> | null>;
+  /** The tenant's least isolation of programs, at most a second old. */
+  isolationOf(tenantId: string): Promise<IsolationMode>;
   /**
-   * Replaces what is given; what is absent stays as it was.
+   * Replaces what is given; what is absent stays as it was, also if others write at the same time. When the promise
+   * resolves, a mode of isolation is announced to the agents. If it rejects, the mode may be stored, but not announced:
+   * a repeat announces it.
    * @param ifMatch time of the last change
-   * @throws HubError forbidden, changed
+   * @throws HubError forbidden, changed, unavailable
    */
   put(principal: Principal, patch: Partial<ToolWords>, ifMatch?: IfMatch): Promise<Setting<'tools'>>;
 }
@@ -48,30 +53,62 @@ export function createRecentToolSettings({
   };
 }
 
-export function createToolSettings(
-  ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly recentToolSettings: RecentToolSettings },
-): ToolSettings {
-  const { store, clock, recentToolSettings } = ports;
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'announcer'> & {
+  readonly recentToolSettings: RecentToolSettings;
+};
+
+export function createToolSettings(ports: Ports): ToolSettings {
+  const { store, recentToolSettings } = ports;
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
+    isolationOf: async (tenantId) => isolationOf(await recentToolSettings.get(tenantId)),
     async put(principal, patch, ifMatch = null) {
       requireRole(principal, 'admin');
-      const before = await store.settings.get(principal.tenantId, 'tools');
-      requireMatch(ifMatch, before ? [timeTag(before.updatedAt)] : [], subject);
-      const setting: Setting<'tools'> = {
-        tenantId: principal.tenantId,
-        name: 'tools',
-        value: { toolArguments: {}, ...before?.value, ...patch },
-        updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
-        updatedBy: actorName(principal.actor),
-      };
-      const { settings } = recorded(ports, 'setting', principal, 'changed', 'tools', {
-        details: changeBy(ports, before?.value ?? null, patch),
-      });
-      const ifUpdatedAt = ifMatch === null ? undefined : (before?.updatedAt ?? null);
-      if (!(await settings.put(setting, ifUpdatedAt))) throw changed(subject);
+      let setting = await replace(ports, principal, patch, ifMatch);
+      // Another write came first: this one applies to its result, so that neither loses a field.
+      while (setting === null && ifMatch === null) setting = await replace(ports, principal, patch, ifMatch);
+      if (setting === null) throw changed(subject);
       recentToolSettings.forget(principal.tenantId);
+      if (patch.isolation !== undefined) await announceIsolation(ports, principal.tenantId, patch.isolation);
       return setting;
     },
   };
+}
+
+/** Null if another write came first. @throws HubError changed */
+async function replace(
+  ports: Ports,
+  principal: Principal,
+  patch: Partial<ToolWords>,
+  ifMatch: IfMatch,
+): Promise<Setting<'tools'> | null> {
+  const { store, clock } = ports;
+  const before = await store.settings.get(principal.tenantId, 'tools');
+  requireMatch(ifMatch, before ? [timeTag(before.updatedAt)] : [], subject);
+  const setting: Setting<'tools'> = {
+    tenantId: principal.tenantId,
+    name: 'tools',
+    value: { toolArguments: {}, ...before?.value, ...patch },
+    updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
+    updatedBy: actorName(principal.actor),
+  };
+  const { settings } = recorded(ports, 'setting', principal, 'changed', 'tools', {
+    details: changeBy(ports, before?.value ?? null, patch),
+  });
+  return (await settings.put(setting, before?.updatedAt ?? null)) ? setting : null;
+}
+
+/** The last announced mode is the stored one, also if others write at the same time. */
+async function announceIsolation(
+  { store, announcer }: Ports,
+  tenantId: string,
+  written: IsolationMode,
+): Promise<void> {
+  let announcedMode = written;
+  for (;;) {
+    await announcer.announce(isolationChanges(tenantId, announcedMode));
+    const storedMode = isolationOf(await store.settings.get(tenantId, 'tools'));
+    if (storedMode === announcedMode) return;
+    announcedMode = storedMode;
+  }
 }

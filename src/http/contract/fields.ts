@@ -1,4 +1,5 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
+import { isolationModes } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { modes } from '../../contract/record.ts';
 import { bundleNamePattern, contractIdPattern } from '../../shared/ids.ts';
@@ -16,6 +17,8 @@ export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
 export const mode = z.enum(modes);
 /** By what an agent follows its bundle. */
 export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
+/** The least isolation of programs that agents' tools run. */
+export const isolationMode = z.enum(isolationModes);
 export const tags = z.array(line(64)).max(50);
 
 /** A version in a path: decimal digits, from 1. */

@@ -1,7 +1,7 @@
 // The events of the live streams as data: one schema per event type, one table per stream. From the tables come what
 // the hub may send, the OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
 import { z } from 'zod';
-import { approvalStatus, assignmentSource, bundleName, env, instant, uuid } from './fields.ts';
+import { approvalStatus, assignmentSource, bundleName, env, instant, isolationMode, uuid } from './fields.ts';
 import { provenanceFields } from './signature.ts';
 
 export interface FrameDeclaration {
@@ -97,6 +97,12 @@ export const consoleAgentFrames = {
     'tool_pins_changed',
     'Only with `pins=1`: the pin document of a server (null: of all servers) has changed up to this sequence.',
     pinFields,
+  ),
+  isolation_changed: event(
+    'isolation_changed',
+    "Only with `isolation=1`: the tenant's least isolation of programs, at connect and on each change. Treat an unknown " +
+      'mode as `required`.',
+    { isolation: isolationMode },
   ),
   resync,
 } satisfies FrameTable;

@@ -54,6 +54,8 @@ export interface StreamQuery {
   readonly documents?: string;
   /** `1`: the agent wants changes of tool pins. */
   readonly pins?: string;
+  /** `1`: the agent wants the tenant's mode of isolation. */
+  readonly isolation?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
   /** True if the client names the last frame that it received. The edge sets this field and the next, no client. */

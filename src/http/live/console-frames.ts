@@ -179,6 +179,12 @@ const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
       forDashboards('tool_pins_changed', { server, sequence, env }),
     ),
   ],
+  isolationChanged: ({ tenantId, env, isolation }) => [
+    frame(
+      { audience: agentsOf(tenantId, env), part: 'isolation' },
+      forAgents('isolation_changed', { isolation }),
+    ),
+  ],
   signingKeyRotated: ({ tenantId, publicKey }) =>
     toDashboards(tenantId, forDashboards('signing_key_rotated', { public_key: publicKey })),
 

@@ -51,6 +51,7 @@ const makersOf = (digests: Digests): FrameMakers => ({
   bundleUndeployed: none,
   fleetChanged: none,
   toolPinsChanged: none,
+  isolationChanged: none,
   agentsAssigned: none,
   assignmentRuleChanged: none,
   signingKeyRotated: none,

@@ -31,6 +31,7 @@ import {
   contractType,
   env,
   instant,
+  isolationMode,
   mode,
   tagMap,
   tags,
@@ -102,6 +103,7 @@ export const components: {
 } = {
   Environment: env,
   Uuid: uuid,
+  IsolationMode: isolationMode,
   BundleReplay: consoleReplay,
   BundleReplayJudgement: replayJudgement,
   ReplayDoubt: replayDoubt,

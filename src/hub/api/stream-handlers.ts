@@ -56,8 +56,16 @@ const skipsOf =
     return fetched === null || fetched !== bundle;
   };
 
-/** One function for all streams that do not ask for changes of tool pins. */
+/** One function for all streams that ask for the same. */
 const isOfToolPins = ({ tools }: FrameHeader): boolean => tools === true;
+const isOfIsolation = ({ part }: FrameHeader): boolean => part === 'isolation';
+const isOnRequest = (header: FrameHeader): boolean => isOfToolPins(header) || isOfIsolation(header);
+
+/** Frames that an agent's stream leaves out, because it does not ask for them; null: none. */
+const agentSkipsOf = ({ pins, isolation }: StreamQuery) => {
+  if (pins === '1') return isolation === '1' ? null : isOfIsolation;
+  return isolation === '1' ? isOfToolPins : isOnRequest;
+};
 
 /** The routes of the same purpose. Their limits count what comes over a WebSocket too: it is no way around them. */
 const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
@@ -164,11 +172,8 @@ function admitAgent(
     client: callerNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
-    skips: hosted
-      ? skipsOf(hub, env, sessionId, { keyId, agentId })
-      : query.pins === '1'
-        ? null
-        : isOfToolPins,
+    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : agentSkipsOf(query),
+    wantsIsolation: !hosted && query.isolation === '1',
     fetched: hosted ? () => hub.app.fetchedRulesets.of({ keyId, agentId }) : null,
     decisions: hosted ? decisionsOf(tenantId) : null,
   });

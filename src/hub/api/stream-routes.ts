@@ -35,6 +35,8 @@ export const streamRoutes = routes({
       documents: z.string().max(255).optional(),
       /** `1` adds `tool_pins_changed`; anything else is ignored. */
       pins: z.string().max(255).optional(),
+      /** `1` adds `isolation_changed`; anything else is ignored. */
+      isolation: z.string().max(255).optional(),
       /** `1` adds `traceparent` to `contract_update` and `approval_decided`; anything else is ignored. */
       trace: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */

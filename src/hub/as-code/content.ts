@@ -1,6 +1,7 @@
 // Contents of a folder and of a hub: contracts, compositions, bundles, rules, tool settings and deployments, and the
 // hashes that tell one state from another. Pure.
 import { createHash } from 'node:crypto';
+import type { IsolationMode } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
 import type { Env } from '../../shared/ids.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
@@ -46,6 +47,7 @@ export interface ToolsContent {
   readonly customSelectors: readonly string[];
   readonly customOperators: readonly string[];
   readonly commandProfiles: JsonObject;
+  readonly isolation: IsolationMode;
 }
 
 export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');

@@ -255,6 +255,7 @@ function readTools(path: string, problems: FileProblem[]) {
     customSelectors: [],
     customOperators: [],
     commandProfiles: {},
+    isolation: 'none',
   };
   // Null clears a field; an absent field keeps its value on the hub.
   const content = Object.fromEntries(

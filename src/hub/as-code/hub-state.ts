@@ -116,8 +116,8 @@ export async function readHub(hub: HubConnection, report: (what: string) => void
   const { bundles, deployments } = await readBundles(hub);
   const rules = await pages((query) => hub.read((it) => it.listRules({ query })));
   const tools = await hub.read((it) => it.toolSettings());
-  const { toolArguments, customSelectors, customOperators, commandProfiles } = camelKeys(tools);
-  const toolsContent = { toolArguments, customSelectors, customOperators, commandProfiles };
+  const { toolArguments, customSelectors, customOperators, commandProfiles, isolation } = camelKeys(tools);
+  const toolsContent = { toolArguments, customSelectors, customOperators, commandProfiles, isolation };
   return {
     tenantId,
     environments: environments.map(camelKeys),

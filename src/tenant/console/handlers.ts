@@ -7,7 +7,7 @@ import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { Setting } from '../rules/settings.ts';
+import { isolationOf, type Setting } from '../rules/settings.ts';
 import type { settingRoutes } from './routes.ts';
 
 const pinAgain =
@@ -40,6 +40,7 @@ export const settings: Handlers<typeof settingRoutes> = {
           customSelectors: body.custom_selectors === null ? [] : body.custom_selectors,
           customOperators: body.custom_operators === null ? [] : body.custom_operators,
           commandProfiles: body.command_profiles === null ? {} : body.command_profiles,
+          isolation: body.isolation === null ? 'none' : body.isolation,
         }),
         ifMatchOf(request.header('if-match')),
       ),
@@ -74,6 +75,7 @@ const render = (setting: Setting<'tools'> | null) => ({
   custom_selectors: [...wordsOf(setting).selectors],
   custom_operators: [...wordsOf(setting).operators],
   command_profiles: wordsOf(setting).commandProfiles ?? {},
+  isolation: isolationOf(setting),
   updated_at: setting ? iso(setting.updatedAt) : null,
   updated_by: setting?.updatedBy ?? null,
 });

@@ -1,7 +1,7 @@
 // Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
 import { argumentKinds, builtInPrefixes, operatorNames, profilesProblem } from 'reeve-agent/rules';
 import { z } from 'zod';
-import { instant, intQuery, line } from '../../http/contract/fields.ts';
+import { instant, intQuery, isolationMode, line } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
 /** Arguments of all tools together. */
@@ -57,6 +57,7 @@ export const toolSettings = z.object({
   custom_selectors: z.array(z.string()),
   custom_operators: z.array(z.string()),
   command_profiles: commandProfiles,
+  isolation: isolationMode,
   updated_at: instant.nullable(),
   updated_by: z.string().nullable(),
 });
@@ -93,7 +94,8 @@ export const settingRoutes = routes({
     envs: 'none',
     tag: 'settings',
     summary:
-      'Declarations about your agents: the kinds of tool arguments, and the selectors and operators that agents register',
+      'Declarations about your agents: the kinds of tool arguments, the selectors and operators that agents register, ' +
+      'and the least isolation of programs that their tools run',
     status: 200,
     reply: toolSettings,
     errors: [],
@@ -108,7 +110,8 @@ export const settingRoutes = routes({
     summary:
       'Declare the kinds of tool arguments (path, url, command, content or cwd), profiles of programs, and the selector prefixes ' +
       'and operators that agents register, for the linter, deployments and the playground. Give agents the same toolArguments, ' +
-      'commandProfiles, selectors and operators as guard options. Absent fields keep their value, null clears it',
+      'commandProfiles, selectors and operators as guard options. Connected agents receive isolation, the least isolation of ' +
+      'programs that their tools run with exec. Absent fields keep their value, null clears it',
     ifMatch: 'The updated_at of the settings, or 0 if it is null.',
     body: z
       .object({
@@ -116,10 +119,11 @@ export const settingRoutes = routes({
         custom_selectors: names(builtInPrefixes).nullish(),
         custom_operators: names(operatorNames).nullish(),
         command_profiles: commandProfiles.nullish(),
+        isolation: isolationMode.nullish(),
       })
       .refine(
         (body) => Object.keys(body).length > 0,
-        'must contain tool_arguments, custom_selectors, custom_operators or command_profiles',
+        'must contain tool_arguments, custom_selectors, custom_operators, command_profiles or isolation',
       ),
     status: 200,
     reply: toolSettings,

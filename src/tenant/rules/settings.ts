@@ -1,7 +1,8 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
-import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
+import type { CommandProfiles, IsolationMode, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from '../../assistant/record.ts';
-import type { Env } from '../../shared/ids.ts';
+import type { AnnouncementOf } from '../../shared/announcement.ts';
+import { type Env, environments } from '../../shared/ids.ts';
 import type { RetentionPolicy } from './retention.ts';
 
 export interface ToolWords {
@@ -13,6 +14,8 @@ export interface ToolWords {
   readonly customOperators?: readonly string[];
   /** Profiles of programs for commands in sandboxes. Absent: none. */
   readonly commandProfiles?: CommandProfiles;
+  /** The least isolation of programs that agents' tools run. Absent: `none`. */
+  readonly isolation?: IsolationMode;
 }
 
 export interface EnvironmentPolicy {
@@ -46,3 +49,13 @@ export interface Setting<N extends SettingName = SettingName> {
   /** The e-mail of who wrote it. */
   readonly updatedBy: string;
 }
+
+export const isolationOf = (setting: Setting<'tools'> | null): IsolationMode =>
+  setting?.value.isolation ?? 'none';
+
+/** Announces a tenant's mode of isolation to the agents of each environment. */
+export const isolationChanges = (
+  tenantId: string,
+  isolation: IsolationMode,
+): readonly AnnouncementOf<'isolationChanged'>[] =>
+  environments.map((env) => ({ kind: 'isolationChanged', tenantId, env, isolation }));

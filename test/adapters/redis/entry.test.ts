@@ -4,7 +4,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readControl, readFrame, writeControl, writeFrame } from '../../../adapters/redis/entry.ts';
-import { agentsOf } from '../../../src/shared/frame.ts';
+import { agentsOf, frameParts } from '../../../src/shared/frame.ts';
 
 const audience = agentsOf('t1', 'production');
 const json = (value: object) => Buffer.from(JSON.stringify(value));
@@ -46,9 +46,9 @@ describe('a node that reads four items', () => {
   });
 });
 
-it('an entry of a part of a stream keeps the part, and is addressed to no agent', () => {
-  const data = json({ type: 'approval_assigned' });
-  const frame = { type: 'approval_assigned', json: data, part: 'assignments', envs: ['staging'] } as const;
+it.each(frameParts)('an entry of the part %s of a stream keeps it, and is addressed to no agent', (part) => {
+  const data = json({ type: 'of_a_part' });
+  const frame = { type: 'of_a_part', json: data, part, envs: ['staging'] } as const;
   const entry = writeFrame(frame);
   expect(readFrame(audience, entry)).toEqual({ audience, ...frame });
   expect((decode(entry) as unknown[])[2]).toBe('');

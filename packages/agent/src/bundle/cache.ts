@@ -3,6 +3,7 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FetchedBundle, noProvenance } from '../hub.ts';
+import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
 
 /** Hub, environment and bundle of a cache file. A file with another scope is not used. */
 export interface CacheScope {
@@ -24,7 +25,17 @@ export class BundleCache {
   /** Leaves out the provenance, which pins keep. */
   async save(bundle: FetchedBundle): Promise<void> {
     const { bytes, provenance: _provenance, ...rest } = bundle;
-    const text = JSON.stringify({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });
+    await this.#write({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });
+  }
+
+  /** Replaces the mode beside the bundle. Without a file of this scope, nothing is written. */
+  async saveIsolation(isolation: IsolationMode): Promise<void> {
+    const record = await this.#read();
+    if (record !== null) await this.#write({ ...record, isolation });
+  }
+
+  async #write(record: object): Promise<void> {
+    const text = JSON.stringify(record);
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.new`;
     const file = await open(temporary, 'w', 0o600);
@@ -39,6 +50,23 @@ export class BundleCache {
 
   /** Null when there is no file, or it is not ours to use. Does not check hash or signature. */
   async load(): Promise<FetchedBundle | null> {
+    const record = await this.#read();
+    if (record === null || typeof record.yaml_bytes !== 'string' || typeof record.bundleName !== 'string')
+      return null;
+    const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+    return {
+      bundleName: record.bundleName,
+      version: typeof record.version === 'number' ? record.version : null,
+      bytes: Buffer.from(record.yaml_bytes, 'base64'),
+      revisionHash: text(record.revisionHash),
+      signature: text(record.signature),
+      publicKey: text(record.publicKey),
+      provenance: noProvenance,
+      ...(record.isolation === undefined ? {} : { isolation: readIsolationMode(record.isolation) }),
+    };
+  }
+
+  async #read(): Promise<{ readonly [name: string]: unknown } | null> {
     let record: { readonly [name: string]: unknown };
     try {
       record = JSON.parse(await readFile(this.path, 'utf8'));
@@ -49,16 +77,6 @@ export class BundleCache {
     const { url, env, configured } = this.#scope;
     const ours =
       record?.format === 1 && record.url === url && record.env === env && record.configured === configured;
-    if (!ours || typeof record.yaml_bytes !== 'string' || typeof record.bundleName !== 'string') return null;
-    const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-    return {
-      bundleName: record.bundleName,
-      version: typeof record.version === 'number' ? record.version : null,
-      bytes: Buffer.from(record.yaml_bytes, 'base64'),
-      revisionHash: text(record.revisionHash),
-      signature: text(record.signature),
-      publicKey: text(record.publicKey),
-      provenance: noProvenance,
-    };
+    return ours ? record : null;
   }
 }

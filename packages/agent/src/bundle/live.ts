@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
+import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
 import { Serial } from '../serial.ts';
 import { StreamFollower } from '../stream/follower.ts';
 import type { StreamTransport } from '../stream/transport.ts';
@@ -56,6 +57,10 @@ export class LiveBundle<T> {
   #current: AppliedBundle<T> | null = null;
   /** The bundle to run: the configured name, later the assigned one. */
   #wanted: string | null;
+  /** Null until the hub or the file on disk names it. */
+  #isolation: IsolationMode | null = null;
+  /** True once a frame contained the mode. Answers may be older than frames. */
+  #isIsolationLive = false;
   readonly #serial = new Serial();
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
@@ -94,6 +99,11 @@ export class LiveBundle<T> {
 
   get connected(): boolean {
     return this.#follower.connected;
+  }
+
+  /** The least isolation of programs: the hub's last mode, or the one on disk; `none` before either is known. */
+  get isolation(): IsolationMode {
+    return this.#isolation ?? 'none';
   }
 
   /**
@@ -160,6 +170,7 @@ export class LiveBundle<T> {
     try {
       const bundle = await cache.load();
       if (!bundle) return null;
+      this.#isolation = bundle.isolation ?? null;
       const policyVersion = await this.#verifier.checkCached(bundle);
       const compiled = compile(bundle.bytes);
       const { bundleName, version } = bundle;
@@ -178,6 +189,7 @@ export class LiveBundle<T> {
       env: hub.env,
       // Bundles of contracts and rulesets alike.
       documents: 'any',
+      isolation: '1',
       ...(this.#options.onToolPins ? { pins: '1' } : {}),
       ...(isTracing() ? { trace: '1' } : {}),
       ...(name === null ? {} : { bundle_name: name }),
@@ -189,6 +201,7 @@ export class LiveBundle<T> {
   #take(event: string, data: { readonly [name: string]: unknown }): void {
     if (event === 'contract_update') this.#queue('a pushed bundle', () => this.#pushed(data));
     else if (event === 'assignment_changed') this.#queue('a new assignment', () => this.#assigned(data));
+    else if (event === 'isolation_changed') this.#takeIsolation(readIsolationMode(data.isolation));
     else if (event === 'tool_pins_changed') {
       this.#options.onToolPins?.(typeof data.server === 'string' ? data.server : null);
     } else if (event === 'resync') {
@@ -203,6 +216,17 @@ export class LiveBundle<T> {
       const trace = typeof traceparent === 'string' ? traceparent : undefined;
       this.#options.hub.approvals.decided(approval_id, status === 'approved', by, trace);
     }
+  }
+
+  /** The mode is in force at once, and is saved after the changes before it. */
+  #takeIsolation(isolation: IsolationMode): void {
+    this.#isIsolationLive = true;
+    if (isolation === this.#isolation) return;
+    this.#isolation = isolation;
+    const { cache, onError } = this.#options;
+    void this.#serial
+      .run(async () => cache?.saveIsolation(isolation))
+      .catch((failure: unknown) => onError(failure, 'saving the isolation of programs'));
   }
 
   async #pushed(data: { readonly [name: string]: unknown }): Promise<void> {
@@ -227,7 +251,9 @@ export class LiveBundle<T> {
   async #refetch(name: string | null, signal?: AbortSignal): Promise<void> {
     if (name === null) return;
     const stop = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
-    await this.#apply({ ...(await this.#options.hub.currentBundle(name, stop)), bundleName: name });
+    const bundle = await this.#options.hub.currentBundle(name, stop);
+    if (!this.#isIsolationLive && bundle.isolation !== undefined) this.#isolation = bundle.isolation;
+    await this.#apply({ ...bundle, bundleName: name });
   }
 
   /** @throws BundleRejectedError, or what compile throws; the bundle in use stays */
@@ -243,8 +269,9 @@ export class LiveBundle<T> {
     await this.#verifier
       .remember(checked)
       .catch((failure: unknown) => this.#options.onError(failure, 'saving the pin of a bundle'));
+    const isolation = this.#isolation;
     await this.#options.cache
-      ?.save({ ...bundle, revisionHash: policyVersion })
+      ?.save({ ...bundle, revisionHash: policyVersion, ...(isolation === null ? {} : { isolation }) })
       .catch((failure: unknown) => this.#options.onError(failure, 'saving the bundle'));
     void this.#report(bundleName, policyVersion);
   }

@@ -49,7 +49,10 @@ export interface ConnectionPlan {
   /** Paths of contracts; empty: the hub's. */
   readonly contracts: readonly string[];
   readonly state: string;
-  readonly guard: Pick<GuardOptions, 'toolArguments' | 'commandProfiles' | 'principal' | 'environment'>;
+  readonly guard: Pick<
+    GuardOptions,
+    'toolArguments' | 'commandProfiles' | 'isolation' | 'principal' | 'environment'
+  >;
   /** Names hub, key, environment, agent and bundle without telling the key. */
   readonly scope: string;
 }
@@ -91,7 +94,11 @@ export async function planConnection(values: Values): Promise<ConnectionPlan> {
     state: values.state ?? join(homedir(), '.reeve'),
     guard: {
       ...(settings
-        ? { toolArguments: settings.toolArguments, commandProfiles: settings.commandProfiles }
+        ? {
+            toolArguments: settings.toolArguments,
+            commandProfiles: settings.commandProfiles,
+            isolation: settings.isolation,
+          }
         : {}),
       ...(Object.keys(principal).length > 0 ? { principal } : {}),
       ...(env === undefined || hub ? {} : { environment: env }),

@@ -15,15 +15,9 @@ import {
   milliseconds,
   oneOf,
 } from '../options.ts';
+import { type IsolationMode, isolationModes, stricterMode } from '../rules/isolation.ts';
 import { liesWithin } from '../rules/sandbox/path.ts';
-import {
-  bubblewrapArguments,
-  IsolationError,
-  type IsolationMode,
-  isolationModes,
-  isolationProblem,
-  stricterMode,
-} from './isolation.ts';
+import { bubblewrapArguments, IsolationError, isolationProblem } from './isolation.ts';
 import { type DomainProxy, proxyVariables, relayScript, startProxy } from './proxy.ts';
 
 /** A program and its reach. Relative paths start from the folder of this process. */

@@ -3,14 +3,6 @@
 import { execFile } from 'node:child_process';
 import { realpath, stat } from 'node:fs/promises';
 
-export const isolationModes = ['none', 'preferred', 'required'] as const;
-/** `required`: no program runs without isolation. `preferred`: isolation where it works. `none`: no isolation. */
-export type IsolationMode = (typeof isolationModes)[number];
-
-/** The stricter one of two modes. */
-export const stricterMode = (a: IsolationMode, b: IsolationMode): IsolationMode =>
-  isolationModes.indexOf(a) > isolationModes.indexOf(b) ? a : b;
-
 /** Isolation is required and does not work here. No program has started. */
 export class IsolationError extends Error {
   constructor(reason: string) {

@@ -1,7 +1,6 @@
 // Checks the options of a guard, with a TypeError that names the option. The content of contracts is checked elsewhere.
 import { statSync } from 'node:fs';
 import { isPublicKey } from '../bundle/signature.ts';
-import { isolationModes } from '../exec/isolation.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient, hubChecks } from '../hub.ts';
 import {
@@ -24,6 +23,7 @@ import {
   orNull,
   texts,
 } from '../options.ts';
+import { isolationModes } from '../rules/isolation.ts';
 import type { RedactionPolicy } from '../rules/redact.ts';
 import { profilesProblem } from '../rules/sandbox/profiles/check.ts';
 import type { RunOptions } from './call.ts';

@@ -5,6 +5,7 @@ import { LiveBundle } from '../bundle/live.ts';
 import { Pins } from '../bundle/pins.ts';
 import { ConfigurationError } from '../failure.ts';
 import { HubClient, hubOptionsOf } from '../hub.ts';
+import type { IsolationMode } from '../rules/isolation.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { loadWebSocket, webSocketTransport } from '../stream/websocket.ts';
 import { tellFindings } from './findings.ts';
@@ -21,7 +22,7 @@ interface Made<G> {
 
 export async function connectGuard<G>(
   options: ConnectOptions,
-  make: (policy: Policy, options: GuardOptions) => Made<G>,
+  make: (policy: Policy, options: GuardOptions, hubIsolation: () => IsolationMode) => Made<G>,
 ): Promise<G> {
   const hub = new HubClient(hubOptionsOf(options));
   // Said at once: a stream that cannot open would be tried again and again.
@@ -61,11 +62,12 @@ export async function connectGuard<G>(
   await live.start();
   const first = live.current;
   if (!first) throw new ConfigurationError('the hub returned no bundle');
-  connected = make(first.compiled.named(first.bundleName), {
+  const guardOptions = {
     ...options,
     hub,
     ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
-  });
+  };
+  connected = make(first.compiled.named(first.bundleName), guardOptions, () => live.isolation);
   connected.onClose(() => live.close());
   return connected.guard;
 }

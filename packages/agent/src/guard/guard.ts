@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
 import { systemClock } from '../clock.ts';
-import type { IsolationMode } from '../exec/isolation.ts';
 import type { OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
 import { globMatch } from '../rules/evaluate/glob.ts';
+import { type IsolationMode, stricterMode } from '../rules/isolation.ts';
 import { createRedaction, type Redaction } from '../rules/redact.ts';
 import { MemorySessionStore, type SessionStore } from '../sessions.ts';
 import { CollectingSink } from '../sinks/collecting.ts';
@@ -44,8 +44,6 @@ export class Guard implements Governs {
   readonly events: CollectingSink;
   /** The run its calls are counted in, unless a call names another: `options.sessionId`, or a new UUID. */
   readonly sessionId: string;
-  /** The least isolation of programs that its tools run with `exec` of `reeve-agent/exec`. */
-  readonly isolation: IsolationMode;
   readonly #options: GuardOptions;
   readonly #onError: OnError;
   readonly #sink: Sink;
@@ -56,12 +54,15 @@ export class Guard implements Governs {
   readonly #callCounts = new Map<string, number>();
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #toolReports: ToolReports;
+  /** The mode of the hub that it follows; null: it follows none. */
+  readonly #hubIsolation: (() => IsolationMode) | null;
   #policy: Policy;
 
   /** Use `fromYaml`, `fromFile` or `connect`. */
-  private constructor(policy: Policy, options: GuardOptions, remote: boolean) {
+  private constructor(policy: Policy, options: GuardOptions, hubIsolation: (() => IsolationMode) | null) {
     this.#policy = policy;
     this.#options = options;
+    this.#hubIsolation = hubIsolation;
     this.#onError = options.onError ?? (() => {});
     const keyPrefix = options.hub?.http.keyPrefix ?? null;
     this.#redaction = createRedaction({
@@ -69,12 +70,11 @@ export class Guard implements Governs {
       keyPrefixes: [...(options.redaction?.keyPrefixes ?? []), ...(keyPrefix === null ? [] : [keyPrefix])],
     });
     this.sessionId = options.sessionId ?? randomUUID();
-    this.isolation = options.isolation ?? 'none';
     this.events = new CollectingSink(options.maxEvents ?? maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
     const clock = options.clock ?? options.hub?.http.clock ?? systemClock;
     this.#toolReports = new ToolReports({ http: options.hub?.http ?? null, clock, onError: this.#onError });
-    this.#sink = new CompositeSink([this.events, ...this.#sinksOf(options, remote)]);
+    this.#sink = new CompositeSink([this.events, ...this.#sinksOf(options, hubIsolation !== null)]);
     const { openTelemetry } = options;
     if (openTelemetry === undefined) this.#telemetry = installedTelemetry();
     else this.#telemetry = Promise.resolve(openTelemetry ? telemetryOf(openTelemetry) : noTelemetry);
@@ -87,7 +87,7 @@ export class Guard implements Governs {
   static fromYaml(yaml: YamlSource | readonly YamlSource[], options: GuardOptions = {}): Guard {
     checkGuardOptions(options);
     const policy = compilePolicy(yaml, options, options.onFindings !== null);
-    const guard = new Guard(policy, options, false);
+    const guard = new Guard(policy, options, null);
     tellFindings(policy, options);
     return guard;
   }
@@ -116,8 +116,8 @@ export class Guard implements Governs {
    */
   static async connect(options: ConnectOptions): Promise<Guard> {
     checkConnectOptions(options);
-    return connectGuard(options, (policy, own) => {
-      const guard = new Guard(policy, own, true);
+    return connectGuard(options, (policy, own, hubIsolation) => {
+      const guard = new Guard(policy, own, hubIsolation);
       return {
         guard,
         swap: (next) => {
@@ -146,6 +146,14 @@ export class Guard implements Governs {
   /** Effect of a denial: `enforce` stops the call, `observe` records the denial and lets the call run. */
   get mode(): GuardMode {
     return this.#options.mode ?? this.#policy.bundle.mode;
+  }
+
+  /**
+   * The least isolation of programs that its tools run with `exec` of `reeve-agent/exec`: the stricter one of the
+   * option and, with `connect`, of the mode in the hub's tool settings.
+   */
+  get isolation(): IsolationMode {
+    return stricterMode(this.#options.isolation ?? 'none', this.#hubIsolation?.() ?? 'none');
   }
 
   /**

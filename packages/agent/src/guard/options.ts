@@ -2,10 +2,10 @@
 import type { ApprovalBackend } from '../approvals.ts';
 import type { Signing } from '../bundle/verifier.ts';
 import type { Clock } from '../clock.ts';
-import type { IsolationMode } from '../exec/isolation.ts';
 import type { OnError } from '../failure.ts';
 import type { HubClient, HubOptions } from '../hub.ts';
 import type { GuardMode, Principal } from '../record.ts';
+import type { IsolationMode } from '../rules/isolation.ts';
 import type { RedactionPolicy } from '../rules/redact.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { Sink } from '../sinks/sink.ts';
@@ -47,7 +47,7 @@ export interface GuardOptions extends Language {
   readonly strictAudit?: boolean;
   /**
    * The least isolation of programs that tools of this guard run with `exec` of `reeve-agent/exec`. Default `none`:
-   * each call of `exec` decides.
+   * each call of `exec` decides. With `connect`, the stricter one of this mode and the hub's holds.
    */
   readonly isolation?: IsolationMode;
   /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */

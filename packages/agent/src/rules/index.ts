@@ -49,6 +49,7 @@ export {
   type Tracer,
   traceCondition,
 } from './evaluate/trace.ts';
+export { type IsolationMode, isolationModes, readIsolationMode, stricterMode } from './isolation.ts';
 export { readMessagePack } from './msgpack.ts';
 export {
   bundleNamePattern,
