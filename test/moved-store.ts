@@ -99,30 +99,30 @@ async function fillActivity(
 ): Promise<string> {
   const hostile = hostileTexts.map((text, i) =>
     ofSession(`s-${text}`, {
-      call_id: `hostile-${i}`,
-      agent_id: `a${text}`,
-      tool_name: text,
+      callId: `hostile-${i}`,
+      agentId: `a${text}`,
+      toolName: text,
       timestamp: now,
     }),
   );
   await store.events.ingest(aBatch(tenantId, hostile, { receivedAt: now }));
   const asked = ofSession('repeated', {
-    call_id: 'asked',
+    callId: 'asked',
     verdict: 'call_approval_requested',
     timestamp: now,
   });
   await store.events.ingest(aBatch(tenantId, [asked], { receivedAt: now }));
   const told = { ...asked, verdict: 'call_executed', timestamp: now + 5 };
   await store.events.ingest(aBatch(tenantId, [told], { receivedAt: now + 5 }));
-  const blocked = ofSession('blocked', { call_id: 'blocked', verdict: 'call_blocked', timestamp: now });
+  const blocked = ofSession('blocked', { callId: 'blocked', verdict: 'call_blocked', timestamp: now });
   await store.events.ingest(aBatch(tenantId, [blocked], { receivedAt: now }));
   for (let from = 0; from < events; from += 500) {
     const batch = Array.from({ length: Math.min(500, events - from) }, (_, i) =>
-      ofSession(`run-${(from + i) % 50}`, { call_id: `call-${from + i}`, timestamp: now - from - i }),
+      ofSession(`run-${(from + i) % 50}`, { callId: `call-${from + i}`, timestamp: now - from - i }),
     );
     await store.events.ingest(aBatch(tenantId, batch, { receivedAt: now }));
   }
-  await store.events.ingest(aBatch(tenantId, [anEvent({ call_id: 'sample' })], { sample: true }));
+  await store.events.ingest(aBatch(tenantId, [anEvent({ callId: 'sample' })], { sample: true }));
   const pending = anApproval({ tenantId, createdAt: now, timeoutSeconds: 3600 });
   await store.approvals.insert(pending);
   const decided = anApproval({ tenantId, createdAt: now, toolArgs: null, argsBytes: 70_000 });
@@ -246,7 +246,7 @@ export async function fillStore(
   const first = await fillTenant(store, now, events);
   const second = await fillTenant(store, now + 1, 20);
   // Leaves a count that no audit entry has yet.
-  const old = anEvent({ call_id: 'old', timestamp: now - 90 * dayMs });
+  const old = anEvent({ callId: 'old', timestamp: now - 90 * dayMs });
   await store.events.ingest(aBatch(second.tenantId, [old], { receivedAt: now - 90 * dayMs }));
   await removeAll(store, second.tenantId, 'events', now - 60 * dayMs, 100);
   return [first, second];

@@ -5,11 +5,11 @@
 import type { Collection, Filter } from 'mongodb';
 import type { AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
 import type { Registration, RegistrationSummary, Reported, Tags } from '../../src/agent/record.ts';
-import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
+import { maxSearchMs } from '../../src/event/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
-import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
+import { type AgentRow, type LeftOutRow, manifestText, type ReportRow, readManifest } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';
+import { byTenant, fromRow, fromText, notAfter, searchPattern } from './form.ts';
 import { inOrder, lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
@@ -20,7 +20,7 @@ const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registrat
     ...rest,
     seenEnvs: inOrder(rest.seenEnvs),
     tags: fromText<Tags>(tags) ?? {},
-    manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
+    manifest: readManifest(manifest),
   });
 
 function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow): RegistrationSummary {
@@ -247,11 +247,11 @@ export function mongoAgents(
       const rows = await agents
         .find({ tenantId, agentId: { $in: [...agentIds] } }, { projection: { manifest: 1 } })
         .toArray();
-      return rows.flatMap(({ manifest }) => fromText<AgentManifest>(manifest) ?? []);
+      return rows.flatMap(({ manifest }) => readManifest(manifest) ?? []);
     },
     async putManifest(tenantId, manifest, now) {
-      const live = { ...one(tenantId, manifest.agent_id), retiredAt: null };
-      await agents.updateOne(live, { $set: { manifest: toText({ ...manifest, updatedAt: now }) } });
+      const live = { ...one(tenantId, manifest.agentId), retiredAt: null };
+      await agents.updateOne(live, { $set: { manifest: manifestText({ ...manifest, updatedAt: now }) } });
     },
     async report(tenantId, env, report) {
       await reported({ tenantId, env, ...report });

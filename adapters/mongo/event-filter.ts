@@ -1,6 +1,7 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
 import type { EventOrder } from '../../src/event/port.ts';
+import { fromOutcomeJson, type OutcomeJson, toOutcomeJson } from '../../src/event/record/json.ts';
 import {
   type EventInput,
   type EventOutcome,
@@ -44,10 +45,10 @@ export function toEventRow(
     _id: id,
     tenantId: batch.tenantId,
     env: batch.env,
-    callId: toBsonText(event.call_id),
-    agentId: toBsonText(event.agent_id),
-    ...(event.sent_by === undefined ? {} : { sentBy: toBsonText(event.sent_by) }),
-    toolName: toBsonText(event.tool_name),
+    callId: toBsonText(event.callId),
+    agentId: toBsonText(event.agentId),
+    ...(event.sentBy === undefined ? {} : { sentBy: toBsonText(event.sentBy) }),
+    toolName: toBsonText(event.toolName),
     verdicts: [toBsonText(event.verdict)],
     verdict: toBsonText(event.verdict),
     mode: toBsonText(event.mode),
@@ -60,7 +61,7 @@ export function toEventRow(
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
     ...(event.flat ? { flat: true as const } : {}),
-    ...(event.given_call_id === undefined ? {} : { givenCallId: toBsonText(event.given_call_id) }),
+    ...(event.givenCallId === undefined ? {} : { givenCallId: toBsonText(event.givenCallId) }),
     ...(session === null ? {} : { session: toBsonText(session) }),
     ...(parentSession === null ? {} : { parentSession: toBsonText(parentSession) }),
     ...(batch.sample ? { sample: true as const } : {}),
@@ -75,15 +76,15 @@ export const toEvent = (row: EventRow): StoredEvent => ({
   id: row._id,
   seq: seqOf(row._id),
   env: row.env,
-  call_id: fromBsonText(row.callId),
-  agent_id: fromBsonText(row.agentId),
-  ...(row.sentBy === undefined ? {} : { sent_by: fromBsonText(row.sentBy) }),
+  callId: fromBsonText(row.callId),
+  agentId: fromBsonText(row.agentId),
+  ...(row.sentBy === undefined ? {} : { sentBy: fromBsonText(row.sentBy) }),
   ...(row.unnamed ? { unnamed: true as const } : {}),
   ...(row.flat ? { flat: true as const } : {}),
-  ...(row.givenCallId === undefined ? {} : { given_call_id: fromBsonText(row.givenCallId) }),
+  ...(row.givenCallId === undefined ? {} : { givenCallId: fromBsonText(row.givenCallId) }),
   ...(row.sample ? { sample: true as const } : {}),
   ...(row.truncated ? { truncated: row.truncated } : {}),
-  tool_name: fromBsonText(row.toolName),
+  toolName: fromBsonText(row.toolName),
   verdict: fromBsonText(row.verdict),
   mode: fromBsonText(row.mode),
   timestamp: row.ts,
@@ -101,13 +102,16 @@ export const toOutcome = ({
   facts: _facts,
   reporter: _reporter,
   ...outcome
-}: OutcomeRow): EventOutcome => mapTexts(outcome, fromBsonText);
+}: OutcomeRow): EventOutcome => fromOutcomeJson(mapTexts(outcome, fromBsonText));
 
-/** An outcome with its texts in the form of documents, or back. */
-export const mapTexts = (outcome: EventOutcome, map: (text: string) => string): EventOutcome =>
+/** An outcome's fields in a document. */
+export const toOutcomeFields = (outcome: EventOutcome): OutcomeJson =>
+  mapTexts(toOutcomeJson(outcome), toBsonText);
+
+const mapTexts = (outcome: OutcomeJson, map: (text: string) => string): OutcomeJson =>
   Object.fromEntries(
     Object.entries(outcome).map(([key, value]) => [key, typeof value === 'string' ? map(value) : value]),
-  ) as unknown as EventOutcome;
+  ) as unknown as OutcomeJson;
 
 /** @param untilExclusive whether an event at `until` is left out */
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {

@@ -33,8 +33,8 @@ function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
   for (const [place, event] of events.entries()) {
     const sessionId = sessionOf(event);
     if (sessionId === null) continue;
-    const key = JSON.stringify([event.agent_id, sessionId]);
-    const run = placesByRun.get(key) ?? { agentId: event.agent_id, sessionId, places: [] };
+    const key = JSON.stringify([event.agentId, sessionId]);
+    const run = placesByRun.get(key) ?? { agentId: event.agentId, sessionId, places: [] };
     run.places.push(place);
     placesByRun.set(key, run);
   }
@@ -70,8 +70,8 @@ function splitRepeats(batch: EventBatch) {
   const firsts = new Map<string, number>();
   const repeats = new Map<number, EventInput>();
   for (const [place, event] of batch.events.entries()) {
-    if (firsts.has(event.call_id)) repeats.set(place, event);
-    else firsts.set(event.call_id, place);
+    if (firsts.has(event.callId)) repeats.set(place, event);
+    else firsts.set(event.callId, place);
   }
   return { firsts: [...firsts.values()], repeats };
 }

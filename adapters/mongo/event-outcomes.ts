@@ -12,7 +12,7 @@ import {
 } from '../../src/event/record.ts';
 import { sessionOf } from '../../src/event/rules/decision.ts';
 import { isRunDecision, reportFacts } from '../../src/run/rules/report.ts';
-import { type EventRow, mapTexts, type OutcomeRow, toOutcome } from './event-filter.ts';
+import { type EventRow, type OutcomeRow, toOutcome, toOutcomeFields } from './event-filter.ts';
 import { type Entry, outcomeEntry } from './export-log.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { runId } from './run-projection.ts';
@@ -27,11 +27,11 @@ const keysOf = ({
   outcomes,
 }: Pick<EventRow, 'verdict' | 'decisionName' | 'outcomes'>) => [
   outcomeKey(fromBsonText(verdict), outcomeText(decisionName === null ? null : fromBsonText(decisionName))),
-  ...outcomes.map(toOutcome).map((outcome) => outcomeKey(outcome.verdict, outcome.decision_name)),
+  ...outcomes.map(toOutcome).map((outcome) => outcomeKey(outcome.verdict, outcome.decisionName)),
 ];
 
 const runIdIn = (tenantId: string, event: EventInput): string =>
-  runId(tenantId, event.agent_id, sessionOf(event) ?? '');
+  runId(tenantId, event.agentId, sessionOf(event) ?? '');
 
 /** Outcomes that repeats added, and the entries that were stored before. */
 export interface AddedOutcomes {
@@ -66,13 +66,13 @@ function storedByToken(rows: readonly EventRow[]): ReadonlyMap<string, readonly 
 function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeRow {
   const run = reportFacts(repeat, batch);
   return {
-    ...mapTexts(eventOutcomeOf(repeat), toBsonText),
+    ...toOutcomeFields(eventOutcomeOf(repeat)),
     by,
     receivedAt: batch.receivedAt,
     ...(batch.reporter && isRunDecision(repeat) ? { reporter: batch.reporter } : {}),
     ...(run
       ? {
-          agent: toBsonText(repeat.agent_id),
+          agent: toBsonText(repeat.agentId),
           session: toBsonText(run[0]),
           facts: JSON.stringify(run[1]),
         }
@@ -102,7 +102,7 @@ function outcomeUpdate(
 ) {
   const { verdict, decision_name: decisionName, agent, session } = outcome;
   // One that the read does not see is not yet on a majority: the write waits for that.
-  const which = row ? { _id: row._id } : { tenantId, env, callId: toBsonText(repeat.call_id) };
+  const which = row ? { _id: row._id } : { tenantId, env, callId: toBsonText(repeat.callId) };
   const filter = {
     ...which,
     $nor: [{ verdict, decisionName }, { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } }],
@@ -127,14 +127,14 @@ function outcomeUpdates(
   const places = new Map<string, number>();
   const countByCall = new Map<string, number>();
   const writes = [...repeats].flatMap(([place, repeat]) => {
-    const row = stored.get(repeat.call_id);
+    const row = stored.get(repeat.callId);
     const key = keyAsOutcome(repeat);
-    const word = JSON.stringify([repeat.call_id, key]);
-    if (keysByCall.get(repeat.call_id)?.has(key) || places.has(word)) return [];
+    const word = JSON.stringify([repeat.callId, key]);
+    if (keysByCall.get(repeat.callId)?.has(key) || places.has(word)) return [];
     // This number fills a call's outcomes, whichever of them another batch adds: more would be refused one by one.
-    const before = countByCall.get(repeat.call_id) ?? 0;
+    const before = countByCall.get(repeat.callId) ?? 0;
     if (before >= maxOutcomes || (row && full.has(row._id))) return [];
-    countByCall.set(repeat.call_id, before + 1);
+    countByCall.set(repeat.callId, before + 1);
     places.set(word, place);
     return [outcomeUpdate(batch, repeat, outcomeRow(repeat, batch, token), row)];
   });
@@ -156,7 +156,7 @@ export async function addOutcomes(
   const { tenantId, env } = batch;
   if (repeats.size === 0) return noOutcomes;
   const eventIds = new Map<number, string>();
-  const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.call_id)))];
+  const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.callId)))];
   const query = { tenantId, env, callId: { $in: callIds } };
   const rows = await events.find(query, { projection: outcomeFields }).toArray();
   const { writes, places } = outcomeUpdates(batch, repeats, rows, token);
@@ -173,8 +173,8 @@ export async function addOutcomes(
     for (const [i, { by, ...outcome }] of outcomes.entries()) {
       if (by !== token) continue;
       if (!sample) entries.push(outcomeEntry(_id, i));
-      const { verdict, decision_name: name } = toOutcome(outcome);
-      const place = places.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
+      const { verdict, decisionName } = toOutcome(outcome);
+      const place = places.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, decisionName)]));
       if (place !== undefined) eventIds.set(place, _id);
     }
   }

@@ -1,9 +1,9 @@
 // Events and their outcomes as documents of MongoDB.
-import type { EventOutcome } from '../../src/event/record.ts';
+import type { OutcomeJson } from '../../src/event/record/json.ts';
 import type { Reporter } from '../../src/run/rules/report.ts';
 
 /** An outcome, with the fields that a new count of its run needs. */
-export interface OutcomeRow extends EventOutcome {
+export interface OutcomeRow extends OutcomeJson {
   /** The batch that added it; absent: no export contains it. */
   readonly by?: string;
   /** Absent: as the event's. */

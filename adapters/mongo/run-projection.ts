@@ -83,7 +83,7 @@ const asReported = (event: StoredEvent, row: OutcomeRow): EventInput => {
     ...event,
     verdict: outcome.verdict,
     timestamp: outcome.timestamp,
-    payload: { ...event.payload, decision_name: outcome.decision_name },
+    payload: { ...event.payload, decision_name: outcome.decisionName },
   };
 };
 

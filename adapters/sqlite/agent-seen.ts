@@ -3,6 +3,8 @@
 
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { Registration } from '../../src/agent/record.ts';
+import { fromManifestJson, type ManifestJson, toManifestJson } from '../../src/event/record/json.ts';
+import type { StoredManifest } from '../../src/event/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { AgentApi, SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
@@ -16,6 +18,17 @@ const envBits = (name: string): Column<readonly Env[]> => ({
   write: (envs) => envs.reduce((bits, env) => bits | envBit(env), 0),
   read: (bits) => environments.filter((env) => (Number(bits) & envBit(env)) !== 0),
 });
+
+/** The text of a manifest as the table keeps it. */
+export const manifestText = (manifest: StoredManifest): string => JSON.stringify(toManifestJson(manifest));
+export const readManifest = (text: string): StoredManifest =>
+  fromManifestJson(JSON.parse(text) as ManifestJson);
+
+const manifestColumn: Column<StoredManifest | null> = {
+  name: 'manifest',
+  write: (manifest) => manifest && manifestText(manifest),
+  read: (text) => (typeof text === 'string' ? readManifest(text) : null),
+};
 
 export const listed = {
   id: text('id'),
@@ -35,7 +48,7 @@ export const listed = {
 
 export const registrations = table<Registration>('registrations', {
   ...listed,
-  manifest: json<Registration['manifest']>('manifest'),
+  manifest: manifestColumn,
 });
 
 interface Seen {

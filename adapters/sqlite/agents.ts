@@ -6,7 +6,14 @@ import type { AgentManifest } from '../../src/event/record.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
-import { agentSeen, listed, registrationOf, registrations } from './agent-seen.ts';
+import {
+  agentSeen,
+  listed,
+  manifestText,
+  readManifest,
+  registrationOf,
+  registrations,
+} from './agent-seen.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -117,7 +124,7 @@ function manifestsOf(db: Database, tenantId: string, agentIds: readonly string[]
         tenantId,
         agentId,
       ]) ?? [];
-    return typeof manifest === 'string' ? [JSON.parse(manifest) as AgentManifest] : [];
+    return typeof manifest === 'string' ? [readManifest(manifest)] : [];
   });
 }
 
@@ -175,7 +182,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
     putManifest(tenantId, manifest, now) {
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
-        [JSON.stringify({ ...manifest, updatedAt: now }), tenantId, manifest.agent_id],
+        [manifestText({ ...manifest, updatedAt: now }), tenantId, manifest.agentId],
       );
     },
     count(tenantId, lastEnv = null) {

@@ -17,6 +17,7 @@ import {
   bodyEvents,
   lastSegment,
   placeOf,
+  readOutcome,
   readSummary,
   type Summary,
   segmentBody,
@@ -165,7 +166,7 @@ class EventLines {
       this.#place = { ...this.#place, outcome: row.id };
       const event = this.#segment(row.segment)?.events[row.position];
       if (!event) continue;
-      const outcome = JSON.parse(row.json);
+      const outcome = readOutcome(row.json);
       this.#bytes += row.json.length;
       this.lines.push({ type: 'outcome', event, outcome, place: placeText(this.#place) });
     }

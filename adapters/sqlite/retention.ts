@@ -168,7 +168,7 @@ function removeSlice(
   const test = trimmingRuns(db, tenantId, before);
   const { removed, next } =
     kind === 'events'
-      ? removeOldEvents(tenantId, before, place, limit, (event) => test(event.agent_id, sessionOf(event)))
+      ? removeOldEvents(tenantId, before, place, limit, (event) => test(event.agentId, sessionOf(event)))
       : removeRows(db, kind, tenantId, before, place, limit);
   if (removed > 0) {
     db.run(
@@ -198,7 +198,7 @@ function* countEvents(db: Database, tenantId: string, before: number): Steps<num
       if (hasRuns === 0) count += Number(events);
       else
         for (const event of segmentEventsOf(db, last.id))
-          if (event && mayGo(event.agent_id, sessionOf(event))) count++;
+          if (event && mayGo(event.agentId, sessionOf(event))) count++;
     }
     if (rows.length < countedPerStep) return count;
     yield;

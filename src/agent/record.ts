@@ -1,6 +1,6 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 import { z } from 'zod';
-import type { AgentManifest } from '../event/record.ts';
+import type { StoredManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
 import { env, uuid } from '../shared/schemas.ts';
@@ -17,7 +17,7 @@ export interface Registration extends AgentVocabulary {
   readonly tags: Tags;
   /** Explicit assignment. */
   readonly bundleName: string | null;
-  readonly manifest: (AgentManifest & { readonly updatedAt: number }) | null;
+  readonly manifest: StoredManifest | null;
   readonly lastEnv: Env | null;
   /** Every environment in which it was seen, in their usual order. */
   readonly seenEnvs: readonly Env[];

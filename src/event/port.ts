@@ -21,7 +21,7 @@ export interface EventBatch {
    * keep them in place of its own form, and every read gives the same events.
    */
   readonly sent?: Uint8Array;
-  /** Agent of the request, where some events are of others: those are kept with it as `sent_by` (withSender). */
+  /** Agent of the request, where some events are of others: those are kept with it as `sentBy` (withSender). */
   readonly sender?: string;
   /** True for events from the sample run: shown as such, and counted nowhere. */
   readonly sample?: true;

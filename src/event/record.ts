@@ -1,31 +1,31 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
 import type { JsonObject } from '../contract/record.ts';
 import { HubError } from '../shared/error.ts';
-import { parseInstant } from '../shared/instant.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
+import { snakeKeys } from '../shared/snake-keys.ts';
 
 export interface EventInput {
-  readonly call_id: string;
-  readonly agent_id: string;
-  readonly tool_name: string;
+  readonly callId: string;
+  readonly agentId: string;
+  readonly toolName: string;
   readonly verdict: string;
   readonly mode: string;
   /** Epoch milliseconds, fractions allowed (microseconds survive). */
   readonly timestamp: number;
   readonly payload: JsonObject | null;
-  /** The event came without a call id: `call_id` is made of its content, and readers get null. */
+  /** The event came without a call id: `callId` is made of its content, and readers get null. */
   readonly unnamed?: true;
   /**
-   * It came in the flat form of the hosted API: `call_id` is made of its content, because several events report one
+   * It came in the flat form of the hosted API: `callId` is made of its content, because several events report one
    * call.
    */
   readonly flat?: true;
   /** With `flat`: the call id that its sender gave it. */
-  readonly given_call_id?: string;
+  readonly givenCallId?: string;
   /** Fields that were cut to fit, for example `tool_name` or `payload.tool_args`. */
   readonly truncated?: readonly string[];
   /** The agent id of the request that brought it, when that is another than its own. */
-  readonly sent_by?: string;
+  readonly sentBy?: string;
 }
 
 /**
@@ -33,55 +33,27 @@ export interface EventInput {
  * @param sender agent of the request; undefined: all its events are its own
  */
 export const withSender = (event: EventInput, sender: string | undefined): EventInput =>
-  sender === undefined || event.agent_id === sender ? event : { ...event, sent_by: sender };
-
-/**
- * The event of a value for which `isAsSent` was true.
- * @param sender agent of the request; null: the event's own
- */
-export function eventAsSent(value: unknown, sender: string | null): EventInput {
-  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload } = value as EventInput;
-  return {
-    call_id,
-    agent_id,
-    tool_name,
-    verdict,
-    mode,
-    timestamp: parseInstant(String(timestamp)) ?? 0,
-    payload,
-    ...(sender !== null && sender !== agent_id ? { sent_by: sender } : {}),
-  };
-}
-
-/** The agent of a sent or stored event. */
-export const agentIdOf = ({ agent_id }: Pick<EventInput, 'agent_id'>): string => agent_id;
+  sender === undefined || event.agentId === sender ? event : { ...event, sentBy: sender };
 
 /** The part of a repeated call id's report that is added to the stored event. */
 export interface EventOutcome {
   readonly verdict: string;
   readonly timestamp: number;
-  readonly decision_source: string | null;
-  readonly decision_name: string | null;
+  readonly decisionSource: string | null;
+  readonly decisionName: string | null;
   readonly reason: string | null;
   /** The agent id of the request that brought it; absent: as the event's. */
-  readonly sent_by?: string;
+  readonly sentBy?: string;
   /** The rest is absent where the repeat does not contain it. */
-  readonly tool_success?: boolean;
-  readonly postconditions_passed?: boolean;
+  readonly toolSuccess?: boolean;
+  readonly postconditionsPassed?: boolean;
   /** Run time of the tool, in milliseconds. */
-  readonly duration_ms?: number;
+  readonly durationMs?: number;
   readonly error?: string;
-  readonly policy_error?: boolean;
+  readonly policyError?: boolean;
   /** JSON: the conditions of the contract that decided, as the repeat lists them. */
   readonly conditions?: string;
 }
-
-/** The contract that an outcome names. */
-export const decisionNameOf = ({ decision_name }: Pick<EventOutcome, 'decision_name'>): string | null =>
-  decision_name;
-/** Run time of the tool, as an outcome reports it, in milliseconds. */
-export const reportedDuration = ({ duration_ms }: Pick<EventOutcome, 'duration_ms'>): number | undefined =>
-  duration_ms;
 
 const maxVersionLength = 255;
 
@@ -123,9 +95,13 @@ export interface ManifestContract {
 }
 
 export interface AgentManifest {
-  readonly agent_id: string;
-  readonly policy_version: string;
+  readonly agentId: string;
+  readonly policyVersion: string;
   readonly contracts: readonly ManifestContract[];
+}
+
+export interface StoredManifest extends AgentManifest {
+  readonly updatedAt: number;
 }
 
 export type VerdictClass = 'allowed' | 'denied' | 'pending' | 'would_deny';
@@ -216,7 +192,7 @@ export interface ContractMark {
  */
 export function contractMarks(
   event: { readonly name: string | null; readonly verdict: string; readonly mode: string },
-  outcomes: readonly Pick<EventOutcome, 'decision_name' | 'verdict'>[],
+  outcomes: readonly Pick<EventOutcome, 'decisionName' | 'verdict'>[],
   names?: ReadonlyMap<string, string>,
 ): Map<string, ContractMark> {
   const marks = new Map<string, ContractMark>();
@@ -227,8 +203,7 @@ export function contractMarks(
     marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });
   };
   add(event.name, countedAs(event.verdict, event.mode));
-  for (const { decision_name, verdict } of outcomes)
-    add(decision_name, outcomeCountedAs(verdict, event.mode));
+  for (const { decisionName, verdict } of outcomes) add(decisionName, outcomeCountedAs(verdict, event.mode));
   return marks;
 }
 
@@ -285,11 +260,11 @@ const booleanOf = (value: unknown): boolean | undefined => (typeof value === 'bo
 function endOf(event: EventInput) {
   const { payload } = event;
   return omitUndefined({
-    tool_success: booleanOf(payload?.tool_success),
-    postconditions_passed: booleanOf(payload?.postconditions_passed),
-    duration_ms: durationOf(event) ?? undefined,
+    toolSuccess: booleanOf(payload?.tool_success),
+    postconditionsPassed: booleanOf(payload?.postconditions_passed),
+    durationMs: durationOf(event) ?? undefined,
     error: outcomeText(payload?.error) ?? undefined,
-    policy_error: booleanOf(payload?.policy_error),
+    policyError: booleanOf(payload?.policy_error),
     conditions: conditionsText(payload?.conditions),
   });
 }
@@ -299,27 +274,27 @@ export function eventOutcomeOf(event: EventInput): EventOutcome {
   return {
     verdict: event.verdict,
     timestamp: event.timestamp,
-    decision_source: outcomeText(event.payload?.decision_source),
-    decision_name: outcomeText(event.payload?.decision_name),
+    decisionSource: outcomeText(event.payload?.decision_source),
+    decisionName: outcomeText(event.payload?.decision_name),
     reason: outcomeText(event.payload?.reason),
-    sent_by: event.sent_by ?? event.agent_id,
+    sentBy: event.sentBy ?? event.agentId,
     ...endOf(event),
   };
 }
 
 /** A repeat of the event that adds the outcome: the reverse of `eventOutcomeOf`. */
 export function repeatOf(event: EventInput, outcome: EventOutcome): EventInput {
-  const { verdict, timestamp, sent_by, conditions, ...payload } = outcome;
-  const { sent_by: _sender, ...rest } = event;
+  const { verdict, timestamp, sentBy, conditions, ...fields } = outcome;
+  const { sentBy: _sender, ...rest } = event;
   return {
     ...rest,
     verdict,
     timestamp,
     payload: {
-      ...payload,
+      ...snakeKeys(fields),
       ...(conditions === undefined ? {} : { conditions: JSON.parse(conditions) as unknown }),
     } as EventInput['payload'],
-    ...(sent_by === undefined || sent_by === event.agent_id ? {} : { sent_by }),
+    ...(sentBy === undefined || sentBy === event.agentId ? {} : { sentBy }),
   };
 }
 
@@ -344,7 +319,7 @@ export const addsOutcome = (
   return (
     key !== keyAsOutcome(stored) &&
     outcomes.length < maxOutcomes &&
-    !outcomes.some((existing) => outcomeKey(existing.verdict, existing.decision_name) === key)
+    !outcomes.some((existing) => outcomeKey(existing.verdict, existing.decisionName) === key)
   );
 };
 

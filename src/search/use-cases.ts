@@ -135,7 +135,7 @@ async function byId({ store }: Ports, principal: Principal, id: string): Promise
     record !== null && seesEnv(principal, record.env);
   return [
     ...(isSeen(approval) ? [thing('approval', id, approval.toolName, approval.agentId)] : []),
-    ...(isSeen(event) ? [thing('event', id, event.tool_name, event.agent_id)] : []),
+    ...(isSeen(event) ? [thing('event', id, event.toolName, event.agentId)] : []),
     ...(isSeen(deployment)
       ? [thing('deployment', id, `${deployment.bundleName} v${deployment.version}`, deployment.env)]
       : []),
@@ -160,7 +160,7 @@ async function byChosenId(
       thing('run', `${agentId}/${sessionId}`, sessionId, agentId),
     ),
     ...calls.events.map((event) =>
-      thing('event', event.id, event.call_id, `${event.tool_name} ${event.agent_id}`),
+      thing('event', event.id, event.callId, `${event.toolName} ${event.agentId}`),
     ),
   ];
 }

@@ -3,17 +3,17 @@ import { expect, it } from 'vitest';
 import { durationsByTool } from '../../src/agent/rules/tool-durations.ts';
 import type { EventOutcome, StoredEvent } from '../../src/event/record.ts';
 
-const outcome = (duration_ms?: number): EventOutcome => ({
+const outcome = (durationMs?: number): EventOutcome => ({
   verdict: 'call_executed',
   timestamp: 0,
-  decision_source: null,
-  decision_name: null,
+  decisionSource: null,
+  decisionName: null,
   reason: null,
-  ...(duration_ms === undefined ? {} : { duration_ms }),
+  ...(durationMs === undefined ? {} : { durationMs }),
 });
 
 const call = (
-  tool_name: string,
+  toolName: string,
   outcomes: readonly EventOutcome[],
   more: Partial<StoredEvent> = {},
 ): StoredEvent => ({
@@ -21,9 +21,9 @@ const call = (
   seq: 1,
   env: 'production',
   createdAt: 0,
-  call_id: 'c',
-  agent_id: 'a',
-  tool_name,
+  callId: 'c',
+  agentId: 'a',
+  toolName,
   verdict: 'call_allowed',
   mode: 'enforce',
   timestamp: 0,

@@ -108,7 +108,7 @@ it('of three nodes that write at once none forks the chain, and each entry is th
     const at = (i: number) => stores[i % 3] as DocumentStore;
     // Each note by two nodes at once, beside writes that bring their notes, and events.
     const blocked = (i: number) =>
-      ofSession('s', { call_id: `${tenantId}/${i}`, verdict: 'call_denied', timestamp: t0 + i });
+      ofSession('s', { callId: `${tenantId}/${i}`, verdict: 'call_denied', timestamp: t0 + i });
     const keys = Array.from({ length: 30 }, () => aKey({ tenantId }));
     await Promise.all([
       ...notes.flatMap((note, i) => [at(i).audit.append([note]), at(i + 1).audit.append([note])]),
@@ -177,7 +177,7 @@ it('a node that died between its events and what follows from them leaves both t
   try {
     const db = client.db(name);
     const tenantId = uuid();
-    const asked = ofSession('s', { call_id: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+    const asked = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
     const granted = { ...asked, verdict: 'call_approval_granted', timestamp: t0 + 1 };
     const reporter = { keyId: 'k1', prefix: 'svk_k1' };
     await store.events.ingest({ ...aBatch(tenantId, [asked, granted]), reporter });

@@ -109,8 +109,8 @@ it('a repeat of a batch that was never registered is in the log, also when the r
 });
 
 const wordOf = (line: ExportLine): string => {
-  if (line.type === 'event') return line.event.call_id;
-  if (line.type === 'outcome') return `${line.event.call_id}: ${line.outcome.verdict}`;
+  if (line.type === 'event') return line.event.callId;
+  if (line.type === 'outcome') return `${line.event.callId}: ${line.outcome.verdict}`;
   return line.type === 'audit_entry' ? '' : `${line.approval.id}: ${line.type}`;
 };
 
@@ -133,7 +133,7 @@ it('three nodes that write, repeat and decide at once make one order that every 
   })();
   const write = async (sender: number): Promise<void> => {
     for (let n = 0; n < 2; n++) {
-      const list = Array.from({ length: 5 }, (_, i) => anEvent({ call_id: `${sender}-${n}-${i}` }));
+      const list = Array.from({ length: 5 }, (_, i) => anEvent({ callId: `${sender}-${n}-${i}` }));
       // The same batch through two nodes at once, then what became of its calls through the third.
       await Promise.all([0, 1].map((i) => at(sender + i).events.ingest(aBatch(tenantId, list))));
       await at(sender + 2).events.ingest(aBatch(tenantId, list.map(repeat)));

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const now = Date.now();
   for (let from = 0; from < events; from += 500) {
     const batch = Array.from({ length: Math.min(500, events - from) }, (_, i) =>
-      ofSession(`run-${(from + i) % 97}`, { call_id: `call-${from + i}`, timestamp: now - from - i }),
+      ofSession(`run-${(from + i) % 97}`, { callId: `call-${from + i}`, timestamp: now - from - i }),
     );
     await store.events.ingest(aBatch(tenantId, batch, { receivedAt: now }));
   }

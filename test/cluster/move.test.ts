@@ -214,22 +214,20 @@ describe('a move', () => {
       );
       expect(added).toMatchObject({ version: 3 });
       const events = await readAll(store, tenantId);
-      const [stored] = events.filter(({ call_id: id }) => id === 'call-1');
+      const [stored] = events.filter(({ callId }) => callId === 'call-1');
       if (!stored) throw new Error('the event is missing');
       const { id: _id, seq: _seq, env: _env, createdAt: _at, outcomes: _outcomes, ...event } = stored;
       const batch = { tenantId, env: 'production' as const, receivedAt: now, events: [event] };
       expect(await store.events.ingest(batch)).toMatchObject({ accepted: 0, duplicates: 1 });
       const before = await store.audit.head(tenantId);
-      const fresh = { ...event, call_id: 'fresh', verdict: 'call_blocked' };
+      const fresh = { ...event, callId: 'fresh', verdict: 'call_blocked' };
       expect(await store.events.ingest({ ...batch, events: [fresh] })).toMatchObject({ accepted: 1 });
       expect((await store.audit.head(tenantId))?.seq).toBe((before?.seq ?? 0) + 1);
       const newest = (await store.events.arrivals(tenantId, 0, 10_000)).events.at(-1);
-      expect(newest?.call_id).toBe('fresh');
+      expect(newest?.callId).toBe('fresh');
       // A repeat adds no line to exports, and what is new comes last.
       const { lines } = await store.exports.lines(tenantId, 'events', null, 10_000);
-      expect(lines.filter((line) => line.type === 'event' && line.event.call_id === 'call-1')).toHaveLength(
-        1,
-      );
+      expect(lines.filter((line) => line.type === 'event' && line.event.callId === 'call-1')).toHaveLength(1);
     });
   });
 

@@ -6,8 +6,8 @@ import type { AgentManifest } from '../../src/event/record.ts';
 import { aRule, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 const manifest = (agentId: string, policyVersion = 'v1'): AgentManifest => ({
-  agent_id: agentId,
-  policy_version: policyVersion,
+  agentId,
+  policyVersion,
   contracts: [{ id: 'c', type: 'pre', tool: ['a', '$b.c'], mode: 'enforce' }],
 });
 

@@ -23,12 +23,12 @@ const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_execut
 const uuids = Array.from({ length: 40 }, () => uuid());
 
 const event: fc.Arbitrary<EventInput> = fc.record({
-  call_id: fc.oneof(
+  callId: fc.oneof(
     fc.constantFrom(...uuids),
     fc.integer({ min: 0, max: 40 }).map((n) => `call-${n}`),
   ),
-  agent_id: fc.constantFrom('a', 'b', 'Agent "c"'),
-  tool_name: fc.constantFrom('read', 'write', 'tool\u0000'),
+  agentId: fc.constantFrom('a', 'b', 'Agent "c"'),
+  toolName: fc.constantFrom('read', 'write', 'tool\u0000'),
   verdict: fc.constantFrom(...verdicts),
   mode: fc.constantFrom('enforce', 'observe'),
   timestamp: fc.oneof(
@@ -80,7 +80,7 @@ const filter: fc.Arbitrary<EventFilter> = fc.record(
 function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: number } {
   let accepted = 0;
   for (const e of given.events) {
-    const at = list.findIndex((k) => k.call_id === e.call_id);
+    const at = list.findIndex((k) => k.callId === e.callId);
     const known = list[at];
     if (!known) {
       list.push({ ...e, env: given.env, createdAt: given.receivedAt, outcomes: [] });
@@ -95,9 +95,7 @@ function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: 
 /** The contracts that an event, or what repeats said of it, names. */
 const namesOf = (e: Kept): string[] => [
   ...new Set(
-    [e.payload?.decision_name, ...e.outcomes.map((o) => o.decision_name)].filter(
-      (n) => typeof n === 'string',
-    ),
+    [e.payload?.decision_name, ...e.outcomes.map((o) => o.decisionName)].filter((n) => typeof n === 'string'),
   ),
 ];
 
@@ -109,17 +107,17 @@ const detailsOf = ({ payload }: Kept): unknown[] => [
 
 const fits = (e: Kept, f: EventFilter): boolean =>
   isInFilter(f.env, e.env) &&
-  (f.agentId === undefined || e.agent_id === f.agentId) &&
-  (f.toolName === undefined || e.tool_name === f.toolName) &&
+  (f.agentId === undefined || e.agentId === f.agentId) &&
+  (f.toolName === undefined || e.toolName === f.toolName) &&
   (f.verdict === undefined || e.verdict === f.verdict || e.outcomes.some((o) => o.verdict === f.verdict)) &&
   (f.mode === undefined || e.mode === f.mode) &&
   (f.since === undefined || e.timestamp >= f.since) &&
   (f.until === undefined || e.timestamp <= f.until) &&
   (f.decisionName === undefined || namesOf(e).includes(f.decisionName)) &&
   (f.runId === undefined || e.payload?.run_id === f.runId) &&
-  (f.callId === undefined || e.call_id === f.callId) &&
+  (f.callId === undefined || e.callId === f.callId) &&
   (f.search === undefined ||
-    [e.agent_id, e.tool_name, e.call_id, e.payload?.decision_name, ...detailsOf(e)].some(
+    [e.agentId, e.toolName, e.callId, e.payload?.decision_name, ...detailsOf(e)].some(
       (text) => typeof text === 'string' && text.toLowerCase().includes(f.search?.toLowerCase() ?? ''),
     ));
 
@@ -150,8 +148,8 @@ function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
   return {
     events: found.length,
     by: {
-      agentId: by((e) => [e.agent_id]),
-      toolName: by((e) => [e.tool_name]),
+      agentId: by((e) => [e.agentId]),
+      toolName: by((e) => [e.toolName]),
       verdict: by((e) => [e.verdict, ...e.outcomes.map((o) => o.verdict)]),
       firstVerdict: by((e) => [verdictWordOf(e.verdict, e.mode)]),
       mode: by((e) => [e.mode]),
@@ -168,7 +166,7 @@ function counts(list: readonly Kept[], env: EnvFilter, since: number, activeSinc
     denials: within.filter((e) => countedAs(e.verdict, e.mode) === 'denied').length,
     observeFindings: within.filter((e) => countedAs(e.verdict, e.mode) === 'observed').length,
     contractsTriggered: new Set(within.flatMap(namesOf)).size,
-    activeAgents: new Set(within.filter((e) => e.timestamp > activeSince).map((e) => e.agent_id)).size,
+    activeAgents: new Set(within.filter((e) => e.timestamp > activeSince).map((e) => e.agentId)).size,
   };
 }
 

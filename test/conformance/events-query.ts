@@ -22,16 +22,16 @@ const tools = ['read_file', 'run_sql', 'refund "a"', 'ré*d'];
 function events(): readonly EventInput[] {
   const hostile = hostileTexts.map((text, i) =>
     anEvent({
-      agent_id: `h${text}`.slice(0, 200),
-      tool_name: `t${text}`.slice(0, 200),
+      agentId: `h${text}`.slice(0, 200),
+      toolName: `t${text}`.slice(0, 200),
       timestamp: t0 + i,
       payload: { reason: text, decision_name: `c${text}`, tool_args: { text, [text]: 1, list: [text] } },
     }),
   );
   const plain = Array.from({ length: 180 }, (_, i) =>
     anEvent({
-      agent_id: `agent-${i % 7}`,
-      tool_name: tools[i % tools.length] ?? '',
+      agentId: `agent-${i % 7}`,
+      toolName: tools[i % tools.length] ?? '',
       verdict: verdicts[i % verdicts.length] ?? '',
       mode: i % 5 === 0 ? 'observe' : 'enforce',
       timestamp: t0 + ((i * 37) % 180) * 61_000,
@@ -174,7 +174,7 @@ export function eventsQueryContract(name: string, open: Open): void {
         const facets = await store.facets(tenantId, filter, 50);
         expect(facets.events, text).toBe(expected.length);
         for (const { value, count } of facets.by.toolName.top) {
-          expect(count).toBe(expected.filter(({ tool_name }) => tool_name === value).length);
+          expect(count).toBe(expected.filter(({ toolName }) => toolName === value).length);
         }
         const buckets = await store.histogram(tenantId, { ...filter, since: 0, until: t0 * 2 }, 3_600_000);
         const sum = (key: 'denied' | 'observed') => buckets.reduce((total, bucket) => total + bucket[key], 0);

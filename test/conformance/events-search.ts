@@ -12,13 +12,13 @@ const hour = 3_600_000;
 export function eventsSearchContract(name: string, open: Open): void {
   describe(`${name}: reading events`, () => {
     const shared = sharedStore(open);
-    const ids = (events: readonly EventInput[]) => events.map((e) => e.call_id);
+    const ids = (events: readonly EventInput[]) => events.map((e) => e.callId);
 
     it('newest first by timestamp, and of equal ones the last to arrive', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const at = (call_id: string, timestamp: number, agent_id = 'a') =>
-        anEvent({ call_id, timestamp, agent_id });
+      const at = (callId: string, timestamp: number, agentId = 'a') =>
+        anEvent({ callId, timestamp, agentId });
       await store.events.ingest(
         aBatch(tenantId, [at('1', t0 + 5), at('2', t0, 'b'), at('3', t0 + 9), at('4', t0), at('5', t0, 'b')]),
       );
@@ -44,7 +44,7 @@ export function eventsSearchContract(name: string, open: Open): void {
           // Batches overlap, times repeat, and some span days.
           const hours = (batch * 7 + i * 11) % 30;
           const late = i % 5 === 0 ? hours * 3_600_000 : ((batch * 31 + i * 17) % 40) * 60_000;
-          return anEvent({ timestamp: t0 + late + (i % 3), agent_id: `a${i % 2}` });
+          return anEvent({ timestamp: t0 + late + (i % 3), agentId: `a${i % 2}` });
         });
         await store.events.ingest(aBatch(tenantId, events));
       }
@@ -119,7 +119,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       const payload = { text: 'é'.repeat(30_000) };
       for (let i = 0; i < 4; i++) {
         const events = Array.from({ length: 30 }, (_, n) =>
-          anEvent({ timestamp: t0 + n, agent_id: `a${n % 7}`, payload }),
+          anEvent({ timestamp: t0 + n, agentId: `a${n % 7}`, payload }),
         );
         await store.events.ingest(aBatch(tenantId, events));
       }
@@ -128,7 +128,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       let cursor: string | null = null;
       do {
         const page = await store.events.search(tenantId, everything, 1000, cursor);
-        for (const { call_id } of page.events) found.add(call_id);
+        for (const { callId } of page.events) found.add(callId);
         sizes.push(page.events.length);
         cursor = page.next;
       } while (cursor !== null);
@@ -163,7 +163,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const old = Array.from({ length: 60 }, (_, i) =>
-        anEvent({ agent_id: `a${i % 3}`, timestamp: t0 + ((i * 37) % 60) * 1000 }),
+        anEvent({ agentId: `a${i % 3}`, timestamp: t0 + ((i * 37) % 60) * 1000 }),
       );
       for (let i = 0; i < 60; i += 20) await store.events.ingest(aBatch(tenantId, old.slice(i, i + 20)));
       const expected = [...old].sort((a, b) => b.timestamp - a.timestamp);
@@ -173,7 +173,7 @@ export function eventsSearchContract(name: string, open: Open): void {
         const read = await store.events.search(tenantId, everything, 7, cursor);
         found.push(...read.events);
         await store.events.ingest(
-          aBatch(tenantId, [anEvent({ agent_id: 'a0', timestamp: t0 + 2 * hour + page })]),
+          aBatch(tenantId, [anEvent({ agentId: 'a0', timestamp: t0 + 2 * hour + page })]),
         );
         cursor = read.next;
         if (cursor === null) break;
@@ -217,10 +217,10 @@ export function eventsSearchContract(name: string, open: Open): void {
     it('filters by environment, agent, tool, mode and time', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const a = anEvent({ agent_id: 'a', tool_name: 'read', mode: 'enforce', timestamp: t0 });
-      const b = anEvent({ agent_id: 'a', tool_name: 'write', mode: 'observe', timestamp: t0 + 1 });
-      const c = anEvent({ agent_id: 'b', tool_name: 'read', mode: 'observe', timestamp: t0 + 2 });
-      const d = anEvent({ agent_id: 'A', tool_name: 'read_all', mode: 'enforce', timestamp: t0 + 3 });
+      const a = anEvent({ agentId: 'a', toolName: 'read', mode: 'enforce', timestamp: t0 });
+      const b = anEvent({ agentId: 'a', toolName: 'write', mode: 'observe', timestamp: t0 + 1 });
+      const c = anEvent({ agentId: 'b', toolName: 'read', mode: 'observe', timestamp: t0 + 2 });
+      const d = anEvent({ agentId: 'A', toolName: 'read_all', mode: 'enforce', timestamp: t0 + 3 });
       await store.events.ingest(aBatch(tenantId, [a, b, c]));
       await store.events.ingest(aBatch(tenantId, [d], { env: 'staging' }));
       const find = async (filter: Partial<EventFilter>) =>
@@ -266,18 +266,16 @@ export function eventsSearchContract(name: string, open: Open): void {
         const events = Array.from({ length: 50 }, (_, k) => anEvent({ timestamp: t0 + i * 60_000 + k }));
         await store.events.ingest(aBatch(tenantId, events));
       }
-      expect(ids(await readAll(store, tenantId, { env: null, verdict: 'rare' }, 100))).toEqual([
-        rare.call_id,
-      ]);
+      expect(ids(await readAll(store, tenantId, { env: null, verdict: 'rare' }, 100))).toEqual([rare.callId]);
     });
 
     it('searches names, reason and values of arguments, without case and without wildcards', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const plain = { agent_id: 'n', tool_name: 'n', payload: null };
-      const a = anEvent({ ...plain, agent_id: 'Mail-Bot 100%', timestamp: t0 });
-      const b = anEvent({ ...plain, tool_name: 'read_FILE "x"\\', timestamp: t0 + 1 });
-      const c = anEvent({ ...plain, call_id: 'Call-Été-42', timestamp: t0 + 2 });
+      const plain = { agentId: 'n', toolName: 'n', payload: null };
+      const a = anEvent({ ...plain, agentId: 'Mail-Bot 100%', timestamp: t0 });
+      const b = anEvent({ ...plain, toolName: 'read_FILE "x"\\', timestamp: t0 + 1 });
+      const c = anEvent({ ...plain, callId: 'Call-Été-42', timestamp: t0 + 2 });
       const d = anEvent({
         ...plain,
         payload: {
@@ -328,7 +326,7 @@ export function eventsSearchContract(name: string, open: Open): void {
           ev(4, 'call_would_deny', { mode: 'observe' }),
           ev(5, 'call_approval_requested'),
           ev(width - 0.5, 'allow'),
-          ev(width, 'denied', { agent_id: 'b', tool_name: 'w' }),
+          ev(width, 'denied', { agentId: 'b', toolName: 'w' }),
           ev(3 * width, 'allowed'),
           ev(4 * width, 'allowed'),
         ]),
@@ -378,22 +376,22 @@ export function eventsSearchContract(name: string, open: Open): void {
       const named = (decision_name: unknown) => ({ payload: { decision_name } });
       await store.events.ingest(
         aBatch(tenantId, [
-          anEvent({ timestamp: t0 - 1, verdict: 'call_denied', agent_id: 'early', ...named('early') }),
-          anEvent({ timestamp: t0, verdict: 'call_denied', agent_id: 'a', ...named('x') }),
-          anEvent({ timestamp: t0 + 1, verdict: 'denied', agent_id: 'a', ...named('x') }),
+          anEvent({ timestamp: t0 - 1, verdict: 'call_denied', agentId: 'early', ...named('early') }),
+          anEvent({ timestamp: t0, verdict: 'call_denied', agentId: 'a', ...named('x') }),
+          anEvent({ timestamp: t0 + 1, verdict: 'denied', agentId: 'a', ...named('x') }),
           anEvent({
             timestamp: t0 + 2,
             verdict: 'call_would_deny',
             mode: 'observe',
-            agent_id: 'b',
+            agentId: 'b',
             ...named('y'),
           }),
-          anEvent({ timestamp: t0 + 3, verdict: 'deny', mode: 'observe', agent_id: 'b', ...named(7) }),
-          anEvent({ timestamp: t0 + 2 * hour, agent_id: 'c', payload: null }),
+          anEvent({ timestamp: t0 + 3, verdict: 'deny', mode: 'observe', agentId: 'b', ...named(7) }),
+          anEvent({ timestamp: t0 + 2 * hour, agentId: 'c', payload: null }),
         ]),
       );
       await store.events.ingest(
-        aBatch(tenantId, [anEvent({ timestamp: t0 + 5, agent_id: 'c', ...named('z') })], { env: 'staging' }),
+        aBatch(tenantId, [anEvent({ timestamp: t0 + 5, agentId: 'c', ...named('z') })], { env: 'staging' }),
       );
       expect(await store.events.counts(tenantId, null, t0, t0 + 1)).toEqual({
         events: 6,

@@ -20,13 +20,13 @@ const verdicts = [
 function valuesOf(event: StoredEvent, by: SeriesBy): readonly string[] {
   const { payload, outcomes } = event;
   if (by === 'total') return [''];
-  if (by === 'agent') return [event.agent_id];
-  if (by === 'tool') return [event.tool_name];
+  if (by === 'agent') return [event.agentId];
+  if (by === 'tool') return [event.toolName];
   const text = (value: unknown) => (typeof value === 'string' ? [value] : []);
   if (by === 'version') return text(payload?.policy_version);
   const names = [
     ...text(payload?.decision_name),
-    ...outcomes.flatMap((outcome) => text(outcome.decision_name)),
+    ...outcomes.flatMap((outcome) => text(outcome.decisionName)),
   ];
   return [...new Set(names.map((name) => entries.get(name) ?? name))];
 }
@@ -67,8 +67,8 @@ export function eventsSeriesContract(name: string, open: Open): void {
       const tenantId = uuid();
       const events = Array.from({ length: 240 }, (_, i) =>
         anEvent({
-          agent_id: `agent-${i % 5}`,
-          tool_name: `tool-${i % 3}`,
+          agentId: `agent-${i % 5}`,
+          toolName: `tool-${i % 3}`,
           verdict: verdicts[i % verdicts.length] ?? '',
           mode: i % 7 === 0 ? 'observe' : 'enforce',
           timestamp: t0 + ((i * 17) % 240) * 31_000,
@@ -132,7 +132,7 @@ export function eventsSeriesContract(name: string, open: Open): void {
       const tools = 6;
       const events = Array.from({ length: tools + 1 }, (_, i) =>
         anEvent({
-          tool_name: `tool-${i % tools}`,
+          toolName: `tool-${i % tools}`,
           verdict: i === tools ? 'call_denied' : 'call_allowed',
           timestamp: t0 + (i % 2) * 60 * minute,
         }),

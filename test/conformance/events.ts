@@ -2,6 +2,7 @@
 // events-search.ts.
 import { describe, expect, it } from 'vitest';
 import type { EventBatch } from '../../src/event/port.ts';
+import { toEventJson } from '../../src/event/record/json.ts';
 import { type EventInput, maxOutcomes } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
@@ -40,10 +41,10 @@ const withVerdict = (event: EventInput, verdict: string, timestamp = event.times
 const outcome = (verdict: string, timestamp: number) => ({
   verdict,
   timestamp,
-  decision_source: 'rule',
-  decision_name: 'r',
+  decisionSource: 'rule',
+  decisionName: 'r',
   reason: `${verdict} it is`,
-  sent_by: 'agent-1',
+  sentBy: 'agent-1',
 });
 
 export function eventsContract(name: string, open: Open): void {
@@ -53,15 +54,15 @@ export function eventsContract(name: string, open: Open): void {
     it('names the sender of events of other agents, and of a repeat among them', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const own = anEvent({ agent_id: 'gateway' });
-      const other = anEvent({ agent_id: 'agent-1', timestamp: own.timestamp + 1 });
+      const own = anEvent({ agentId: 'gateway' });
+      const other = anEvent({ agentId: 'agent-1', timestamp: own.timestamp + 1 });
       const repeat = withVerdict(other, 'call_denied');
       await store.events.ingest(aBatch(tenantId, [own, other, repeat], { sender: 'gateway' }));
       const [second, first] = await readAll(store, tenantId);
-      expect(first).toMatchObject({ agent_id: 'gateway' });
-      expect(first).not.toHaveProperty('sent_by');
-      expect(second).toMatchObject({ agent_id: 'agent-1', sent_by: 'gateway' });
-      expect(second?.outcomes).toMatchObject([{ verdict: 'call_denied', sent_by: 'gateway' }]);
+      expect(first).toMatchObject({ agentId: 'gateway' });
+      expect(first).not.toHaveProperty('sentBy');
+      expect(second).toMatchObject({ agentId: 'agent-1', sentBy: 'gateway' });
+      expect(second?.outcomes).toMatchObject([{ verdict: 'call_denied', sentBy: 'gateway' }]);
     });
 
     it('notes the agents of a batch before it is acknowledged: new, known, and over the caps', async () => {
@@ -69,7 +70,7 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const [known, fresh] = [uuid(), uuid()];
       await store.agents.seen(tenantId, 'known', 'staging', t0, known);
-      const batch = aBatch(tenantId, [anEvent({ agent_id: 'fresh' }), anEvent({ agent_id: 'known' })], {
+      const batch = aBatch(tenantId, [anEvent({ agentId: 'fresh' }), anEvent({ agentId: 'known' })], {
         agents: [
           { agentId: 'fresh', newId: fresh, on: { api: 'console' } },
           { agentId: 'known', newId: uuid() },
@@ -98,11 +99,13 @@ export function eventsContract(name: string, open: Open): void {
         policy_version: 'v',
       };
       const events = [0, 1, 2, 3].map((i) =>
-        anEvent({ agent_id: 'a', timestamp: t0 + i + 0.5, payload: i === 3 ? null : payload }),
+        anEvent({ agentId: 'a', timestamp: t0 + i + 0.5, payload: i === 3 ? null : payload }),
       );
       const asSent = (list: readonly EventInput[]): Uint8Array =>
         Buffer.from(
-          JSON.stringify(list.map((event) => ({ ...event, timestamp: renderMicros(event.timestamp) }))),
+          JSON.stringify(
+            list.map((event) => ({ ...toEventJson(event), timestamp: renderMicros(event.timestamp) })),
+          ),
         );
       const [first = anEvent(), second = anEvent()] = events;
       const [plain, kept] = [uuid(), uuid()];
@@ -122,9 +125,9 @@ export function eventsContract(name: string, open: Open): void {
       const filters: EventFilter[] = [
         everything,
         { env: null, runId: 'r' },
-        { env: null, search: first.call_id },
+        { env: null, search: first.callId },
       ];
-      for (const filter of [...filters, { env: null, callId: second.call_id }])
+      for (const filter of [...filters, { env: null, callId: second.callId }])
         expect(await read(kept, filter)).toEqual(await read(plain, filter));
       expect(await read(kept, everything)).toHaveLength(4);
       expect(await store.runs.get(kept, { agentId: 'a', sessionId: 'r' }, t0)).toMatchObject({
@@ -141,7 +144,7 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const events = [
         anEvent({ timestamp: t0 + 0.123, payload: null }),
-        anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true }, sent_by: 'gateway' }),
+        anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true }, sentBy: 'gateway' }),
       ];
       expect(await store.events.ingest(aBatch(tenantId, events, { env: 'staging' }))).toMatchObject({
         accepted: 2,
@@ -199,8 +202,8 @@ export function eventsContract(name: string, open: Open): void {
       expect(verdicts).toEqual(repeats.slice(0, maxOutcomes).map(({ verdict }) => verdict));
       expect(stored?.outcomes[7]).toMatchObject({
         reason: 'x'.repeat(999),
-        decision_name: 'x'.repeat(999),
-        decision_source: 'x'.repeat(999),
+        decisionName: 'x'.repeat(999),
+        decisionSource: 'x'.repeat(999),
       });
     });
 
@@ -215,7 +218,7 @@ export function eventsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const events = Array.from({ length: 1000 }, (_, i) =>
-        anEvent({ agent_id: `agent-${i % 7}`, timestamp: t0 + ((i * 7919) % 1000) * 60_000 }),
+        anEvent({ agentId: `agent-${i % 7}`, timestamp: t0 + ((i * 7919) % 1000) * 60_000 }),
       );
       expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({
         accepted: 1000,
@@ -224,7 +227,7 @@ export function eventsContract(name: string, open: Open): void {
       const stored = await readAll(store, tenantId, everything, 300);
       expect(stored).toHaveLength(1000);
       expect(new Set(stored.map((e) => e.id)).size).toBe(1000);
-      expect(new Set(stored.map((e) => e.call_id))).toEqual(new Set(events.map((e) => e.call_id)));
+      expect(new Set(stored.map((e) => e.callId))).toEqual(new Set(events.map((e) => e.callId)));
     });
 
     it('hostile texts come back as they went in, and each is a call id of its own', async () => {
@@ -232,9 +235,9 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const events = hostileTexts.map((text, i) =>
         anEvent({
-          call_id: text,
-          agent_id: text,
-          tool_name: text,
+          callId: text,
+          agentId: text,
+          toolName: text,
           verdict: text,
           mode: text,
           timestamp: t0 - i,
@@ -262,18 +265,18 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const lower = 'abcdefab-cdef-4abc-8def-abcdefabcdef';
       const ids = [lower, lower.toUpperCase(), lower.replaceAll('-', ''), `${lower} `];
-      const events = ids.map((call_id) => anEvent({ call_id }));
+      const events = ids.map((callId) => anEvent({ callId }));
       expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({
         accepted: 4,
         duplicates: 0,
       });
-      expect((await readAll(store, tenantId)).map((e) => e.call_id).sort()).toEqual([...ids].sort());
+      expect((await readAll(store, tenantId)).map((e) => e.callId).sort()).toEqual([...ids].sort());
     });
 
     it('counts the accepted events by their first verdict', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const event = (verdict: string, mode = 'enforce') => anEvent({ call_id: uuid(), verdict, mode });
+      const event = (verdict: string, mode = 'enforce') => anEvent({ callId: uuid(), verdict, mode });
       const first = [event('call_allowed'), event('call_denied'), event('call_denied', 'observe')];
       const { verdicts } = await store.events.ingest(aBatch(tenantId, first));
       expect(verdicts).toEqual({ allowed: 1, denied: 1, pending: 0, observed: 1 });
@@ -287,9 +290,9 @@ export function eventsContract(name: string, open: Open): void {
     it('repeats count as duplicates: in the batch, in later batches, in other environments', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const [a, b, c] = [anEvent(), anEvent({ agent_id: 'agent-2' }), anEvent({ call_id: 'text-id' })];
+      const [a, b, c] = [anEvent(), anEvent({ agentId: 'agent-2' }), anEvent({ callId: 'text-id' })];
       expect(
-        await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }])),
+        await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agentId: 'other' }])),
       ).toMatchObject({
         accepted: 2,
         duplicates: 2,
@@ -298,19 +301,19 @@ export function eventsContract(name: string, open: Open): void {
         accepted: 1,
         duplicates: 2,
       });
-      const late = aBatch(tenantId, [c, { ...a, tool_name: 'x' }], {
+      const late = aBatch(tenantId, [c, { ...a, toolName: 'x' }], {
         env: 'staging',
         receivedAt: t0 + 99_000,
       });
       expect(await store.events.ingest(late)).toMatchObject({ accepted: 0, duplicates: 2 });
       const stored = await readAll(store, tenantId);
       expect(stored).toHaveLength(3);
-      expect(stored.find((e) => e.call_id === a.call_id)).toMatchObject({
+      expect(stored.find((e) => e.callId === a.callId)).toMatchObject({
         ...a,
         env: 'production',
         outcomes: [],
       });
-      expect(stored.find((e) => e.call_id === b.call_id)).toMatchObject({ ...b, outcomes: [] });
+      expect(stored.find((e) => e.callId === b.callId)).toMatchObject({ ...b, outcomes: [] });
     });
 
     it('the same batch sent 20 times at once is stored once', async () => {
@@ -335,7 +338,7 @@ export function eventsContract(name: string, open: Open): void {
       );
       expect(answers.reduce((sum, a) => sum + a.accepted, 0)).toBe(40);
       const stored = await readAll(store, tenantId);
-      expect(stored.map((e) => e.call_id)).toEqual(events.map((e) => e.call_id).reverse());
+      expect(stored.map((e) => e.callId)).toEqual(events.map((e) => e.callId).reverse());
     });
 
     it('a repeat with another verdict or deciding contract adds an outcome, once', async () => {
@@ -354,12 +357,12 @@ export function eventsContract(name: string, open: Open): void {
       const other = { ...event, payload: { ...event.payload, decision_name: 'other' } };
       await one(other, other);
       await one(other);
-      const stored = (await readAll(store, tenantId)).find((e) => e.call_id === event.call_id);
+      const stored = (await readAll(store, tenantId)).find((e) => e.callId === event.callId);
       expect(stored).toMatchObject(event);
       expect(stored?.outcomes).toEqual([
         outcome('call_executed', t0 + 5),
         outcome('call_failed', t0 + 7),
-        { ...outcome('call_would_deny', t0), decision_name: 'other' },
+        { ...outcome('call_would_deny', t0), decisionName: 'other' },
       ]);
     });
 
@@ -380,9 +383,9 @@ export function eventsContract(name: string, open: Open): void {
       const odd = ['a\u0000b', 'half \ud800', '\u0001x', '../..\\', '__proto__', '\u202e'];
       const events = odd.map((text, i) =>
         anEvent({
-          call_id: text,
-          agent_id: text,
-          tool_name: text,
+          callId: text,
+          agentId: text,
+          toolName: text,
           verdict: text,
           mode: text,
           timestamp: t0 - i,
@@ -398,14 +401,14 @@ export function eventsContract(name: string, open: Open): void {
     it('an outcome can stand in the same batch as its event', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      for (const call_id of [uuid(), 'not-a-uuid']) {
-        const event = anEvent({ call_id });
+      for (const callId of [uuid(), 'not-a-uuid']) {
+        const event = anEvent({ callId });
         const batch = [event, anEvent(), withVerdict(event, 'call_executed', t0 + 5), event];
         expect(await store.events.ingest(aBatch(tenantId, batch))).toMatchObject({
           accepted: 2,
           duplicates: 2,
         });
-        const stored = (await readAll(store, tenantId)).find((e) => e.call_id === call_id);
+        const stored = (await readAll(store, tenantId)).find((e) => e.callId === callId);
         expect(stored).toMatchObject(event);
         expect(stored?.outcomes).toEqual([outcome('call_executed', t0 + 5)]);
       }
@@ -433,7 +436,7 @@ export function eventsContract(name: string, open: Open): void {
       expect(there).toMatchObject({ accepted: 1, duplicates: 1 });
       expect((await readAll(store, tenantId)).flatMap(({ outcomes }) => outcomes)).toEqual([]);
       await store.events.ingest(aBatch(tenantId, [repeat], { env: 'development' }));
-      const stored = (await readAll(store, tenantId)).find(({ call_id }) => call_id === event.call_id);
+      const stored = (await readAll(store, tenantId)).find(({ callId }) => callId === event.callId);
       expect(stored?.outcomes.map(({ verdict }) => verdict)).toEqual(['call_failed']);
     });
 
@@ -485,15 +488,15 @@ export function eventsContract(name: string, open: Open): void {
         expect((await store.events.counts(tenantId, null, 0, 0)).events).toBe(left);
       }
       expect(steps.reduce((sum, n) => sum + n, 0)).toBe(50);
-      expect((await readAll(store, tenantId)).map((e) => e.call_id)).toEqual(
-        young.map((e) => e.call_id).reverse(),
+      expect((await readAll(store, tenantId)).map((e) => e.callId)).toEqual(
+        young.map((e) => e.callId).reverse(),
       );
     });
 
     it('frees the call ids of what it removed, and only of that', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const [gone, kept] = [anEvent(), anEvent({ call_id: 'kept' })];
+      const [gone, kept] = [anEvent(), anEvent({ callId: 'kept' })];
       await store.events.ingest(
         aBatch(tenantId, [gone, withVerdict(gone, 'call_executed')], { receivedAt: t0 }),
       );

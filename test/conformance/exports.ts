@@ -45,8 +45,8 @@ export async function waitForLines(
 
 const wordOf = (line: ExportLine): string => {
   if (line.type === 'audit_entry') return 'audit';
-  if (line.type === 'event') return line.event.call_id;
-  if (line.type === 'outcome') return `${line.event.call_id}: ${line.outcome.verdict}`;
+  if (line.type === 'event') return line.event.callId;
+  if (line.type === 'outcome') return `${line.event.callId}: ${line.outcome.verdict}`;
   return `${line.approval.id}: ${line.type.slice('approval_'.length)} ${line.approval.status}`;
 };
 const wordsOf = (lines: readonly ExportLine[]): string[] => lines.map(wordOf);
@@ -66,7 +66,7 @@ export function exportsContract(name: string, open: Open): void {
     it('gives events and later outcomes as lines, in the order of commits, from any line on', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const [first, second] = [anEvent({ call_id: 'c1' }), anEvent({ call_id: 'c2', agent_id: 'agent-2' })];
+      const [first, second] = [anEvent({ callId: 'c1' }), anEvent({ callId: 'c2', agentId: 'agent-2' })];
       await ingest(tenantId, [first]);
       await waitForLines(store, tenantId, 'events', 1);
       await ingest(tenantId, [repeatOf(first, 'call_executed'), second]);
@@ -99,7 +99,7 @@ export function exportsContract(name: string, open: Open): void {
       const senders = parallel(6, async (sender) => {
         for (let n = 0; n < 5; n++) {
           const events = Array.from({ length: 9 }, (_, i) =>
-            anEvent({ call_id: `${sender}-${n}-${i}`, agent_id: `agent-${i % 3}`, timestamp: t0 - n * 1e7 }),
+            anEvent({ callId: `${sender}-${n}-${i}`, agentId: `agent-${i % 3}`, timestamp: t0 - n * 1e7 }),
           );
           await ingest(tenantId, events);
           await ingest(other, [anEvent()]);
@@ -164,8 +164,8 @@ export function exportsContract(name: string, open: Open): void {
     it('tells a reader whose place removal has passed, and how many lines are gone', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      for (let i = 0; i < 4; i++) await ingest(tenantId, [anEvent({ call_id: `c${i}` })], t0 + i);
-      const event = anEvent({ call_id: 'c1' });
+      for (let i = 0; i < 4; i++) await ingest(tenantId, [anEvent({ callId: `c${i}` })], t0 + i);
+      const event = anEvent({ callId: 'c1' });
       await ingest(tenantId, [repeatOf(event, 'call_executed')], t0 + 9);
       const lines = await waitForLines(store, tenantId, 'events', 5);
       const [first, , third] = lines;
@@ -190,7 +190,7 @@ export function exportsContract(name: string, open: Open): void {
     it('gives no line twice, and misses none, when the newest outcome is removed before the next comes', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const [old, fresh] = [anEvent({ call_id: 'old' }), anEvent({ call_id: 'new' })];
+      const [old, fresh] = [anEvent({ callId: 'old' }), anEvent({ callId: 'new' })];
       await ingest(tenantId, [old], t0);
       await ingest(tenantId, [fresh], t0 + 50);
       await ingest(tenantId, [repeatOf(old, 'call_executed')], t0 + 50);
@@ -205,8 +205,8 @@ export function exportsContract(name: string, open: Open): void {
     it('leaves the sample run out', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      await store.events.ingest(aBatch(tenantId, [anEvent({ call_id: 's' })], { sample: true }));
-      await ingest(tenantId, [anEvent({ call_id: 'real' })]);
+      await store.events.ingest(aBatch(tenantId, [anEvent({ callId: 's' })], { sample: true }));
+      await ingest(tenantId, [anEvent({ callId: 'real' })]);
       expect(wordsOf(await waitForLines(store, tenantId, 'events', 1))).toEqual(['real']);
       const { end } = await readLines(store, tenantId, 'events');
       await store.events.removeSample(tenantId);

@@ -23,9 +23,9 @@ const kinds = [
 function seeded(env: Env, i: number): EventInput {
   const [verdict, mode] = kinds[i % kinds.length] ?? kinds[0];
   return anEvent({
-    call_id: uuid(),
-    agent_id: `agent-${env}-${i % 3}`,
-    tool_name: `tool-${i % 4}`,
+    callId: uuid(),
+    agentId: `agent-${env}-${i % 3}`,
+    toolName: `tool-${i % 4}`,
     verdict,
     mode,
     // Over the whole day, its two ends included, and one whose agent's clock is ahead.

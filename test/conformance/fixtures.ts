@@ -288,9 +288,9 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
 }
 
 export const anEvent = (over: Partial<EventInput> = {}): EventInput => ({
-  call_id: uuid(),
-  agent_id: 'agent-1',
-  tool_name: 'read_file',
+  callId: uuid(),
+  agentId: 'agent-1',
+  toolName: 'read_file',
   verdict: 'call_allowed',
   mode: 'enforce',
   timestamp: t0,

@@ -20,7 +20,7 @@ export function fleetContract(name: string, open: Open): void {
         await agents.seen(tenantId, agentId, 'staging', t0 + 10 + (i >> 1), null);
       }
       await agents.update(tenantId, 'e', { displayName: 'E %_ Mailer', tags: { team: 'x' } });
-      await agents.putManifest(tenantId, { agent_id: 'a', policy_version: 'x', contracts: [] }, t0);
+      await agents.putManifest(tenantId, { agentId: 'a', policyVersion: 'x', contracts: [] }, t0);
       await agents.seen(uuid(), 'stranger', 'production', t0, uuid());
 
       const all = async (query: Partial<AgentQuery>): Promise<string> => {

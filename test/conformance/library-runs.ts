@@ -88,7 +88,7 @@ export function libraryRunsContract(name: string, open: Open): void {
       const byArgument = (path: string) =>
         stored.find(({ payload }) => (payload?.tool_args as { path?: string } | undefined)?.path === path);
       expect(byArgument('gone')?.outcomes).toMatchObject([
-        { verdict: 'call_failed', tool_success: false, error: 'gone', duration_ms: expect.any(Number) },
+        { verdict: 'call_failed', toolSuccess: false, error: 'gone', durationMs: expect.any(Number) },
       ]);
       expect(byArgument('.env')?.payload).toMatchObject({
         call_index: 5,
@@ -101,13 +101,13 @@ export function libraryRunsContract(name: string, open: Open): void {
         verdict: 'call_would_deny',
         payload: { decision_name: 'watched' },
       });
-      expect(also).toMatchObject({ verdict: 'call_would_deny', decision_name: 'also' });
+      expect(also).toMatchObject({ verdict: 'call_would_deny', decisionName: 'also' });
       expect(JSON.parse(also?.conditions ?? '')).toEqual([
         { path: 'args.path', operator: 'equals', expected: 'a', actual: 'a', result: 'yes' },
       ]);
       expect(allowed).toMatchObject({ verdict: 'call_allowed' });
-      expect(allowed).not.toHaveProperty('tool_success');
-      expect(executed).toMatchObject({ verdict: 'call_executed', tool_success: true });
+      expect(allowed).not.toHaveProperty('toolSuccess');
+      expect(executed).toMatchObject({ verdict: 'call_executed', toolSuccess: true });
     });
 
     it('the newest events of an agent tell how long each of its tools ran', async () => {
@@ -124,14 +124,14 @@ export function libraryRunsContract(name: string, open: Open): void {
       expect(Object.fromEntries(runs)).toEqual({ read: 6, deploy: 1, write: 2 });
       // Of times that are known: at the end of a call, told by a repeat, and by an event of its own.
       const ran = (duration_ms: number) => ({ tool_success: true, duration_ms });
-      const call = (tool_name: string, over: Partial<EventInput> = {}) =>
-        anEvent({ agent_id: 'agent-1', tool_name, timestamp: t0, ...over });
+      const call = (toolName: string, over: Partial<EventInput> = {}) =>
+        anEvent({ agentId: 'agent-1', toolName, timestamp: t0, ...over });
       const begun = [5, 250, 40].map((ms) => [call('list'), ms] as const);
       await events.ingest(aBatch(tenantId, [...begun.map(([event]) => event), call('never')]));
       const ended = begun.map(([event, ms]) => ({ ...event, verdict: 'call_executed', payload: ran(ms) }));
       const own = call('send', { verdict: 'call_executed', payload: ran(7) });
       const others = [
-        call('send', { agent_id: 'agent-2', verdict: 'call_executed', payload: ran(900) }),
+        call('send', { agentId: 'agent-2', verdict: 'call_executed', payload: ran(900) }),
         call('send', { timestamp: t0 - 1, verdict: 'call_executed', payload: ran(900) }),
       ];
       await events.ingest(aBatch(tenantId, [...ended, own, ...others]));
@@ -168,10 +168,10 @@ export function libraryRunsContract(name: string, open: Open): void {
       const [stored] = await readAll(shared.get(), tenantId, everything);
       expect(Object.keys(stored?.outcomes[0] ?? {}).sort()).toEqual([
         'conditions',
-        'decision_name',
-        'decision_source',
+        'decisionName',
+        'decisionSource',
         'reason',
-        'sent_by',
+        'sentBy',
         'timestamp',
         'verdict',
       ]);

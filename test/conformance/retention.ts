@@ -31,7 +31,7 @@ export function retentionContract(name: string, open: Open): void {
     const ingest = (tenantId: string, receivedAt: number, events: Parameters<typeof aBatch>[1]) =>
       shared.get().events.ingest(aBatch(tenantId, events, { receivedAt }));
     const callIds = async (tenantId: string) =>
-      (await readAll(shared.get(), tenantId)).map((event) => event.call_id).sort();
+      (await readAll(shared.get(), tenantId)).map((event) => event.callId).sort();
     const runOf = (tenantId: string, sessionId: string) =>
       shared.get().runs.get(tenantId, { agentId: 'agent-1', sessionId }, t0);
 
@@ -39,7 +39,7 @@ export function retentionContract(name: string, open: Open): void {
       const store = shared.get();
       const [tenantId, other] = [uuid(), uuid()];
       for (let i = 0; i < 20; i++) {
-        const dated = (call: string) => anEvent({ call_id: call, timestamp: t0 - i * 3_600_000 });
+        const dated = (call: string) => anEvent({ callId: call, timestamp: t0 - i * 3_600_000 });
         await ingest(tenantId, t0 + i, [dated(`a${i}`), dated(`b${i}`)]);
         await ingest(other, t0 + i, [dated(`a${i}`)]);
       }
@@ -56,12 +56,12 @@ export function retentionContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       await ingest(tenantId, t0, [
-        ofSession('live', { call_id: 'live-1' }),
-        ofSession('ended', { call_id: 'ended-1' }),
-        anEvent({ call_id: 'alone' }),
+        ofSession('live', { callId: 'live-1' }),
+        ofSession('ended', { callId: 'ended-1' }),
+        anEvent({ callId: 'alone' }),
       ]);
-      await ingest(tenantId, t0 + 1, [ofSession('ended', { call_id: 'ended-2' })]);
-      await ingest(tenantId, t0 + 50, [ofSession('live', { call_id: 'live-2' })]);
+      await ingest(tenantId, t0 + 1, [ofSession('ended', { callId: 'ended-2' })]);
+      await ingest(tenantId, t0 + 50, [ofSession('live', { callId: 'live-2' })]);
       expect(await store.retention.count(tenantId, 'events', t0 + 50)).toBe(3);
       expect(await removeAll(store, tenantId, 'events', t0 + 50, 1)).toBe(3);
       expect(await callIds(tenantId)).toEqual(['live-1', 'live-2']);
@@ -100,7 +100,7 @@ export function retentionContract(name: string, open: Open): void {
       await add(waiting, 'waiting', 'pending');
       await add(live, 'live', 'timeout');
       await add(ended, 'ended', 'timeout');
-      await ingest(tenantId, t0 + 50, [ofSession('live', { call_id: 'live' })]);
+      await ingest(tenantId, t0 + 50, [ofSession('live', { callId: 'live' })]);
       expect(await store.retention.count(tenantId, 'approvals', t0 + 50)).toBe(2);
       expect(await removeAll(store, tenantId, 'approvals', t0 + 50, 1)).toBe(2);
       const left = await itemsOf(store.approvals.list(tenantId, { env: null }, firstPage, t0 + 50));

@@ -49,12 +49,12 @@ export function runEventsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const events = [
-        ofSession('s', { flat: true, given_call_id: 'call-77' }),
+        ofSession('s', { flat: true, givenCallId: 'call-77' }),
         ofSession('s', { flat: true, unnamed: true, timestamp: t0 - 1 }),
       ];
       await store.events.ingest(aBatch(tenantId, events));
       const { events: stored } = await store.events.search(tenantId, all, 10, null);
-      expect(stored.map(({ flat, given_call_id, unnamed }) => [flat, given_call_id, unnamed])).toEqual([
+      expect(stored.map(({ flat, givenCallId, unnamed }) => [flat, givenCallId, unnamed])).toEqual([
         [true, 'call-77', undefined],
         [true, undefined, true],
       ]);
@@ -68,7 +68,7 @@ export function runEventsContract(name: string, open: Open): void {
       const before = await store.events.newestSeq();
       for (let i = 0; i < 3; i++) {
         const events = Array.from({ length: 5 }, (_, n) =>
-          ofSession('s', { agent_id: `a${n % 2}`, timestamp: t0 - i * 10 + n }),
+          ofSession('s', { agentId: `a${n % 2}`, timestamp: t0 - i * 10 + n }),
         );
         await store.events.ingest(aBatch(tenantId, events, { receivedAt: Date.now() }));
       }
@@ -94,7 +94,7 @@ export function runEventsContract(name: string, open: Open): void {
       const events = [
         ofSession('s', { timestamp: t0 + 9 }),
         ofSession('s'),
-        anEvent({ agent_id: 'b', timestamp: t0 + 2 }),
+        anEvent({ agentId: 'b', timestamp: t0 + 2 }),
       ];
       await store.events.ingest(aBatch(tenantId, events));
       const found = await store.events.newestOf(tenantId, ['agent-1', 'b', 'none']);

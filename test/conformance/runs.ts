@@ -93,7 +93,7 @@ export function runsContract(name: string, open: Open): void {
       const reports = ['call_approval_requested', 'call_approval_granted', 'call_denied'].map((verdict, i) =>
         ofSession(
           's',
-          { call_id: `${tenantId}/asked`, verdict, timestamp: t0 + i },
+          { callId: `${tenantId}/asked`, verdict, timestamp: t0 + i },
           verdict === 'call_denied' ? { follows_decision: true } : {},
         ),
       );
@@ -130,7 +130,7 @@ export function runsContract(name: string, open: Open): void {
             const events = given.map(({ session, agent, verdict, carries }, i) =>
               ofSession(
                 session,
-                { agent_id: agent, verdict, timestamp: t0 + i },
+                { agentId: agent, verdict, timestamp: t0 + i },
                 carries
                   ? { workflow: { ...snapshot, active_stage: `stage-${i}` }, policy_version: `v${i}` }
                   : {},
@@ -178,7 +178,7 @@ export function runsContract(name: string, open: Open): void {
               given.map(({ call, session, verdict, name, carries }, i) =>
                 ofSession(
                   session,
-                  { call_id: byCall ? `${tenantId}/${call}` : uuid(), verdict, timestamp: t0 + i },
+                  { callId: byCall ? `${tenantId}/${call}` : uuid(), verdict, timestamp: t0 + i },
                   {
                     decision_name: name,
                     ...(carries
@@ -205,7 +205,7 @@ export function runsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const told = (verdict: string, i: number, over: Partial<EventInput> = {}) =>
-        ofSession('s', { call_id: `${tenantId}/${i}`, verdict, timestamp: t0 + i, ...over });
+        ofSession('s', { callId: `${tenantId}/${i}`, verdict, timestamp: t0 + i, ...over });
       const events = [
         told('call_allowed', 1),
         told('call_denied', 2),
@@ -246,8 +246,8 @@ export function runsContract(name: string, open: Open): void {
     it('records no decision again whose event was purged and is sent again', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const asked = ofSession('s', { call_id: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
-      const denied = ofSession('s', { call_id: `${tenantId}/2`, verdict: 'call_denied', timestamp: t0 });
+      const asked = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+      const denied = ofSession('s', { callId: `${tenantId}/2`, verdict: 'call_denied', timestamp: t0 });
       const granted = { ...asked, verdict: 'call_approval_granted' };
       const send = async () => {
         await store.events.ingest(aBatch(tenantId, [asked, denied], { receivedAt: t0 }));
@@ -266,7 +266,7 @@ export function runsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const told = (verdict: string) =>
-        ofSession('s', { call_id: `${tenantId}/1`, agent_id: 'ann@example.com', verdict, timestamp: t0 });
+        ofSession('s', { callId: `${tenantId}/1`, agentId: 'ann@example.com', verdict, timestamp: t0 });
       const [first, second] = ['k1', 'k2'].map((keyId) => ({ keyId, prefix: `svk_${keyId}` }));
       const batch = aBatch(tenantId, [told('call_asked')]);
       await store.events.ingest({ ...batch, ...(first && { reporter: first }) });
@@ -278,7 +278,7 @@ export function runsContract(name: string, open: Open): void {
         {
           actor: { type: 'key', id: 'k2', display: 'svk_k2' },
           action_type: 'run.approval_granted',
-          summary: `Reported by key svk_k2: a call of ${told('call_asked').tool_name} by agent ann@example.com was approved.`,
+          summary: `Reported by key svk_k2: a call of ${told('call_asked').toolName} by agent ann@example.com was approved.`,
           details: { key_id: 'k2' },
           agent_id: 'ann@example.com',
         },
@@ -308,7 +308,7 @@ export function runsContract(name: string, open: Open): void {
       await store.events.ingest(
         aBatch(
           tenantId,
-          texts.map((text) => ofSession(text, { agent_id: text })),
+          texts.map((text) => ofSession(text, { agentId: text })),
         ),
       );
       for (const text of texts) {
@@ -335,7 +335,7 @@ export function runsContract(name: string, open: Open): void {
       );
       for (const [i, { agent, session }] of names.entries()) {
         const at = t0 + Math.floor(i / 4) + 0.25;
-        await store.events.ingest(aBatch(tenantId, [ofSession(session, { agent_id: agent, timestamp: at })]));
+        await store.events.ingest(aBatch(tenantId, [ofSession(session, { agentId: agent, timestamp: at })]));
       }
       const whole = (await store.runs.list(tenantId, all, page, time)).items.map(keyOf);
       const seen: string[] = [];
@@ -352,7 +352,7 @@ export function runsContract(name: string, open: Open): void {
         after = found.items.at(-1);
         more = found.more;
         // Newer ones shift nothing.
-        const events = [ofSession('new', { agent_id: `n${seen.length}`, timestamp: t0 + 100 })];
+        const events = [ofSession('new', { agentId: `n${seen.length}`, timestamp: t0 + 100 })];
         if (seen.length === 2) names.push({ agent: 'n2', session: 'new' });
         if (seen.length === 2) await store.events.ingest(aBatch(tenantId, events));
       }
@@ -363,7 +363,7 @@ export function runsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const events = [3, 1, 4, 1, 5].map((n, i) =>
-        ofSession(`s${i}`, { agent_id: i < 3 ? 'b' : 'a', timestamp: t0 + n }),
+        ofSession(`s${i}`, { agentId: i < 3 ? 'b' : 'a', timestamp: t0 + n }),
       );
       await store.events.ingest(aBatch(tenantId, events));
       const seen: string[] = [];
@@ -399,7 +399,7 @@ export function runsContract(name: string, open: Open): void {
         ),
       );
       await store.events.ingest(
-        aBatch(tenantId, [ofSession('active', { agent_id: 'other' })], { env: 'staging' }),
+        aBatch(tenantId, [ofSession('active', { agentId: 'other' })], { env: 'staging' }),
       );
       const asked = anApproval({ tenantId, sessionId: 'waiting', createdAt: late, toolArgs: null });
       await store.approvals.insert(asked);
@@ -469,10 +469,10 @@ export function runsContract(name: string, open: Open): void {
     it('glances at the newest runs of agents', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const events = ['a', 'b', 'c'].flatMap((agent_id) =>
+      const events = ['a', 'b', 'c'].flatMap((agentId) =>
         [1, 2, 3].map((n) =>
           ofSession(`s${n}`, {
-            agent_id,
+            agentId,
             timestamp: t0 + n,
             verdict: n === 3 ? 'call_blocked' : 'call_allowed',
           }),
@@ -518,8 +518,8 @@ export function runsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const sample = [
-        ofSession('sample', { agent_id: 'sample-agent' }),
-        ofSession('sample', { agent_id: 'sample-agent', verdict: 'call_denied' }),
+        ofSession('sample', { agentId: 'sample-agent' }),
+        ofSession('sample', { agentId: 'sample-agent', verdict: 'call_denied' }),
       ];
       await store.events.ingest(aBatch(tenantId, sample, { sample: true }));
       await store.events.ingest(aBatch(tenantId, [ofSession('s')]));

@@ -82,12 +82,12 @@ export function searchTextsContract(name: string, open: Open): void {
     it('events', async () => {
       const tenantId = uuid();
       const texts = [...oddTexts, 'half \ud83e', '\udd84\u0000'];
-      const events = texts.map((tool_name, i) =>
-        anEvent({ agent_id: '-', call_id: `${uuid().replace(/[^-]/g, '9')}-${i}`, tool_name, payload: null }),
+      const events = texts.map((toolName, i) =>
+        anEvent({ agentId: '-', callId: `${uuid().replace(/[^-]/g, '9')}-${i}`, toolName, payload: null }),
       );
       await shared.get().events.ingest(aBatch(tenantId, events));
       await findsAll(tenantId, texts, async (store, id, search) =>
-        (await readAll(store, id, { env: null, search })).map(({ tool_name }) => tool_name),
+        (await readAll(store, id, { env: null, search })).map(({ toolName }) => toolName),
       );
     });
 

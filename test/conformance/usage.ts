@@ -24,9 +24,9 @@ const time = fc
   .map(([h, m, ms]) => Math.floor(t0 / hour) * hour - h * hour + m * minute + ms / 2);
 
 const event: fc.Arbitrary<EventInput> = fc.record({
-  call_id: fc.integer({ min: 0, max: 60 }).map((n) => `call-${n}`),
-  agent_id: fc.constantFrom(...agentIds),
-  tool_name: fc.constantFrom('read', 'write', 'tool\u0000', '\u0001"'),
+  callId: fc.integer({ min: 0, max: 60 }).map((n) => `call-${n}`),
+  agentId: fc.constantFrom(...agentIds),
+  toolName: fc.constantFrom('read', 'write', 'tool\u0000', '\u0001"'),
   verdict: fc.constantFrom(
     ...['call_allowed', 'call_denied', 'call_would_deny', 'call_executed', 'pending', 'call_approval_denied'],
     'would_block',
@@ -57,9 +57,9 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function toolsOf(list: readonly StoredEvent[], agentId: string, since: number): ToolUse[] {
   const found = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
   for (const e of list) {
-    if (e.agent_id !== agentId || e.timestamp < since) continue;
-    const key = `${e.env} ${e.tool_name}`;
-    const fresh = { env: e.env as Env, tool: e.tool_name, events: 0, allowed: 0, denied: 0, observed: 0 };
+    if (e.agentId !== agentId || e.timestamp < since) continue;
+    const key = `${e.env} ${e.toolName}`;
+    const fresh = { env: e.env as Env, tool: e.toolName, events: 0, allowed: 0, denied: 0, observed: 0 };
     const use = found.get(key) ?? { ...fresh, lastUsed: e.timestamp };
     found.set(key, use);
     use.events++;
@@ -76,7 +76,7 @@ const byPlace = (a: ToolUse, b: ToolUse): number => byText(a.env, b.env) || byTe
 function fleetOf(list: readonly StoredEvent[], env: Env | null, since: number, countSince: number) {
   const seen = list.filter((e) => env === null || e.env === env);
   return agentIds.sort(byText).flatMap((agentId) => {
-    const own = seen.filter((e) => e.agent_id === agentId);
+    const own = seen.filter((e) => e.agentId === agentId);
     const within = own.filter((e) => e.timestamp >= since);
     if (within.length === 0) return [];
     const lastSeen = Math.max(...within.map((e) => e.timestamp));
@@ -85,7 +85,7 @@ function fleetOf(list: readonly StoredEvent[], env: Env | null, since: number, c
       agentId,
       lastSeen,
       env: envs.size === 1 ? [...envs][0] : null,
-      tools: [...new Set(within.map((e) => e.tool_name))].sort(),
+      tools: [...new Set(within.map((e) => e.toolName))].sort(),
       events: own.filter((e) => e.timestamp >= countSince).length,
     };
   });
@@ -137,7 +137,7 @@ function contractsOf(
 
 /** What was before is left out where two events share the newest time. */
 function versionAt(list: readonly StoredEvent[], agentId: string, version: string, since: number) {
-  const own = list.filter((e) => e.agent_id === agentId && e.env === 'production');
+  const own = list.filter((e) => e.agentId === agentId && e.env === 'production');
   const later = own.filter((e) => e.timestamp >= since && versionOf(e) === version).map((e) => e.timestamp);
   const before = own.filter((e) => e.timestamp < since);
   const newest = Math.max(...before.map((e) => e.timestamp));
@@ -264,7 +264,7 @@ export function usageContract(name: string, open: Open): void {
           tenantId,
           env,
           receivedAt: t0 + 10 * hour,
-          events: [anEvent({ agent_id: 'a', timestamp: t0 + minutes * minute, payload: { policy_version } })],
+          events: [anEvent({ agentId: 'a', timestamp: t0 + minutes * minute, payload: { policy_version } })],
         });
       for (const [minutes, version] of [
         [200, 'v2'],

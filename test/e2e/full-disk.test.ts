@@ -168,8 +168,8 @@ describe.skipIf(!canMount)('a small disk that events filled', () => {
     const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
     try {
       const event = (i: number): EventInput => ({
-        ...{ agent_id: 'a', tool_name: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
-        call_id: `call-${i}`,
+        ...{ agentId: 'a', toolName: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
+        callId: `call-${i}`,
         payload: { text: noise(40_000) },
       });
       const ingest = (from: number) =>

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import { fromEventJson } from '../../src/event/record/json.ts';
 import { itAtNight, rowsOfRun } from '../runs.ts';
 import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { wrongClock } from '../wrong-clock.ts';
@@ -157,7 +158,7 @@ describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
         tenantId: 'tenant',
         env: 'production',
         receivedAt,
-        events: eventsOf(10, bytes).map((event) => ({ ...event, timestamp: 1 })),
+        events: eventsOf(10, bytes).map((event) => fromEventJson({ ...event, timestamp: 1 })),
       });
     try {
       for (const batches of [3, 11, 17, 29, 53]) {
@@ -186,7 +187,7 @@ describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
         tenantId: 'tenant',
         env: 'production' as const,
         receivedAt,
-        events: eventsOf(10, 40_000).map((event) => ({ ...event, timestamp: 1 })),
+        events: eventsOf(10, 40_000).map((event) => fromEventJson({ ...event, timestamp: 1 })),
       });
       try {
         for (let round = 1; round <= 3; round++) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
+import { toEventJson } from '../../src/event/record/json.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anApproval, anEvent } from '../conformance/fixtures.ts';
 import { ofSession } from '../conformance/runs.ts';
@@ -35,12 +36,12 @@ beforeAll(async () => {
     for (let from = 0; from < eventsOfRun; from += 500) {
       const size = Math.min(500, eventsOfRun - from);
       const events = Array.from({ length: size }, (_, i) =>
-        ofSession(`run-${run}`, { call_id: `${run}-${from + i}`, timestamp: at }),
+        ofSession(`run-${run}`, { callId: `${run}-${from + i}`, timestamp: at }),
       );
       await store.events.ingest(aBatch(tenantId, events, { receivedAt: at + run }));
     }
     if (isLive(run)) {
-      const last = ofSession(`run-${run}`, { call_id: `${run}-last`, timestamp: now });
+      const last = ofSession(`run-${run}`, { callId: `${run}-last`, timestamp: now });
       await store.events.ingest(aBatch(tenantId, [last], { receivedAt: now }));
     }
   }
@@ -103,7 +104,10 @@ async function bundleOf(run: number) {
 async function killOnce(): Promise<void> {
   const end = performance.now() + chance.between(50, 600);
   while (performance.now() < end) {
-    const event = { ...anEvent({ call_id: `new-${sent}` }), timestamp: new Date().toISOString() };
+    const event = {
+      ...toEventJson(anEvent({ callId: `new-${sent}` })),
+      timestamp: new Date().toISOString(),
+    };
     const answer = await hub.call('POST', '/api/v1/events', {
       key,
       agent: 'agent-1',

@@ -13,7 +13,7 @@ interface Given extends Partial<Omit<StoredEvent, 'payload'>> {
   readonly args?: object;
 }
 /** An event of the flat form; later ones are newer. */
-function event({ args = {}, payload = {}, given_call_id, ...given }: Given = {}): StoredEvent {
+function event({ args = {}, payload = {}, givenCallId, ...given }: Given = {}): StoredEvent {
   const n = ++made;
   return {
     id: `e${n}`,
@@ -21,14 +21,14 @@ function event({ args = {}, payload = {}, given_call_id, ...given }: Given = {})
     env: 'production',
     createdAt: n,
     outcomes: [],
-    call_id: `digest${n}`,
-    agent_id: 'a',
-    tool_name: 'pay',
+    callId: `digest${n}`,
+    agentId: 'a',
+    toolName: 'pay',
     verdict: 'call_allowed',
     mode: 'enforce',
     timestamp: n,
     flat: true,
-    given_call_id: given_call_id ?? `call${n}`,
+    givenCallId: givenCallId ?? `call${n}`,
     payload: payload && { tool_args: args, principal: null, ...payload },
     ...given,
   };
@@ -87,10 +87,10 @@ describe('calls', () => {
   it('are what events decided, once each, the first in time standing for a call', () => {
     const found = replay(
       [
-        event({ given_call_id: 'x', verdict: 'call_would_block', mode: 'observe' }),
-        event({ given_call_id: 'x', verdict: 'call_allowed' }),
-        event({ given_call_id: 'y', verdict: 'call_denied' }),
-        event({ given_call_id: 'x', agent_id: 'b' }),
+        event({ givenCallId: 'x', verdict: 'call_would_block', mode: 'observe' }),
+        event({ givenCallId: 'x', verdict: 'call_allowed' }),
+        event({ givenCallId: 'y', verdict: 'call_denied' }),
+        event({ givenCallId: 'x', agentId: 'b' }),
         event({ sample: true }),
       ],
       allowingJudge,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventAsSent } from '../../src/event/record.ts';
+import { eventAsSent } from '../../src/event/record/json.ts';
 import { maxWholeBytes } from '../../src/event/rules/as-sent.ts';
 import type { RepairContext } from '../../src/event/rules/repair.ts';
 import { readBatch } from '../../src/event/wire/batch.ts';

@@ -169,7 +169,7 @@ it('register the agents they name, and their manifest', async () => {
   expect(await t.hub.store.agents.get(user.tenantId, 'agent-1')).toMatchObject({
     lastEnv: 'production',
     lastSeenAt: t.clock.now(),
-    manifest: { policy_version: 'v1', contracts: [{ id: 'c', tool: 'read_file' }] },
+    manifest: { policyVersion: 'v1', contracts: [{ id: 'c', tool: 'read_file' }] },
   });
 });
 

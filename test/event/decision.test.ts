@@ -78,27 +78,27 @@ describe('actions', () => {
 describe('flat events', () => {
   it('several events of one call are told apart, a repeat is not', () => {
     const [allowed, again, executed] = [flat, { ...flat }, { ...flat, action: 'call_executed' }].map(eventOf);
-    expect(allowed?.call_id).toBe(again?.call_id);
-    expect(allowed?.call_id).not.toBe(executed?.call_id);
-    expect(allowed?.call_id).toMatch(uuidPattern);
+    expect(allowed?.callId).toBe(again?.callId);
+    expect(allowed?.callId).not.toBe(executed?.callId);
+    expect(allowed?.callId).toMatch(uuidPattern);
     expect(allowed && callIdOf(allowed)).toBe('call-1');
   });
 
   it('the order of keys and the spelling of the action make no other event', () => {
     const reversed = Object.fromEntries(Object.entries(flat).reverse());
-    expect(eventOf(reversed).call_id).toBe(eventOf(flat).call_id);
+    expect(eventOf(reversed).callId).toBe(eventOf(flat).callId);
     const [asked, requested] = ['call_asked', 'call_approval_requested'].map((action) => ({
       ...flat,
       action,
     }));
-    expect(eventOf(requested).call_id).toBe(eventOf(asked).call_id);
+    expect(eventOf(requested).callId).toBe(eventOf(asked).callId);
   });
 
   it('agents that send the same are two', () => {
     const { agent_id: _, ...none } = flat;
-    expect(eventOf(none).agent_id).toBe('of-the-key');
-    expect(eventOf({ ...none, agent_id: 'b' }).call_id).not.toBe(eventOf(none).call_id);
-    expect(eventOf({ ...none, agent_id: 'of-the-key' }).call_id).toBe(eventOf(none).call_id);
+    expect(eventOf(none).agentId).toBe('of-the-key');
+    expect(eventOf({ ...none, agent_id: 'b' }).callId).not.toBe(eventOf(none).callId);
+    expect(eventOf({ ...none, agent_id: 'of-the-key' }).callId).toBe(eventOf(none).callId);
   });
 
   it('the nested form becomes flat', () => {

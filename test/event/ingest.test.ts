@@ -24,7 +24,15 @@ const event = {
   mode: 'enforce',
   timestamp: '2026-01-02T03:04:05.123456+00:00',
 };
-const kept = { ...event, timestamp: Date.UTC(2026, 0, 2, 3, 4, 5) + 123.456, payload: null };
+const kept = {
+  callId: 'c1',
+  agentId: 'a1',
+  toolName: 'read_file',
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: Date.UTC(2026, 0, 2, 3, 4, 5) + 123.456,
+  payload: null,
+};
 const one = async (changed: object) => (await read({ events: [{ ...event, ...changed }] })).events[0];
 
 describe('an event that is too large to be parsed whole', () => {
@@ -37,7 +45,7 @@ describe('an event that is too large to be parsed whole', () => {
       payload: { tool_args: { text: 'x'.repeat(3_000_000), path: 'a' } },
     };
     const { events, sizes } = await read({ events: [event, large, { ...event, call_id: 'last' }] });
-    expect(events.map(({ call_id, truncated }) => [call_id, truncated])).toEqual([
+    expect(events.map(({ callId, truncated }) => [callId, truncated])).toEqual([
       ['c1', undefined],
       ['large', ['payload.tool_args']],
       ['last', undefined],
@@ -143,7 +151,7 @@ describe('a batch', () => {
     const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
     const text = `{"events":[${JSON.stringify(event)}, 7, null, "x", [], {"call_id":"deep","payload":${deep}}, ${JSON.stringify({ ...event, call_id: 'c2' })}]}`;
     const { events, places, rejected } = await read(text);
-    expect(events.map(({ call_id }) => call_id)).toEqual(['c1', 'c2']);
+    expect(events.map(({ callId }) => callId)).toEqual(['c1', 'c2']);
     expect(places).toEqual([0, 6]);
     expect(rejected.map(({ index, code }) => [index, code])).toEqual([
       [1, 'not_an_object'],
@@ -157,7 +165,7 @@ describe('a batch', () => {
   it('takes NaN and Infinity for null, and leaves texts with these words alone', async () => {
     const text = `{"events":[{"call_id":"NaN","payload":{"a":NaN,"b":-Infinity,"c":"NaN \\" Infinity","d":Infinity}}]}`;
     expect((await read(text)).events[0]).toMatchObject({
-      call_id: 'NaN',
+      callId: 'NaN',
       payload: { a: null, b: null, c: 'NaN " Infinity', d: null },
     });
   });
@@ -165,11 +173,11 @@ describe('a batch', () => {
 
 describe('an event', () => {
   it.each([
-    ['a number for a name', { tool_name: 7 }, { tool_name: '7' }],
-    ['a name that is missing', { tool_name: undefined }, { tool_name: 'unknown' }],
-    ['a name of a wrong type', { agent_id: ['a'] }, { agent_id: 'sender' }],
-    ['an odd tool name', { tool_name: '../a b\\c\n' }, { tool_name: '../a b\\c\n' }],
-    ['control characters and half characters', { agent_id: 'a\u0000\ud800' }, { agent_id: 'a\u0000\ud800' }],
+    ['a number for a name', { tool_name: 7 }, { toolName: '7' }],
+    ['a name that is missing', { tool_name: undefined }, { toolName: 'unknown' }],
+    ['a name of a wrong type', { agent_id: ['a'] }, { agentId: 'sender' }],
+    ['an odd tool name', { tool_name: '../a b\\c\n' }, { toolName: '../a b\\c\n' }],
+    ['control characters and half characters', { agent_id: 'a\u0000\ud800' }, { agentId: 'a\u0000\ud800' }],
     ['an unknown mode', { mode: 'shadow' }, { mode: 'shadow' }],
     ['an unknown verdict', { verdict: 'maybe' }, { verdict: 'maybe' }],
     [
@@ -196,8 +204,8 @@ describe('an event', () => {
   it('with a name over 255 characters keeps 200 of them and a digest', async () => {
     const long = 'x'.repeat(1_000_000);
     expect(await one({ call_id: long, agent_id: long })).toMatchObject({
-      call_id: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
-      agent_id: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
+      callId: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
+      agentId: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
       truncated: ['call_id', 'agent_id'],
     });
   });
@@ -207,8 +215,8 @@ describe('an event', () => {
       '{"events":[{"agent_id":"a","payload":{"x":1,"y":2}},{"call_id":"","agent_id":"a"},{"payload":{"y":2,"x":1},"agent_id":"a"}]}',
     );
     expect(events.map(({ unnamed }) => unnamed)).toEqual([true, true, true]);
-    expect(events[0]?.call_id).toBe(events[2]?.call_id);
-    expect(events[0]?.call_id).not.toBe(events[1]?.call_id);
+    expect(events[0]?.callId).toBe(events[2]?.callId);
+    expect(events[0]?.callId).not.toBe(events[1]?.callId);
   });
 
   it('with a payload over 64 KiB has its texts cut, and says which', async () => {
@@ -231,7 +239,7 @@ describe('a manifest', () => {
   const manifest = (given: unknown) => read({ events: [event], agent_manifest: given });
 
   it('without an agent id is of the agent of the events', async () => {
-    const expected = { agent_id: 'a1', policy_version: '', contracts };
+    const expected = { agentId: 'a1', policyVersion: '', contracts };
     expect((await manifest({ agent_id: '', contracts })).manifest).toEqual(expected);
     expect((await manifest({ contracts })).manifest).toEqual(expected);
   });
@@ -298,7 +306,7 @@ describe('random batches', () => {
           if (bad === undefined)
             expect(at.get(i)).toEqual({
               ...kept,
-              call_id: `good-${i}`,
+              callId: `good-${i}`,
               payload: { text: 'a\u0000\ud800', i },
             });
         }

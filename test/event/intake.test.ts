@@ -49,8 +49,8 @@ const many = (count: number, over: (i: number) => Partial<EventInput>) =>
 
 it('stores a thousand events of one session at once, and a hundred of as many agents, sessions or hours', async () => {
   expect(await stored(many(2500, () => ({})))).toEqual([1000, 1000, 500]);
-  expect(await stored(many(250, (i) => ({ agent_id: `a${i}` })))).toEqual([100, 100, 50]);
+  expect(await stored(many(250, (i) => ({ agentId: `a${i}` })))).toEqual([100, 100, 50]);
   expect(await stored(many(250, (i) => ({ payload: { session_id: `s${i}` } })))).toEqual([100, 100, 50]);
   expect(await stored(many(250, (i) => ({ timestamp: t0 - i * 3_600_000 })))).toEqual([100, 100, 50]);
-  expect(await stored(many(400, (i) => ({ agent_id: `a${i % 100}` })))).toEqual([400]);
+  expect(await stored(many(400, (i) => ({ agentId: `a${i % 100}` })))).toEqual([400]);
 });

@@ -110,9 +110,9 @@ describe.each(['console', 'hosted'] as const)('%s form', (form) => {
     const pen = random('large events');
     for (let i = 0; i < runsOf(60, 15); i++) {
       const event = eventOf(pen);
-      const { call_id: _, ...whole } = parsedWhole(event, form);
+      const { callId: _, ...whole } = parsedWhole(event, form);
       for (const json of [JSON.stringify(event), JSON.stringify(event, null, 2), asciiJson(event)]) {
-        const { call_id: __, ...short } = stored(json, form);
+        const { callId: __, ...short } = stored(json, form);
         expect({ ...short, truncated: [...(short.truncated ?? [])].sort() }).toEqual({
           ...whole,
           truncated: [...(whole.truncated ?? [])].sort(),
@@ -124,8 +124,8 @@ describe.each(['console', 'hosted'] as const)('%s form', (form) => {
   it('is still one event by its content, and another by another content', () => {
     const { call_id: _, ...nameless } = head;
     const json = (text: string) => JSON.stringify({ ...nameless, payload: { text: text.repeat(200_000) } });
-    expect(stored(json('a'), form).call_id).toBe(stored(json('a'), form).call_id);
-    expect(stored(json('a'), form).call_id).not.toBe(stored(json('b'), form).call_id);
+    expect(stored(json('a'), form).callId).toBe(stored(json('a'), form).callId);
+    expect(stored(json('a'), form).callId).not.toBe(stored(json('b'), form).callId);
   });
 
   it.each(shapes.filter((shape) => shape !== 'abyss'))(
@@ -154,17 +154,17 @@ it('keeps a long name as a short one that is its own, and marks it', () => {
     named(`${'n'.repeat(20_000)}1`),
     named(`${'n'.repeat(20_000)}2`),
   ];
-  expect(one?.agent_id).toBe(shortName(`${'n'.repeat(20_000)}1`, context.sha256));
-  expect(again?.agent_id).toBe(one?.agent_id);
-  expect(other?.agent_id).not.toBe(one?.agent_id);
+  expect(one?.agentId).toBe(shortName(`${'n'.repeat(20_000)}1`, context.sha256));
+  expect(again?.agentId).toBe(one?.agentId);
+  expect(other?.agentId).not.toBe(one?.agentId);
   expect(one?.truncated).toContain('agent_id');
 });
 
 it('keeps a name that is too large to be parsed as a short one with a digest of its bytes', () => {
   const named = (last: string) => stored(`{"call_id":"${'n'.repeat(1_100_000)}${last}","payload":{}}`);
-  expect(named('1').call_id).toMatch(/^n{200}~[0-9a-f]{16}$/);
-  expect(named('1').call_id).toBe(named('1').call_id);
-  expect(named('2').call_id).not.toBe(named('1').call_id);
+  expect(named('1').callId).toMatch(/^n{200}~[0-9a-f]{16}$/);
+  expect(named('1').callId).toBe(named('1').callId);
+  expect(named('2').callId).not.toBe(named('1').callId);
   expect(named('1').truncated).toEqual(['call_id']);
 });
 

@@ -1,6 +1,7 @@
 // The query language: texts, mistakes, canonical form, old filters, and which events match.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toEventJson } from '../../src/event/record/json.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { agentGrammar, eventGrammar } from '../../src/event/rules/query/fields.ts';
 import { parametersOf, queryOfFilters } from '../../src/event/rules/query/filters.ts';
@@ -68,9 +69,9 @@ describe('texts of queries', () => {
 });
 
 const anEvent = (change: Partial<EventInput> = {}): EventInput => ({
-  call_id: 'call-1',
-  agent_id: 'checkout-010',
-  tool_name: 'read_file',
+  callId: 'call-1',
+  agentId: 'checkout-010',
+  toolName: 'read_file',
   verdict: 'call_denied',
   mode: 'enforce',
   timestamp: 0,
@@ -98,7 +99,7 @@ const anEvent = (change: Partial<EventInput> = {}): EventInput => ({
 });
 const outcome = (change: Partial<QueriedOutcome>): QueriedOutcome => ({
   verdict: 'call_executed',
-  decision_name: null,
+  decisionName: null,
   reason: null,
   ...change,
 });
@@ -107,7 +108,7 @@ function matches(text: string, event = anEvent(), outcomes: readonly QueriedOutc
   const query = parsed(text);
   const queried = { event, outcomes, env: 'production', sample: false };
   const fits = queryTest(query).fits(queried);
-  const json = JSON.stringify(event);
+  const json = JSON.stringify(toEventJson(event));
   // A needle that a matching event lacks would hide it.
   if (fits && outcomes.length === 0)
     for (const { pattern } of needlesOf(query)) expect(json).toMatch(new RegExp(pattern, 'u'));
@@ -206,12 +207,12 @@ describe('events that match', () => {
     const waiting = anEvent({ verdict: 'call_approval_requested', payload: { tool_args: {} } });
     expect(matches('is:pending verdict:asked', waiting)).toBe(true);
     const approved = [
-      outcome({ verdict: 'call_approval_granted', reason: 'fine by Bo', decision_name: 'ask-all' }),
+      outcome({ verdict: 'call_approval_granted', reason: 'fine by Bo', decisionName: 'ask-all' }),
     ];
     expect(matches('is:pending', waiting, approved)).toBe(false);
     for (const text of ['then:approved', 'verdict:asked', 'contract:ask-all', 'reason:bo', 'fine'])
       expect(matches(text, waiting, approved), text).toBe(true);
-    expect(matches('then:timed_out', waiting, [outcome({ tool_success: false, error: 'timed out' })])).toBe(
+    expect(matches('then:timed_out', waiting, [outcome({ toolSuccess: false, error: 'timed out' })])).toBe(
       true,
     );
   });

@@ -19,11 +19,11 @@ const slack = 100;
 
 function stored(seq: number, more: Partial<StoredEvent> = {}): StoredEvent {
   return {
-    id: `event-${seq}-${more.call_id ?? ''}`,
+    id: `event-${seq}-${more.callId ?? ''}`,
     seq,
-    call_id: `call-${seq}`,
-    agent_id: 'a',
-    tool_name: 't',
+    callId: `call-${seq}`,
+    agentId: 'a',
+    toolName: 't',
     verdict: 'call_allowed',
     mode: 'enforce',
     timestamp: 0,
@@ -175,7 +175,7 @@ it('fits what a search finds', () => {
   const event = stored(1, {
     payload: { session_id: 's', parent_session_id: 'p' },
     outcomes: [
-      { verdict: 'call_executed', timestamp: 0, decision_source: null, decision_name: null, reason: null },
+      { verdict: 'call_executed', timestamp: 0, decisionSource: null, decisionName: null, reason: null },
     ],
   });
   const yes = [

@@ -39,7 +39,7 @@ const ingest = (events: readonly EventInput[], over: object = {}) =>
 const repeat = (event: EventInput, verdict: string): EventInput => ({ ...event, verdict });
 
 it('sends a line for each event and outcome, and goes on from the cursor of any line', async () => {
-  const events = ['a', 'b', 'c'].map((call_id) => anEvent({ call_id }));
+  const events = ['a', 'b', 'c'].map((callId) => anEvent({ callId }));
   await ingest(events);
   await ingest([repeat(events[0] as EventInput, 'call_executed')]);
   const { lines, next } = await read('exportEventLines');
@@ -95,15 +95,15 @@ it.each([{ wait: '31' }, { limit: '1001' }, { format: 'csv' }, { limit: '0' }])(
 );
 
 it('shows lines of the environments of a role alone, and goes on behind the others', async () => {
-  await ingest([anEvent({ call_id: 'p' })]);
-  await ingest([anEvent({ call_id: 's' })], { env: 'staging' });
-  await ingest([anEvent({ call_id: 'p2' })]);
+  await ingest([anEvent({ callId: 'p' })]);
+  await ingest([anEvent({ callId: 's' })], { env: 'staging' });
+  await ingest([anEvent({ callId: 'p2' })]);
   const viewer: UserCaller = { ...user, roles: [{ role: 'viewer', env: 'staging' }] };
   const { lines, next } = await read('exportEventLines', {}, viewer);
   expect(lines.map(({ data }) => data.call_id)).toEqual(['s']);
   const rest = await read('exportEventLines', { after: next ?? '' }, viewer);
   expect(rest.lines).toEqual([]);
-  await ingest([anEvent({ call_id: 's2' })], { env: 'staging' });
+  await ingest([anEvent({ callId: 's2' })], { env: 'staging' });
   const later = await read('exportEventLines', { after: lines[0]?.cursor ?? '' }, viewer);
   expect(later.lines.map(({ data }) => data.call_id)).toEqual(['s2']);
   await expect(read('exportAuditLines', {}, viewer)).rejects.toMatchObject({ code: 'forbidden' });
@@ -123,7 +123,7 @@ async function settled<T>(promise: Promise<T>): Promise<{ readonly value: T; rea
 it('waits for the first line, and ends the wait without one', async () => {
   const waiting = read('exportEventLines', { wait: '30' });
   await t.clock.advanceAsync(2_000);
-  await ingest([anEvent({ call_id: 'late' })]);
+  await ingest([anEvent({ callId: 'late' })]);
   const { value, ms } = await settled(waiting);
   expect(value.lines.map(({ data }) => data.call_id)).toEqual(['late']);
   expect(ms).toBeLessThan(2_000);
@@ -141,7 +141,7 @@ it('lets ten exports of a tenant wait at once', async () => {
 });
 
 it('answers a cursor that retention has passed with the oldest good one and the number of missing lines', async () => {
-  for (let i = 0; i < 5; i++) await ingest([anEvent({ call_id: `c${i}` })], { receivedAt: t0 + i });
+  for (let i = 0; i < 5; i++) await ingest([anEvent({ callId: `c${i}` })], { receivedAt: t0 + i });
   const { lines } = await read('exportEventLines', { limit: '1' });
   await removeAll(t.hub.store, user.tenantId, 'events', t0 + 3);
   const refusal = await read('exportEventLines', { after: lines[0]?.cursor ?? '' }).catch((error) => error);
@@ -171,7 +171,7 @@ it('exports changes of approvals, and the audit chain for admins', async () => {
 });
 
 it('writes CloudEvents that their library accepts', async () => {
-  const event = anEvent({ call_id: 'x', agent_id: '' });
+  const event = anEvent({ callId: 'x', agentId: '' });
   await ingest([event, anEvent()]);
   await ingest([repeat(event, 'call_executed')]);
   await t.hub.store.approvals.insert(anApproval({ tenantId: user.tenantId }));

@@ -55,8 +55,8 @@ const verdicts = [
 const outcome = {
   verdict: 'call_failed',
   timestamp: t0 + 0.5,
-  decision_source: null,
-  decision_name: 'r',
+  decisionSource: null,
+  decisionName: 'r',
   reason: 'x',
 };
 const decided = anApproval({ status: 'denied', decidedBy: 'ada', decidedAt: t0 + 1 });
@@ -69,16 +69,16 @@ const entry = {
   summary: 'Key fleet was made.',
 };
 
-const shell = { tool_name: 'Bash', payload: { tool_args: { command: 'rm -rf /' }, session_id: 's' } };
+const shell = { toolName: 'Bash', payload: { tool_args: { command: 'rm -rf /' }, session_id: 's' } };
 
 const records: readonly ExportRecord[] = [
   ...verdicts.map((verdict) => event({ verdict })),
   ...rowsOfRun(verdicts, 3).map((verdict) => event({ verdict, mode: 'observe', ...shell })),
   ...rowsOfRun(hostileTexts, 3).map((text) =>
-    event({ tool_name: text, agent_id: text, call_id: text, verdict: text, payload: { reason: text } }),
+    event({ toolName: text, agentId: text, callId: text, verdict: text, payload: { reason: text } }),
   ),
   { type: 'outcome', event: stored(), outcome },
-  { type: 'outcome', event: stored(shell), outcome: { ...outcome, decision_name: null, reason: null } },
+  { type: 'outcome', event: stored(shell), outcome: { ...outcome, decisionName: null, reason: null } },
   { type: 'approval_requested', approval: asRequested(decided) },
   { type: 'approval_decided', approval: decided },
   { type: 'approval_expired', approval: anApproval({ status: 'timeout', contractName: 'ask' }) },

@@ -21,9 +21,9 @@ const eventOf = (
   payload: object = {},
   over: Partial<EventInput> = {},
 ): EventInput => ({
-  call_id: `${verdict} ${at}`,
-  agent_id: 'a',
-  tool_name: 'tool',
+  callId: `${verdict} ${at}`,
+  agentId: 'a',
+  toolName: 'tool',
   verdict,
   mode: 'enforce',
   timestamp: t0 + at,

@@ -283,9 +283,9 @@ it('has an id that follows from the workspace, and keeps that of an earlier vers
   const { tenantId } = user;
   await t.hub.store.events.removeSample(tenantId);
   const earlier = {
-    agent_id: 'sample-agent',
-    call_id: 'earlier',
-    tool_name: 'read_file',
+    agentId: 'sample-agent',
+    callId: 'earlier',
+    toolName: 'read_file',
     verdict: 'call_allowed',
     mode: 'enforce',
     timestamp: t.clock.now(),

@@ -94,9 +94,9 @@ describe('a tenant file', () => {
     expect({ agents, events }).toMatchObject({ agents: 1, events: records?.events });
     // Events have new ids (docs/adr/0047-event-ids-of-tenant-files.md); a repeat is still known by its call.
     const [sent] = gunzipSync(Buffer.concat(file)).toString().split('\n').filter(isEvent);
-    const { id, env, call_id, agent_id, verdict } = JSON.parse(sent ?? '{}').record;
+    const { id, env, call_id: callId, agent_id: agentId, verdict } = JSON.parse(sent ?? '{}').record;
     expect(await store.events.get(tenant.tenantId, id)).toBeNull();
-    const repeat = aBatch(tenant.tenantId, [anEvent({ call_id, agent_id, verdict })], {
+    const repeat = aBatch(tenant.tenantId, [anEvent({ callId, agentId, verdict })], {
       env,
       receivedAt: now,
     });

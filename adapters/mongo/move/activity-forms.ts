@@ -16,7 +16,7 @@ import type {
 } from '../../../src/shared/ports/moved-records.ts';
 import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
 import type { LinkRow } from '../audit.ts';
-import { type EventRow, mapTexts, type OutcomeRow, toEvent, toEventRow } from '../event-filter.ts';
+import { type EventRow, type OutcomeRow, toEvent, toEventRow, toOutcomeFields } from '../event-filter.ts';
 import {
   type ExportItem,
   type ExportLinkRow,
@@ -34,19 +34,24 @@ const outcomePrefix = 'moved-o';
 
 /** An outcome, with the facts that it adds to its run if the run is counted again. */
 function outcomeRow(event: MovedEvent, outcome: EventOutcome, id: number): OutcomeRow {
-  const { verdict, timestamp, decision_name, decision_source, reason } = outcome;
-  const payload = { ...event.payload, decision_name, decision_source, reason };
+  const { verdict, timestamp, decisionName, decisionSource, reason } = outcome;
+  const payload = {
+    ...event.payload,
+    decision_name: decisionName,
+    decision_source: decisionSource,
+    reason,
+  };
   const facts = reportFacts(
     { ...event, verdict, timestamp, payload },
     { env: event.env as Env, receivedAt: event.createdAt },
   );
   return {
-    ...mapTexts(outcome, toBsonText),
+    ...toOutcomeFields(outcome),
     by: `${outcomePrefix}${id}`,
     receivedAt: event.createdAt,
     ...(facts
       ? {
-          agent: toBsonText(event.agent_id),
+          agent: toBsonText(event.agentId),
           session: toBsonText(facts[0]),
           facts: JSON.stringify(facts[1]),
         }

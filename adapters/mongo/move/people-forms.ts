@@ -1,6 +1,7 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
+import { manifestText, readManifest } from '../agent-rows.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';
 import type { Form, Forms, StoredKind } from './forms.ts';
 
@@ -98,10 +99,10 @@ export const peopleForms: Forms<SingleKind> = {
     toDocument: (agent) => ({
       ...toRow(agent),
       tags: JSON.stringify(agent.tags),
-      manifest: toText(agent.manifest),
+      manifest: manifestText(agent.manifest),
     }),
     toRecord: (row) =>
-      fromRow({ ...row, tags: fromText(row.tags), manifest: fromText(row.manifest) } as never),
+      fromRow({ ...row, tags: fromText(row.tags), manifest: readManifest(row.manifest) } as never),
   },
   reports: under('reports', ({ tenantId, env, agentId, bundleName }) =>
     idList(tenantId, env, agentId, bundleName),

@@ -174,7 +174,7 @@ export class CallIndex {
       bodyEvents(body).forEach((event, position) => {
         if (!event) return;
         const entry = entryOf(placeOf(this.#newest, position), verdictCode(event.verdict));
-        this.#put(this.#recent, Number(tenant), callKey(event.call_id), entry);
+        this.#put(this.#recent, Number(tenant), callKey(event.callId), entry);
       });
     }
   }

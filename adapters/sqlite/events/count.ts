@@ -146,7 +146,7 @@ export function* facets(
     for (const verdict of new Set([event.verdict, ...outcomes.map((o) => o.verdict)])) {
       add('verdict', verdict, events);
     }
-    for (const name of new Set([event.name, ...outcomes.map((o) => o.decision_name)])) {
+    for (const name of new Set([event.name, ...outcomes.map((o) => o.decisionName)])) {
       add('decisionName', name, events);
     }
   }

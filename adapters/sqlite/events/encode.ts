@@ -10,7 +10,14 @@ import { type Reporter, reportFacts, runNote } from '../../../src/run/rules/repo
 import { factsBySession } from '../../../src/run/rules/run.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import { packJson, type StoredJson } from './body.ts';
-import { type BodyForm, segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
+import {
+  type BodyForm,
+  bodyText,
+  segmentCharacters,
+  segmentEvents,
+  segmentSpanMs,
+  summarize,
+} from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
 export type CallKey = string | Uint8Array;
@@ -76,7 +83,7 @@ export type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sa
 /** @param event a repeat of one that is stored, or stood earlier in the batch */
 export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
   outcome: eventOutcomeOf(event),
-  agent: event.agent_id,
+  agent: event.agentId,
   run: reportFacts(event, batch),
   note: batch.sample ? null : runNote(event, batch, sha256),
 });
@@ -162,7 +169,7 @@ export function callKey(callId: string): CallKey {
 function callKeys(events: readonly EventInput[]): Uint8Array | readonly CallKey[] {
   const packed = Buffer.alloc(events.length * 16);
   for (const [i, event] of events.entries())
-    if (!packInto(packed, i * 16, event.call_id)) return events.map((e) => callKey(e.call_id));
+    if (!packInto(packed, i * 16, event.callId)) return events.map((e) => callKey(e.callId));
   return packed;
 }
 
@@ -173,24 +180,6 @@ interface Group {
 }
 
 const encoder = new TextEncoder();
-
-const bodyOf = (events: readonly EventInput[]): string =>
-  JSON.stringify(
-    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, ...rest }) => ({
-      call_id,
-      agent_id,
-      tool_name,
-      verdict,
-      mode,
-      timestamp,
-      payload,
-      sent_by: rest.sent_by,
-      unnamed: rest.unnamed,
-      flat: rest.flat,
-      given_call_id: rest.given_call_id,
-      truncated: rest.truncated,
-    })),
-  );
 
 /** Facts from the events of one agent about their sessions. */
 export const sessionFacts = (
@@ -206,14 +195,14 @@ function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: Eve
   const repeats: EventInput[] = [];
   let [key, agent, hour] = ['', '', Number.NaN];
   for (const [place, event] of events.entries()) {
-    if (uniqueNames.has(event.call_id)) {
+    if (uniqueNames.has(event.callId)) {
       repeats.push(event);
       continue;
     }
-    uniqueNames.add(event.call_id);
+    uniqueNames.add(event.callId);
     const eventHour = Math.floor(event.timestamp / segmentSpanMs);
-    if (eventHour !== hour || event.agent_id !== agent) {
-      [agent, hour] = [event.agent_id, eventHour];
+    if (eventHour !== hour || event.agentId !== agent) {
+      [agent, hour] = [event.agentId, eventHour];
       key = `${hour} ${agent}`;
     }
     let group = open.get(key);
@@ -233,7 +222,7 @@ type WrittenGroup = Group & StoredJson & Pick<EncodedGroup, 'form' | 'sender'>;
 
 /** The group with its JSON, or its halves and their halves when it has too many characters. */
 function sized({ events, places }: Group, sender: string | undefined): WrittenGroup[] {
-  const text = bodyOf(events.map((event) => withSender(event, sender)));
+  const text = bodyText(events.map((event) => withSender(event, sender)));
   const half = events.length >> 1;
   if (text.length <= segmentCharacters || half === 0)
     return [{ events, places, ...packJson(encoder.encode(text)), form: 'written', sender: null }];
@@ -265,7 +254,7 @@ function encodeGroup(
     names,
     versions,
     marks,
-    agent: events[0]?.agent_id ?? '',
+    agent: events[0]?.agentId ?? '',
     places: isAlone ? null : JSON.stringify(places),
     calls: callKeys(events),
     verdicts: verdictCodes(events),
@@ -299,7 +288,7 @@ export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
     bytes: encoded.reduce((sum, { jsonBytes }) => sum + jsonBytes, 0),
     groups: encoded,
     repeats: repeats.map((event) => ({
-      call: callKey(event.call_id),
+      call: callKey(event.callId),
       report: reportOf(withSender(event, sender), batch),
     })),
   };

@@ -16,9 +16,9 @@ import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './
 import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
 import { EventRemover } from './removal.ts';
 import {
+  bodyText,
   eventsIn,
   formCode,
-  jsonBytes,
   placeOf,
   readRuns,
   readTallies,
@@ -100,7 +100,7 @@ class BatchWriter {
       ...summarize(events),
       runs: sessionFacts(events, batch),
       notes: group.notes.filter(([position]) => !entries.has(position)),
-      ...packJson(jsonBytes(events)),
+      ...packJson(Buffer.from(bodyText(events))),
       form: 'written' as const,
       sender: null,
     };

@@ -1,5 +1,6 @@
 // Additions to an event from its repeats: outcomes, and facts about runs. Runs on the writer.
 import type { AuditNote } from '../../../src/audit/record.ts';
+import { toOutcomeJson } from '../../../src/event/record/json.ts';
 import { type EventOutcome, maxOutcomes, outcomeKey } from '../../../src/event/record.ts';
 import type { RunFacts } from '../../../src/run/record.ts';
 import { joinFacts, placedAt } from '../../../src/run/rules/run.ts';
@@ -8,7 +9,7 @@ import { entryOf, outcomeCounts } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import { codeOfEntry, placeOfEntry } from './calls.ts';
 import { type Report, verdictOfCode } from './encode.ts';
-import { lastSegment, positionOf, segmentOf } from './segment.ts';
+import { lastSegment, positionOf, readOutcome, segmentOf } from './segment.ts';
 import type { SegmentCache } from './segment-cache.ts';
 
 /** Facts from repeats about runs, joined: a run is written once for a batch. */
@@ -34,7 +35,7 @@ export const nothingTold = (): Told => ({ outcomes: new RunReports(), notes: [] 
 export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWriter) {
   /** Counts a contract that a repeat names: once for its call. */
   function countOutcome(segment: number, position: number, outcome: EventOutcome): void {
-    if (outcome.decision_name === null) return;
+    if (outcome.decisionName === null) return;
     const { place, events } = cache.countsOf(segment);
     const event = events[position];
     if (!place || !event || !outcomeCounts(event, outcome)) return;
@@ -43,7 +44,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
       [segment, position],
     );
     // The last one is the one that was added just now.
-    const before = storedOutcomes.slice(0, -1).map(([text]) => JSON.parse(String(text)) as EventOutcome);
+    const before = storedOutcomes.slice(0, -1).map(([text]) => readOutcome(String(text)));
     usage.addOutcome(place, event, before, outcome);
   }
 
@@ -53,7 +54,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
    */
   return (entry: number, { outcome, agent, run, note }: Report, env: string, tally: Told): void => {
     const place = placeOfEntry(entry);
-    const key = outcomeKey(outcome.verdict, outcome.decision_name);
+    const key = outcomeKey(outcome.verdict, outcome.decisionName);
     const storedVerdict = verdictOfCode(codeOfEntry(entry));
     // Only a repeat with the stored verdict needs the stored event.
     if ((storedVerdict === null || storedVerdict === outcome.verdict) && cache.storedKey(place) === key)
@@ -70,7 +71,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
       `INSERT OR IGNORE INTO outcomes (id, segment, position, key, outcome, after_segment)
          SELECT 1 + max(ifnull((SELECT max(id) FROM outcomes), 0), outcome_removed), ?, ?, ?, ?,
            ${lastSegment} FROM store`,
-      [segment, positionOf(place), key, JSON.stringify(outcome)],
+      [segment, positionOf(place), key, JSON.stringify(toOutcomeJson(outcome))],
     );
     if (added === 0) return;
     usage.flushSoon();

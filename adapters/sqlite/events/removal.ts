@@ -13,8 +13,8 @@ import type { CallIndex } from './calls.ts';
 import { callKey, sha256 } from './encode.ts';
 import { RemovedLines, removeOutcomes } from './removed-lines.ts';
 import {
+  bodyText,
   countedOf,
-  jsonBytes,
   outcomesOf,
   placeOf,
   segmentEventsOf,
@@ -142,7 +142,7 @@ export class EventRemover {
     const lines = new RemovedLines();
     events.forEach((event, position) => {
       if (!event || removed.length === limit || !mayGo(event)) return;
-      this.#calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
+      this.#calls.remove(tenant, callKey(event.callId), placeOf(segment, position));
       lines.add(placeOf(segment, position), removeOutcomes(this.#db, segment, position));
       events[position] = null;
       const added = outcomes.get(position) ?? [];
@@ -171,7 +171,7 @@ export class EventRemover {
     );
     this.#db.run(
       'UPDATE segment_bodies SET body = ?, form = 0, sender = NULL, call_keys = NULL WHERE segment = ?',
-      [jsonBytes(events), segment],
+      [Buffer.from(bodyText(events)), segment],
     );
   }
 

@@ -115,7 +115,7 @@ function countsFit(
     (mode === undefined || event.mode === mode) &&
     (since === undefined || event.ts >= since) &&
     (until === undefined || event.ts <= until) &&
-    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name)) &&
+    (name === undefined || event.name === name || outcomes.some((o) => o.decisionName === name)) &&
     (compiled === undefined || compiled.fitsCounted({ ...event, ...owner }, outcomes))
   );
 }
@@ -140,23 +140,23 @@ function fits(
 ): boolean {
   const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
   return (
-    (callId === undefined || (callIdOf(event) ?? event.call_id) === callId) &&
+    (callId === undefined || (callIdOf(event) ?? event.callId) === callId) &&
     (runId === undefined || event.payload?.run_id === runId) &&
     (sessionId === undefined || sessionOf(event) === sessionId) &&
     (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
     (fromSeq === undefined || seq >= fromSeq) &&
     (toSeq === undefined || seq <= toSeq) &&
     (search === undefined || mentions(event, foldedText(search))) &&
-    countsFit(countedOf(event), outcomes, filter, { env, agent: event.agent_id }) &&
+    countsFit(countedOf(event), outcomes, filter, { env, agent: event.agentId }) &&
     (compiled === undefined || compiled.fits({ event, env, sample, outcomes }))
   );
 }
 
 const mentions = (event: EventInput, needle: string): boolean =>
   [
-    event.agent_id,
-    event.tool_name,
-    callIdOf(event) ?? event.call_id,
+    event.agentId,
+    event.toolName,
+    callIdOf(event) ?? event.callId,
     decisionName(event) ?? '',
     ...searchedTextsOf(event),
   ].some((text) => findsIn(text, needle));

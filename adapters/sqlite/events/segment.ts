@@ -1,9 +1,16 @@
 // A segment: events of one agent, stored together. Summary and body of a segment, places and ids of its events.
 
 import {
+  type EventJson,
+  eventAsSent,
+  fromEventJson,
+  fromOutcomeJson,
+  type OutcomeJson,
+  toEventJson,
+} from '../../../src/event/record/json.ts';
+import {
   type EventInput,
   type EventOutcome,
-  eventAsSent,
   policyVersionOf,
   type StoredEvent,
 } from '../../../src/event/record.ts';
@@ -47,7 +54,7 @@ export function decisionName({ payload }: Pick<EventInput, 'payload'>): string |
 }
 
 export const countedOf = (event: EventInput): Counted => ({
-  tool: event.tool_name,
+  tool: event.toolName,
   verdict: event.verdict,
   mode: event.mode,
   name: decisionName(event),
@@ -255,9 +262,15 @@ export function segmentBody(db: Database, segment: number): SegmentBody | null {
 
 /** The events by position; null where one is no longer, or never was, stored here. */
 export function bodyEvents({ text, form, sender }: SegmentBody): (EventInput | null)[] {
-  const values = JSON.parse(text) as (EventInput | null)[];
-  return form === 'sent' ? values.map((value) => eventAsSent(value, sender)) : values;
+  const values = JSON.parse(text) as (EventJson | null)[];
+  return form === 'sent'
+    ? values.map((value) => eventAsSent(value, sender))
+    : values.map((value) => value && fromEventJson(value));
 }
+
+/** JSON of a body of form `written`. */
+export const bodyText = (events: readonly (EventInput | null)[]): string =>
+  JSON.stringify(events.map((event) => event && toEventJson(event)));
 
 export const eventsIn = ({ body, isPacked, form, sender }: Omit<SegmentBody, 'text'> & StoredJson) =>
   bodyEvents({ text: unpackedText(body, isPacked), form, sender });
@@ -268,13 +281,16 @@ export function segmentEventsOf(db: Database, segment: number): (EventInput | nu
   return body ? bodyEvents(body) : [];
 }
 
+/** The outcome of its stored JSON. */
+export const readOutcome = (text: string): EventOutcome => fromOutcomeJson(JSON.parse(text) as OutcomeJson);
+
 /** Outcomes of a segment's events, by position, in order of arrival. */
 export function outcomesOf(db: Database, segment: number): Map<number, EventOutcome[]> {
   const outcomesByPosition = new Map<number, EventOutcome[]>();
   const rows = db.all('SELECT position, outcome FROM outcomes WHERE segment = ? ORDER BY id', [segment]);
   for (const [position, outcome] of rows) {
     const list = outcomesByPosition.get(Number(position)) ?? [];
-    list.push(JSON.parse(String(outcome)) as EventOutcome);
+    list.push(readOutcome(String(outcome)));
     outcomesByPosition.set(Number(position), list);
   }
   return outcomesByPosition;
@@ -323,5 +339,3 @@ export const storedEvent = (
   outcomes,
   ...(segment.sample ? { sample: true } : {}),
 });
-
-export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

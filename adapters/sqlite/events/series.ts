@@ -40,7 +40,7 @@ function valuesOf(
   if (by === 'tool') return [tool];
   if (by === 'version') return version === '' ? [] : [version];
   const names = new Set<string>();
-  for (const one of [name, ...outcomes.map(({ decision_name }) => decision_name)]) {
+  for (const one of [name, ...outcomes.map(({ decisionName }) => decisionName)]) {
     if (one !== null) names.add(entries?.get(one) ?? one);
   }
   return [...names];

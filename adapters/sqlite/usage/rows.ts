@@ -207,8 +207,8 @@ export interface Removed {
 
 /** True if the outcome of a repeat may change the counts of contracts. */
 export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
-  if (outcome.decision_name === null) return false;
-  if (outcome.decision_name !== event.name) return true;
+  if (outcome.decisionName === null) return false;
+  if (outcome.decisionName !== event.name) return true;
   const as = outcomeCountedAs(outcome.verdict, event.mode);
   return (as === 'denied' || as === 'observed') && as !== countedAs(event.verdict, event.mode);
 }

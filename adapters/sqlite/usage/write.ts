@@ -156,7 +156,7 @@ export class UsageWriter {
     before: readonly EventOutcome[],
     outcome: EventOutcome,
   ): void {
-    const name = outcome.decision_name;
+    const name = outcome.decisionName;
     if (name === null) return;
     const contractMark = contractMarks(event, before).get(name);
     const now = contractMarks(event, [...before, outcome]).get(name);

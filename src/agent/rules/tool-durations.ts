@@ -22,11 +22,11 @@ export function durationsByTool(events: readonly StoredEvent[]): Map<string, Too
   const durations = new Map<string, number[]>();
   for (const event of events) {
     if (event.sample) continue;
-    for (const duration of [durationOf(event), ...event.outcomes.map((one) => one.duration_ms)]) {
+    for (const duration of [durationOf(event), ...event.outcomes.map((one) => one.durationMs)]) {
       if (duration === null || duration === undefined) continue;
-      const ofTool = durations.get(event.tool_name);
+      const ofTool = durations.get(event.toolName);
       if (ofTool) ofTool.push(duration);
-      else durations.set(event.tool_name, [duration]);
+      else durations.set(event.toolName, [duration]);
     }
   }
   return new Map(

@@ -19,9 +19,9 @@ export function readManifest(
 ): AgentManifest | null | 'refused' {
   if (value === undefined || value === null) return null;
   if (!isMapping(value) || !Array.isArray(value.contracts)) return 'refused';
-  const ofEvents = events[0]?.agent_id ?? context.agentId;
+  const ofEvents = events[0]?.agentId ?? context.agentId;
   const agentId = typeof value.agent_id === 'string' && value.agent_id !== '' ? value.agent_id : ofEvents;
-  if (events.some((event) => event.agent_id !== agentId)) return 'refused';
+  if (events.some((event) => event.agentId !== agentId)) return 'refused';
   const { policy_version: version } = value;
   const contracts = value.contracts.slice(0, maxContracts).flatMap((contract) => {
     if (!isMapping(contract) || typeof contract.id !== 'string' || contract.id === '') return [];
@@ -31,8 +31,8 @@ export function readManifest(
   });
   if (withinPatternBounds(contracts) !== contracts) return 'refused';
   return {
-    agent_id: agentId,
-    policy_version: typeof version === 'string' ? version.slice(0, 255) : '',
+    agentId,
+    policyVersion: typeof version === 'string' ? version.slice(0, 255) : '',
     contracts,
   };
 }

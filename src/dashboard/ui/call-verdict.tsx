@@ -2,7 +2,11 @@
 import type { JSX } from 'react';
 import type { JsonObject } from '../../contract/record.ts';
 import { type QueriedOutcome, thenWordsOf, verdictWordOf } from '../../event/rules/query/match.ts';
+import { camelKeys, type SnakeKeys } from '../../shared/snake-keys.ts';
 import { Verdict } from './parts.tsx';
+
+/** An outcome as the API returns it. */
+type OutcomeOfReply = SnakeKeys<QueriedOutcome>;
 
 /** The word of the first verdict; "expired" stands beside an approval that nobody answered. */
 export const CallVerdict = ({ verdict, mode }: Readonly<{ verdict: string; mode: string }>): JSX.Element => (
@@ -20,10 +24,9 @@ export function afterCall({
 }: {
   readonly verdict: string;
   readonly payload: object | null;
-  readonly outcomes: readonly QueriedOutcome[] | object;
+  readonly outcomes: readonly OutcomeOfReply[] | object;
 }): string {
   const event = { verdict, payload: payload as JsonObject | null };
-  return [...thenWordsOf(event, Array.isArray(outcomes) ? outcomes : [])]
-    .map((word) => word.replaceAll('_', ' '))
-    .join(', ');
+  const ends = Array.isArray(outcomes) ? outcomes.map((one: OutcomeOfReply) => camelKeys(one)) : [];
+  return [...thenWordsOf(event, ends)].map((word) => word.replaceAll('_', ' ')).join(', ');
 }

@@ -72,7 +72,7 @@ export function replayCallOf(event: StoredEvent): ReplayCall {
   // Null means that the call was made for nobody; without the field the principal is unknown.
   if (principal === undefined) missing.push('principal');
   return {
-    tool: event.tool_name,
+    tool: event.toolName,
     args: isMapping(args) ? args : {},
     environment: typeof environment === 'string' && environment !== '' ? environment : env,
     principal: isMapping(principal) ? principal : null,
@@ -135,7 +135,7 @@ export class ReplayCalls {
     for (const event of events) {
       if (event.sample) continue;
       const callId = callIdOf(event);
-      const key = callId === null ? event.id : JSON.stringify([event.env, event.agent_id, callId]);
+      const key = callId === null ? event.id : JSON.stringify([event.env, event.agentId, callId]);
       const words = [event.verdict, ...event.outcomes.map(({ verdict }) => verdict)].map(actionOf);
       const place = this.#places.get(key);
       if (place !== undefined) {
@@ -161,7 +161,7 @@ export class ReplayCalls {
   #admits(event: StoredEvent): boolean {
     const sessionId = sessionOf(event);
     if (sessionId === null) return true;
-    const key = sessionKey({ agentId: event.agent_id, sessionId });
+    const key = sessionKey({ agentId: event.agentId, sessionId });
     if (this.#sessions.has(key)) return true;
     if (this.#sessions.size >= this.#maxSessions) return false;
     this.#sessions.add(key);
@@ -238,9 +238,9 @@ const inOrder = (a: SeenCall | undefined, b: SeenCall | undefined): number =>
 const entryOf = (event: StoredEvent, callId: string | null, words: Set<string>): Entry => ({
   eventId: event.id,
   callId,
-  agentId: event.agent_id,
+  agentId: event.agentId,
   sessionId: sessionOf(event),
-  tool: event.tool_name,
+  tool: event.toolName,
   timestamp: event.timestamp,
   callIndex: callIndexOf(event),
   isFirst: event.payload?.call_index === 0,

@@ -7,7 +7,6 @@ import type { VerdictWord } from '../../event/record/words.ts';
 import {
   conditionsIn,
   countedAs,
-  decisionNameOf,
   type EventCondition,
   policyVersionOf,
   readConditions,
@@ -113,9 +112,9 @@ interface Decision {
 function decisionOf({ payload, outcomes }: StoredEvent): Decision {
   const own = textIn(payload?.decision_name);
   if (own !== null) return { contractId: own, conditions: conditionsIn(payload?.conditions) };
-  const outcome = outcomes.find((one) => textIn(decisionNameOf(one)) !== null);
+  const outcome = outcomes.find(({ decisionName }) => textIn(decisionName) !== null);
   return {
-    contractId: outcome ? decisionNameOf(outcome) : null,
+    contractId: outcome?.decisionName ?? null,
     conditions: readConditions(outcome?.conditions) ?? [],
   };
 }
@@ -214,7 +213,7 @@ class EventExplanations implements Explanations {
     range: TimeRange & { readonly env: EnvFilter },
   ): Promise<ExplainedEvent['similar']> {
     const terms = [
-      valueTerm('tool', event.tool_name),
+      valueTerm('tool', event.toolName),
       ...(contractId === null ? [] : [valueTerm('contract', contractId)]),
       valueTerm('verdict', firstVerdict[countedAs(event.verdict, event.mode)]),
     ];

@@ -199,11 +199,11 @@ class EventWriter {
 /** End of a call, if the repeat contains it. */
 const endOf = (outcome: EventOutcome) =>
   omitUndefined({
-    tool_success: outcome.tool_success,
-    postconditions_passed: outcome.postconditions_passed,
-    duration_ms: outcome.duration_ms,
+    tool_success: outcome.toolSuccess,
+    postconditions_passed: outcome.postconditionsPassed,
+    duration_ms: outcome.durationMs,
     error: outcome.error,
-    policy_error: outcome.policy_error,
+    policy_error: outcome.policyError,
     conditions: readConditions(outcome.conditions),
   });
 
@@ -229,10 +229,10 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     decision: classOf(action),
     ruleset_name: ruleset?.name ?? null,
     ruleset_version: ruleset?.version ?? null,
-    run_key: sessionId === null ? null : { agent_id: event.agent_id, session_id: sessionId },
+    run_key: sessionId === null ? null : { agent_id: event.agentId, session_id: sessionId },
     call_id: callIdOf(event),
-    agent_id: event.agent_id,
-    tool_name: event.tool_name,
+    agent_id: event.agentId,
+    tool_name: event.toolName,
     // A call without arguments has no arguments, in whatever form its agent sent that.
     tool_args: payload?.tool_args ?? {},
     action,
@@ -243,7 +243,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     parent_session_id: parentSessionOf(event),
     run_id: payload?.run_id || null,
     policy_version: policyVersion,
-    sent_by: event.sent_by ?? null,
+    sent_by: event.sentBy ?? null,
     ...(event.truncated
       ? { truncated: event.truncated.map((field) => field.replace(/^payload\./, '')) }
       : {}),
@@ -254,8 +254,8 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
             action: actionOf(outcome.verdict),
             decision: classOf(outcome.verdict),
             timestamp: micros(outcome.timestamp),
-            decision_source: outcome.decision_source,
-            decision_name: outcome.decision_name,
+            decision_source: outcome.decisionSource,
+            decision_name: outcome.decisionName,
             reason: outcome.reason,
             ...endOf(outcome),
           })),

@@ -118,13 +118,13 @@ const isName = (value: unknown): boolean =>
 
 /** True if `eventAsSent` restores this event, which was made from `value`. */
 export function isAsSent(value: unknown, event: EventInput): boolean {
-  if (event.truncated || event.unnamed || event.flat || event.sent_by !== undefined) return false;
+  if (event.truncated || event.unnamed || event.flat || event.sentBy !== undefined) return false;
   const sent = value as JsonObject;
   for (const key in sent) if (!isField.has(key)) return false;
   return (
     isName(sent.call_id) &&
-    sent.agent_id === event.agent_id &&
-    sent.tool_name === event.tool_name &&
+    sent.agent_id === event.agentId &&
+    sent.tool_name === event.toolName &&
     sent.verdict === event.verdict &&
     sent.mode === event.mode &&
     sent.payload === event.payload &&

@@ -109,8 +109,8 @@ export function contentId(sha256: string): string {
 }
 
 /** The call id that an event's sender gave it; null when it gave none. */
-export const callIdOf = (event: Pick<EventInput, 'call_id' | 'given_call_id' | 'unnamed'>): string | null =>
-  event.unnamed ? null : (event.given_call_id ?? event.call_id);
+export const callIdOf = (event: Pick<EventInput, 'callId' | 'givenCallId' | 'unnamed'>): string | null =>
+  event.unnamed ? null : (event.givenCallId ?? event.callId);
 
 /** A text of an event's payload that is not empty. */
 const textIn = (payload: JsonObject | null, key: string): string | null => {

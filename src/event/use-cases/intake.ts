@@ -14,7 +14,7 @@ import type { KeyPrincipal } from '../../shared/principal.ts';
 import { traced } from '../../shared/tracing.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventBatch, IngestResult } from '../port.ts';
-import { type AgentManifest, agentIdOf, type CountedAs, type EventInput, type Ingested } from '../record.ts';
+import type { AgentManifest, CountedAs, EventInput, Ingested } from '../record.ts';
 import { callIdOf, sessionOf } from '../rules/decision.ts';
 import { maxPayload } from '../rules/payload-fit.ts';
 import { type CountAnnouncements, createCountAnnouncements } from './count-announcements.ts';
@@ -106,7 +106,7 @@ class BatchIntake implements EventIntake {
     const refused = takeOutOfScope(principal, batch);
     meters.events.add([api, 'rejected'], refused.outOfScope.length);
     if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
-    const agentIds = [...new Set(batch.events.map(agentIdOf))].filter(canBeRegistered);
+    const agentIds = [...new Set(batch.events.map(({ agentId }) => agentId))].filter(canBeRegistered);
     const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
     const reports = versionsRun(batch.events, now);
     const ingested = await this.#storeAll(principal, batch, now, unregistered);
@@ -174,7 +174,7 @@ class BatchIntake implements EventIntake {
     const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
     const requestAgent = agentOf(principal);
     const { events } = batch;
-    const sender = events.every((event) => event.agent_id === requestAgent) ? undefined : requestAgent;
+    const sender = events.every((event) => event.agentId === requestAgent) ? undefined : requestAgent;
     const place = { tenantId, env, receivedAt };
     const sizes = sizesOf(batch);
     const { sent } = batch;
@@ -216,7 +216,7 @@ async function withinLimits(
   count: CountLimit,
 ): Promise<void> {
   if (events.length < fewEvents) {
-    await count(limits.eventPosts, { env, agentId: agentId ?? events[0]?.agent_id ?? '' });
+    await count(limits.eventPosts, { env, agentId: agentId ?? events[0]?.agentId ?? '' });
   }
   await count(limits.events, { env, cost: events.length });
 }
@@ -232,11 +232,11 @@ function takeOutOfScope(
     const { events, places } = batch;
     const kept: number[] = [];
     for (const [i, event] of events.entries()) {
-      if (isInScope(event.agent_id)) {
+      if (isInScope(event.agentId)) {
         kept.push(i);
         continue;
       }
-      const reason = outsideScope(principal, event.agent_id);
+      const reason = outsideScope(principal, event.agentId);
       outOfScope.push({ index: places[i] ?? i, callId: callIdOf(event), reason });
     }
     if (outOfScope.length > 0) {
@@ -246,7 +246,7 @@ function takeOutOfScope(
     }
   }
   const { manifest } = batch;
-  const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agent_id));
+  const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agentId));
   return { outOfScope, manifestRefused };
 }
 
@@ -269,7 +269,7 @@ function partsOf(events: readonly EventInput[], sizes: readonly number[] | null)
   let places = new Set<string>();
   for (const [i, event] of events.entries()) {
     const hour = Math.floor(event.timestamp / hourMs);
-    const place = JSON.stringify([event.agent_id, sessionOf(event), hour]);
+    const place = JSON.stringify([event.agentId, sessionOf(event), hour]);
     const isFull = i - from >= storedAtOnce || (places.size >= placesAtOnce && !places.has(place));
     bytes += sizes?.[i] ?? 0;
     if (isFull || (bytes > storedBytesAtOnce && i > from)) {
@@ -288,7 +288,7 @@ function partsOf(events: readonly EventInput[], sizes: readonly number[] | null)
 function takeAgents(agentIds: Set<string>, events: readonly EventInput[]): readonly string[] {
   if (agentIds.size === 0) return [];
   const taken = new Set<string>();
-  for (const event of events) if (agentIds.delete(agentIdOf(event))) taken.add(agentIdOf(event));
+  for (const { agentId } of events) if (agentIds.delete(agentId)) taken.add(agentId);
   return [...taken];
 }
 
@@ -311,8 +311,7 @@ function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
   const newest = new Map<string, VersionRun>();
   let last: VersionRun | null = null;
   for (const event of events) {
-    const { payload, timestamp } = event;
-    const agentId = agentIdOf(event);
+    const { agentId, payload, timestamp } = event;
     const version = payload?.policy_version;
     const bundle = payload?.bundle_name;
     // A batch is nearly always of one agent that ran one version.

@@ -200,11 +200,11 @@ export const createEventScans = (events: EventStore, clock: Clock): EventScans =
 function facetValues(event: StoredEvent): readonly (readonly [FacetName, string])[] {
   const { outcomes, payload } = event;
   const name = payload?.decision_name;
-  const names = [typeof name === 'string' ? name : null, ...outcomes.map((outcome) => outcome.decision_name)];
+  const names = [typeof name === 'string' ? name : null, ...outcomes.map((outcome) => outcome.decisionName)];
   const verdicts = new Set([event.verdict, ...outcomes.map(({ verdict }) => verdict)]);
   return [
-    ['agentId', event.agent_id],
-    ['toolName', event.tool_name],
+    ['agentId', event.agentId],
+    ['toolName', event.toolName],
     ['firstVerdict', verdictWordOf(event.verdict, event.mode)],
     ['mode', event.mode],
     ['env', event.env],

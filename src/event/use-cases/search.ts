@@ -127,7 +127,7 @@ class QuerySearches implements EventSearches {
 
   async get(principal: Principal, id: string): Promise<StoredEvent> {
     const event = await this.#ports.store.events.get(principal.tenantId, id);
-    if (!event || !seesEnv(principal, event.env) || !scopeTest(principal)(event.agent_id)) {
+    if (!event || !seesEnv(principal, event.env) || !scopeTest(principal)(event.agentId)) {
       throw notFound('Event not found.');
     }
     return event;

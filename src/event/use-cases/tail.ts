@@ -100,8 +100,8 @@ export const fits = (
   event: StoredEvent,
 ): boolean =>
   (env === null || event.env === env) &&
-  (agentId === undefined || event.agent_id === agentId) &&
-  (toolName === undefined || event.tool_name === toolName) &&
+  (agentId === undefined || event.agentId === agentId) &&
+  (toolName === undefined || event.toolName === toolName) &&
   (sessionId === undefined || sessionOf(event) === sessionId) &&
   (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
   (verdicts === undefined ||

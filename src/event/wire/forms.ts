@@ -57,13 +57,13 @@ export function repairEvent(
   if (shortened) truncated.push(...shortened.cut);
   const event: EventInput = {
     // Without an id, the same content is the same call.
-    call_id:
+    callId:
       callId === null
         ? `sha256:${context.sha256(shortened?.digest ?? content ?? canonicalJson(value))}`
         : name('call_id', callId, ''),
     ...(callId === null ? { unnamed: true } : {}),
-    agent_id: name('agent_id', value.agent_id, context.agentId),
-    tool_name: name('tool_name', value.tool_name, 'unknown'),
+    agentId: name('agent_id', value.agent_id, context.agentId),
+    toolName: name('tool_name', value.tool_name, 'unknown'),
     // Newer clients call it `decision`.
     verdict: name('verdict', value.verdict ?? value.decision, 'unknown'),
     mode: name('mode', value.mode, 'enforce'),
@@ -123,9 +123,9 @@ export function repairFlatEvent(
   return {
     event: {
       ...event,
-      call_id: contentId(context.sha256(content)),
+      callId: contentId(context.sha256(content)),
       flat: true,
-      ...(event.unnamed ? {} : { given_call_id: event.call_id }),
+      ...(event.unnamed ? {} : { givenCallId: event.callId }),
     },
   };
 }

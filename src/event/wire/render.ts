@@ -2,25 +2,26 @@
 import { iso } from '../../http/contract/render.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import { callIdOf, consoleVerdict } from '../rules/decision.ts';
 
 export const renderOutcome = (
   { conditions, ...outcome }: EventOutcome,
-  { agent_id: agentId }: Pick<StoredEvent, 'agent_id'>,
+  { agentId }: Pick<StoredEvent, 'agentId'>,
 ) => ({
-  ...outcome,
+  ...snakeKeys(outcome),
   ...omitUndefined({ conditions: readConditions(conditions) }),
   timestamp: renderInstant(outcome.timestamp),
-  sent_by: outcome.sent_by === agentId ? null : (outcome.sent_by ?? null),
+  sent_by: outcome.sentBy === agentId ? null : (outcome.sentBy ?? null),
 });
 
 export const render = (event: StoredEvent) => ({
   id: event.id,
   call_id: callIdOf(event),
-  agent_id: event.agent_id,
-  sent_by: event.sent_by ?? null,
-  tool_name: event.tool_name,
+  agent_id: event.agentId,
+  sent_by: event.sentBy ?? null,
+  tool_name: event.toolName,
   verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
   mode: event.mode,
   timestamp: renderInstant(event.timestamp),

@@ -16,7 +16,7 @@ const types: { readonly [T in ExportRecord['type']]: string } = {
 function subjectOf(record: ExportRecord): string {
   if (record.type === 'audit_entry') return String(record.entry.subject_type);
   return record.type === 'event' || record.type === 'outcome'
-    ? record.event.agent_id
+    ? record.event.agentId
     : record.approval.agentId;
 }
 

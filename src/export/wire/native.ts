@@ -18,8 +18,8 @@ export function dataOf(record: ExportRecord): JsonFields {
   return {
     event_id: event.id,
     call_id: callIdOf(event),
-    agent_id: event.agent_id,
-    tool_name: event.tool_name,
+    agent_id: event.agentId,
+    tool_name: event.toolName,
     env: event.env,
     ...renderOutcome(outcome, event),
   };
@@ -31,7 +31,7 @@ export function idOf(record: ExportRecord): string {
   if (record.type === 'event') return record.event.id;
   if (record.type !== 'outcome') return `${record.approval.id}/${record.type.slice('approval_'.length)}`;
   const { event, outcome } = record;
-  return `${event.id}/${outcome.verdict}/${outcome.decision_name ?? ''}`;
+  return `${event.id}/${outcome.verdict}/${outcome.decisionName ?? ''}`;
 }
 
 /** Time of the record, by the clock of its reporter; epoch milliseconds. */

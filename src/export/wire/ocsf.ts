@@ -78,7 +78,7 @@ const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
 /** The command line of a call of a shell; null: it is none. */
-function commandOf({ tool_name: tool, payload }: Pick<StoredEvent, 'tool_name' | 'payload'>): string | null {
+function commandOf({ toolName: tool, payload }: Pick<StoredEvent, 'toolName' | 'payload'>): string | null {
   if (!shellTools.has(tool.toLowerCase())) return null;
   const args = payload?.tool_args as { readonly [name: string]: unknown } | null | undefined;
   const texts = commandArguments.flatMap((name) => textOf(args?.[name]) ?? []);
@@ -131,9 +131,9 @@ const callerOf = (agentId: string, sessionId: string | null) => ({
 });
 
 function callEvent(event: StoredEvent, outcome: EventOutcome | null, record: ExportRecord, context: Context) {
-  const { agent_id: agentId, tool_name: tool, mode, payload } = event;
+  const { agentId, toolName: tool, mode, payload } = event;
   const callId = callIdOf(event) ?? event.id;
-  const rule = textOf(outcome ? outcome.decision_name : payload?.decision_name);
+  const rule = textOf(outcome ? outcome.decisionName : payload?.decision_name);
   const reason = textOf(outcome ? outcome.reason : payload?.reason);
   const version = outcome ? undefined : textOf(payload?.policy_version);
   const judgement = judgementOf(outcome?.verdict ?? event.verdict, mode);

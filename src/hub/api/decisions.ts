@@ -16,7 +16,7 @@ class DecisionFrame implements Frame {
 
   constructor(frame: Frame, event: StoredEvent) {
     this.audience = frame.audience;
-    this.agent = event.agent_id;
+    this.agent = event.agentId;
     this.event = event;
     this.#frame = frame;
   }

@@ -3,14 +3,7 @@
 
 import type { AuditNote } from '../../audit/record.ts';
 import type { DecisionAction } from '../../event/record/words.ts';
-import {
-  agentIdOf,
-  type EventInput,
-  type EventOutcome,
-  keyAsOutcome,
-  decisionNameOf as nameOf,
-  outcomeKey,
-} from '../../event/record.ts';
+import { type EventInput, type EventOutcome, keyAsOutcome, outcomeKey } from '../../event/record.ts';
 import {
   actionOf,
   callIdOf,
@@ -71,10 +64,12 @@ export const runNoteIds = (
   outcomes: readonly EventOutcome[],
   sha256: Sha256,
 ): readonly string[] => [
-  ...(decisionOf(event) ? [noteId(tenantId, event.call_id, keyAsOutcome(event), sha256)] : []),
+  ...(decisionOf(event) ? [noteId(tenantId, event.callId, keyAsOutcome(event), sha256)] : []),
   ...outcomes
     .filter(decisionOf)
-    .map((outcome) => noteId(tenantId, event.call_id, outcomeKey(outcome.verdict, nameOf(outcome)), sha256)),
+    .map(({ verdict, decisionName }) =>
+      noteId(tenantId, event.callId, outcomeKey(verdict, decisionName), sha256),
+    ),
 ];
 
 /**
@@ -93,10 +88,9 @@ export function runNote(
   // A contract that only observes refuses nothing.
   const isObserved = actionOf(event.verdict) === 'call_blocked' && event.mode === 'observe';
   const [name, says] = isObserved ? observed : decision;
-  const agentId = agentIdOf(event);
-  const tool = event.tool_name;
+  const { agentId, toolName: tool } = event;
   return {
-    id: noteId(tenantId, event.call_id, keyAsOutcome(event), sha256),
+    id: noteId(tenantId, event.callId, keyAsOutcome(event), sha256),
     tenantId,
     at: receivedAt,
     actor: reporter

@@ -150,7 +150,7 @@ const newerPlaced = (a: Placed | null, b: Placed): Placed =>
 const runEventOf = ({ moment, event }: Placed): RunEvent => ({
   ...moment,
   action: actionOf(event.verdict),
-  toolName: event.tool_name,
+  toolName: event.toolName,
   decisionName: decisionNameOf(event),
   mode: event.mode,
 });

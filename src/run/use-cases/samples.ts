@@ -232,27 +232,25 @@ function sampleEvents(
       reports.push({ call, verdict: 'call_executed', more: { toolSuccess: true } });
     }
   }
-  return reports.map(({ call, verdict, more }, place) =>
-    snakeKeys({
-      callId: idOf(place),
-      flat: true as const,
-      givenCallId: call.id,
-      agentId: sample.agentId,
-      toolName: call.tool,
-      verdict,
-      mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
-      timestamp: endsAt - (reports.length - 1 - place) * 60_000,
-      payload: snakeKeys({
-        toolArgs: call.args,
-        environment: sample.env,
-        sessionId: sample.sessionId,
-        runId,
-        callIndex: place,
-        policyVersion,
-        ...more,
-      }),
+  return reports.map(({ call, verdict, more }, place) => ({
+    callId: idOf(place),
+    flat: true,
+    givenCallId: call.id,
+    agentId: sample.agentId,
+    toolName: call.tool,
+    verdict,
+    mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
+    timestamp: endsAt - (reports.length - 1 - place) * 60_000,
+    payload: snakeKeys({
+      toolArgs: call.args,
+      environment: sample.env,
+      sessionId: sample.sessionId,
+      runId,
+      callIndex: place,
+      policyVersion,
+      ...more,
     }),
-  );
+  }));
 }
 
 /** The agent's word for a verdict. */

@@ -1,7 +1,7 @@
 // The calls of a run in the order of time, and the runs that it started.
 
 import type { VerdictWord } from '../../event/record/words.ts';
-import { durationOf, reportedDuration, type StoredEvent } from '../../event/record.ts';
+import { durationOf, type StoredEvent } from '../../event/record.ts';
 import { callIdOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
 import { verdictWordOf } from '../../event/rules/query/match.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
@@ -46,7 +46,7 @@ function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
   const calls = new Map<string, TimelineCall>();
   for (const event of events) {
     const key = callIdOf(event) ?? event.id;
-    const reported = event.outcomes.map(reportedDuration).find((ms) => ms !== undefined);
+    const reported = event.outcomes.find(({ durationMs }) => durationMs !== undefined)?.durationMs;
     const durationMs = durationOf(event) ?? reported ?? null;
     const call = calls.get(key);
     // A later report about the same call: in the flat form, each is an event of its own.
@@ -57,7 +57,7 @@ function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
         at: event.timestamp,
         durationMs,
         verdict: verdictWordOf(event.verdict, event.mode),
-        toolName: event.tool_name,
+        toolName: event.toolName,
       });
     }
   }
@@ -74,7 +74,7 @@ export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'c
       for (const event of page.events) {
         const sessionId = sessionOf(event);
         if (sessionId === null || parentSessionOf(event) !== parent.sessionId || event.sample) continue;
-        const key = { agentId: event.agent_id, sessionId };
+        const key = { agentId: event.agentId, sessionId };
         if (keys.size < maxChildren) keys.set(JSON.stringify(key), key);
       }
       cursor = page.next;

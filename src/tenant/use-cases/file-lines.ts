@@ -1,6 +1,18 @@
 // Lines of a tenant file, and the first and last of them.
+import {
+  type EventJson,
+  fromEventJson,
+  fromManifestJson,
+  fromOutcomeJson,
+  type ManifestJson,
+  type OutcomeJson,
+  toEventJson,
+  toManifestJson,
+  toOutcomeJson,
+} from '../../event/record/json.ts';
 import { HubError } from '../../shared/error.ts';
-import type { MovedRecords } from '../../shared/ports/moved-records.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
+import type { MovedEvent, MovedRecords } from '../../shared/ports/moved-records.ts';
 import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
 import { type TenantFileKind, tenantFileKinds } from '../rules/file-kinds.ts';
 import type { LineDigests } from '../rules/file-records.ts';
@@ -53,11 +65,59 @@ export function readHead(text: string): FileHead {
   );
 }
 
+type AgentRecord = MovedRecords['agents'];
+type AgentJson = Omit<AgentRecord, 'manifest'> & { readonly manifest: ManifestJson | null };
+type PlaceField = 'id' | 'seq' | 'env' | 'createdAt' | 'sample' | 'tenantId' | 'outcomeIds';
+type MovedEventJson = Pick<MovedEvent, PlaceField> &
+  EventJson & { readonly outcomes: readonly OutcomeJson[] };
+
+function toMovedEventJson(event: MovedEvent): object {
+  const { id, seq, env, createdAt, sample, tenantId, outcomeIds } = event;
+  return {
+    ...{ id, seq, env, createdAt, sample, tenantId, outcomeIds },
+    ...toEventJson(event),
+    outcomes: event.outcomes.map(toOutcomeJson),
+  };
+}
+
+function fromMovedEventJson(json: MovedEventJson): MovedEvent {
+  const { id, seq, env, createdAt, sample, tenantId, outcomeIds } = json;
+  return {
+    ...fromEventJson(json),
+    ...{ id, seq, env, createdAt, tenantId, outcomeIds },
+    ...(sample ? { sample } : {}),
+    outcomes: json.outcomes.map(fromOutcomeJson),
+  };
+}
+
+const toAgentJson = ({ manifest, ...agent }: AgentRecord): AgentJson => ({
+  ...agent,
+  manifest: manifest && toManifestJson(manifest),
+});
+
+const fromAgentJson = ({ manifest, ...agent }: AgentJson): AgentRecord => ({
+  ...agent,
+  manifest: manifest && fromManifestJson(manifest),
+});
+
+/** The line of a record. */
+export function writeLine<K extends TenantFileKind>(kind: K, record: MovedRecords[K]): string {
+  if (kind === 'events') return canonicalJson({ kind, record: toMovedEventJson(record as MovedEvent) });
+  if (kind === 'agents') return canonicalJson({ kind, record: toAgentJson(record as AgentRecord) });
+  return canonicalJson({ kind, record });
+}
+
+function toFileLine({ kind, record }: { readonly kind: TenantFileKind; readonly record: unknown }): FileLine {
+  if (kind === 'events') return { kind, record: fromMovedEventJson(record as MovedEventJson) };
+  if (kind === 'agents') return { kind, record: fromAgentJson(record as AgentJson) };
+  return { kind, record } as FileLine;
+}
+
 /** A line with a record of the tenant, or the end of the file. @throws HubError unprocessable */
 export function readLine(text: string, tenantId: string): FileLine | { readonly end: FileEnd } {
   const line = JSON.parse(text) as Partial<FileLine> & { readonly end?: FileEnd };
   if (line.end) return { end: line.end };
   if (line.kind === undefined || !kinds.has(line.kind)) throw unreadable();
   if ((line.record as { readonly tenantId?: unknown } | undefined)?.tenantId !== tenantId) throw unreadable();
-  return line as FileLine;
+  return toFileLine({ kind: line.kind, record: line.record });
 }

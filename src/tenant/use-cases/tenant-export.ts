@@ -1,14 +1,13 @@
 // A tenant as a file: its records in lines of JSON, in parts that the file's key proves. Keeps promise P75.
 import type { AuditLog } from '../../audit/use-cases.ts';
 import { HubError, notFound } from '../../shared/error.ts';
-import { canonicalJson } from '../../shared/json/canonical.ts';
 import type { MovedRecords } from '../../shared/ports/moved-records.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { FileKey } from '../port/file-format.ts';
 import type { TenantReading } from '../port/files.ts';
 import { type TenantFileKind, tenantFileKinds } from '../rules/file-kinds.ts';
 import { addDigests, digestOf, type LineDigests, type Resealing, reseal } from '../rules/file-records.ts';
-import { type FileHead, fileFormat as fileFormatName, headText } from './file-lines.ts';
+import { type FileHead, fileFormat as fileFormatName, headText, writeLine } from './file-lines.ts';
 
 export interface TenantExports {
   /**
@@ -79,7 +78,7 @@ async function* parts(
       for await (const page of selection.records(kind)) {
         const hashes: string[] = [];
         for (const record of page) {
-          const line = canonicalJson({ kind, record: reseal(kind, record as never, to) });
+          const line = writeLine(kind, reseal(kind, record as never, to));
           hashes.push(secrets.sha256(line));
           text += `${line}\n`;
           if (text.length < partCharacters) continue;

@@ -268,7 +268,7 @@ class ContractCoverage implements Coverage {
         const part = local.slice(from, from + manifestsAtOnce);
         const ids = part.map(({ place }) => agents[place]?.agentId ?? '');
         const manifests = await store.agents.manifests(tenantId, ids);
-        const byAgent = new Map(manifests.map((manifest) => [manifest.agent_id, manifest]));
+        const byAgent = new Map(manifests.map((manifest) => [manifest.agentId, manifest]));
         for (const { place, drift } of part) {
           const agent = agents[place];
           if (!agent) continue;

@@ -111,7 +111,7 @@ describe('the index of call ids', () => {
           const batch = encodeBatch(
             aBatch(
               tenantId,
-              wanted.map((call_id) => anEvent({ call_id })),
+              wanted.map((callId) => anEvent({ callId })),
             ),
           );
           const accepted = wanted.filter((id) => !known.has(id)).length;
@@ -143,7 +143,7 @@ describe('the index of call ids', () => {
             expect(entry !== null).toBe(stored[i]?.has(id));
             if (entry === null) continue;
             const place = placeOfEntry(entry);
-            expect(segmentEventsOf(db, segmentOf(place))[positionOf(place)]?.call_id).toBe(id);
+            expect(segmentEventsOf(db, segmentOf(place))[positionOf(place)]?.callId).toBe(id);
           }
         });
         db.close();
@@ -156,7 +156,7 @@ describe('the index of call ids', () => {
     const { db, calls, writer } = start(join(folder, 'merge.db'));
     for (let i = 0; i < 20; i++) {
       const events = Array.from({ length: 10 }, (_, k) =>
-        anEvent({ call_id: k === 0 ? `text ${i}` : uuid() }),
+        anEvent({ callId: k === 0 ? `text ${i}` : uuid() }),
       );
       db.atomically(() => {
         calls.maintain();
@@ -176,18 +176,18 @@ describe('the index of call ids', () => {
 
   it('knows what an earlier process stored, while it is still reading the table and afterwards', () => {
     const path = join(folder, 'earlier.db');
-    const batch = (call_ids: readonly string[]) =>
+    const batch = (callIds: readonly string[]) =>
       encodeBatch(
         aBatch(
           tenants[0] ?? '',
-          call_ids.map((call_id) => anEvent({ call_id })),
+          callIds.map((callId) => anEvent({ callId })),
         ),
       );
     const earlier = Array.from({ length: 2_600 }, () => uuid());
-    const ingest = ({ db, calls, writer }: ReturnType<typeof start>, call_ids: readonly string[]): number =>
+    const ingest = ({ db, calls, writer }: ReturnType<typeof start>, callIds: readonly string[]): number =>
       db.atomically(() => {
         calls.maintain();
-        return writer.ingest(batch(call_ids)).accepted;
+        return writer.ingest(batch(callIds)).accepted;
       });
     const first = start(path);
     for (let i = 0; i < earlier.length; i += 100) ingest(first, earlier.slice(i, i + 100));

@@ -207,10 +207,10 @@ describe('a process killed while it ingests', () => {
     const acknowledged = await ingestAndDie(150);
     const store = await open();
     const stored = await readAll(store, numberedTenant);
-    const known = new Set(stored.map((event) => event.call_id));
+    const known = new Set(stored.map((event) => event.callId));
     expect(known.size).toBe(stored.length);
     for (const n of acknowledged) {
-      for (const event of numberedBatch(n).events) expect(known.has(event.call_id)).toBe(true);
+      for (const event of numberedBatch(n).events) expect(known.has(event.callId)).toBe(true);
     }
     // A batch is there as a whole or not at all.
     expect(stored.length % 20).toBe(0);
@@ -352,7 +352,7 @@ describe('a thread that dies', () => {
     for (const { reason } of lost) expect(reason).toMatchObject({ name: 'HubError', code: 'unavailable' });
 
     // Reads go on meanwhile.
-    expect((await readAll(store, tenantId, everything)).map((e) => e.call_id)).toContain(kept.call_id);
+    expect((await readAll(store, tenantId, everything)).map((e) => e.callId)).toContain(kept.callId);
     await vi.waitFor(() => store.values.set(writerOf(tenantId), 'k', 'v', t0), {
       timeout: 15_000,
       interval: 20,

@@ -12,6 +12,6 @@ export const numberedBatch = (n: number): EventBatch => ({
   env: 'production',
   receivedAt: t0,
   events: Array.from({ length: 20 }, (_, i) =>
-    anEvent({ call_id: i === 0 && n % 2 === 0 ? `batch-${n}` : id(n * 20 + i), timestamp: t0 + n }),
+    anEvent({ callId: i === 0 && n % 2 === 0 ? `batch-${n}` : id(n * 20 + i), timestamp: t0 + n }),
   ),
 });

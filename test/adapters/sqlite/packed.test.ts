@@ -13,6 +13,7 @@ import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
+import { toEventJson } from '../../../src/event/record/json.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { aBatch } from '../../conformance/events.ts';
@@ -39,7 +40,7 @@ function open(path: string) {
       db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
     purge: (limit: number) => db.atomically(() => writer.purge(tenantId, t0 * 2, limit)),
     find: (filter: Omit<EventFilter, 'env'>) =>
-      finish(search(tenantId, { env: null, ...filter }, 100, null)).events.map(({ call_id }) => call_id),
+      finish(search(tenantId, { env: null, ...filter }, 100, null)).events.map(({ callId }) => callId),
     forms: () => db.all('SELECT form FROM segment_bodies ORDER BY segment').map(([form]) => form),
   };
 }
@@ -48,8 +49,8 @@ function open(path: string) {
 const eventsWith = (...ids: string[]): EventInput[] =>
   Array.from({ length: 20 }, (_, i) =>
     anEvent({
-      call_id: ids[i] ?? uuid(),
-      agent_id: 'agent-1',
+      callId: ids[i] ?? uuid(),
+      agentId: 'agent-1',
       timestamp: t0 + i,
       payload: { tool_args: { query: `${'ordered by region '.repeat(45)}${i}` } },
     }),
@@ -58,7 +59,10 @@ const eventsWith = (...ids: string[]): EventInput[] =>
 const sentForm = (events: readonly EventInput[]): Uint8Array =>
   Buffer.from(
     JSON.stringify(
-      events.map(({ timestamp, ...event }) => ({ ...event, timestamp: new Date(timestamp).toISOString() })),
+      events.map((event) => ({
+        ...toEventJson(event),
+        timestamp: new Date(event.timestamp).toISOString(),
+      })),
     ),
   );
 

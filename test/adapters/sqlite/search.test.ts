@@ -25,8 +25,8 @@ it.each([
   const writer = eventWriter(db, calls, new UsageWriter(db));
   const tenantId = uuid();
   for (let i = 0; i < 100; i++) {
-    const call_id = i % 40 === 0 ? `rare-${i}` : uuid();
-    const batch = aBatch(tenantId, [anEvent({ call_id, timestamp: t0 - i * 7_200_000 })]);
+    const callId = i % 40 === 0 ? `rare-${i}` : uuid();
+    const batch = aBatch(tenantId, [anEvent({ callId, timestamp: t0 - i * 7_200_000 })]);
     db.atomically(() => writer.ingest(encodeBatch(batch)));
   }
   let now = 0;
@@ -37,7 +37,7 @@ it.each([
   let cursor: string | null = null;
   do {
     const page: EventPage = finish(search(tenantId, filter, 100, cursor));
-    seen.push(...page.events.map((event) => event.call_id));
+    seen.push(...page.events.map((event) => event.callId));
     cursor = page.next;
     pages++;
     expect(pages).toBeLessThan(100);

@@ -95,14 +95,14 @@ function someEvents(random: Random, sent: EventInput[]): EventInput[] {
     const timestamp = t0 + random.int(3 * hourMs);
     const verdict = random.pick(verdicts);
     const event = anEvent({
-      agent_id: agentId,
-      tool_name: `tool-${random.int(3)}`,
+      agentId: agentId,
+      toolName: `tool-${random.int(3)}`,
       verdict,
       timestamp,
       payload,
     });
     const repeated = sent.length > 0 && random.next() < 0.15 ? random.pick(sent) : null;
-    const one = repeated ? { ...event, agent_id: repeated.agent_id, call_id: repeated.call_id } : event;
+    const one = repeated ? { ...event, agentId: repeated.agentId, callId: repeated.callId } : event;
     sent.push(one);
     return one;
   });

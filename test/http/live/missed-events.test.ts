@@ -17,7 +17,7 @@ function source() {
   const state = { reads: 0, gone: false, pageSize: 2, held: 0, reading: Promise.resolve() };
   const event = (seq: number, agent = 'a', size = 0): Frame => ({
     ...writeFrame({ audience, type: '', data: { type: 'x', seq, filler: 'x'.repeat(size) } }),
-    event: { id: `event ${seq}`, seq, agent_id: agent } as StoredEvent,
+    event: { id: `event ${seq}`, seq, agentId: agent } as StoredEvent,
   });
   const events: EventSource = {
     async follow(_audience, take) {
@@ -50,7 +50,7 @@ function source() {
       ...frame,
       type: 'decision',
       audience: agents,
-      agent: frame.event?.agent_id ?? '',
+      agent: frame.event?.agentId ?? '',
     }),
   };
   return {

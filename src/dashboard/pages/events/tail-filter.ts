@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../contract/record.ts';
 import { eventGrammar } from '../../../event/rules/query/fields.ts';
 import { type QueriedEvent, queryTest } from '../../../event/rules/query/match.ts';
 import { parseQuery } from '../../../event/rules/query/parse.ts';
+import { camelKeys } from '../../../shared/snake-keys.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 
 /** The part for the stream. */
@@ -15,15 +16,18 @@ type Fits = (event: TailEvent) => boolean;
 const outcomesOf = (event: TailEvent): QueriedEvent['outcomes'] => {
   const { outcomes } = event as { readonly outcomes?: unknown };
   if (!Array.isArray(outcomes)) return [];
-  return outcomes.map((one: { readonly action?: unknown }) => ({ ...one, verdict: one.action })) as never;
+  return outcomes.map((one: { readonly action?: unknown }) => ({
+    ...camelKeys(one),
+    verdict: one.action,
+  })) as never;
 };
 
 /** The event as the hub's search has it: the flat form has the fields of the payload beside the others. */
 const queriedOf = (event: TailEvent): QueriedEvent => ({
   event: {
-    call_id: event.call_id ?? '',
-    agent_id: event.agent_id,
-    tool_name: event.tool_name ?? '',
+    callId: event.call_id ?? '',
+    agentId: event.agent_id,
+    toolName: event.tool_name ?? '',
     verdict: event.action,
     mode: event.mode ?? 'enforce',
     timestamp: Date.parse(event.timestamp),

@@ -4,12 +4,10 @@ import type { ThenWord, VerdictWord } from '../../record/words.ts';
 import {
   type CountedAs,
   countedAs,
-  decisionNameOf,
   durationOf,
   type EventInput,
   type EventOutcome,
   policyVersionOf,
-  reportedDuration,
 } from '../../record.ts';
 import { actionOf, callIdOf, runIdOf, sessionOf } from '../decision.ts';
 import { durationMsOf, type Query, type QueryTerm } from './parse.ts';
@@ -31,7 +29,7 @@ export interface CountedParts {
 
 export type QueriedOutcome = Pick<
   EventOutcome,
-  'verdict' | 'decision_name' | 'reason' | 'tool_success' | 'postconditions_passed' | 'duration_ms' | 'error'
+  'verdict' | 'decisionName' | 'reason' | 'toolSuccess' | 'postconditionsPassed' | 'durationMs' | 'error'
 >;
 
 export interface QueriedEvent {
@@ -67,10 +65,8 @@ export const verdictWordOf = (verdict: string, mode: string): VerdictWord =>
 
 const namedBy =
   (test: (name: string) => boolean) =>
-  (outcome: QueriedOutcome): boolean => {
-    const name = decisionNameOf(outcome);
-    return name !== null && test(name);
-  };
+  ({ decisionName }: QueriedOutcome): boolean =>
+    decisionName !== null && test(decisionName);
 
 /** The test of a term that counted parts decide; null for another field. */
 function countedTest(term: QueryTerm): CountedTest | null {
@@ -100,10 +96,7 @@ function durationTest({ operator, values }: QueryTerm): EventTest {
   return ({ event, outcomes }) => {
     const own = durationOf(event);
     if (own !== null && compare(own)) return true;
-    return outcomes.some((outcome) => {
-      const ms = reportedDuration(outcome);
-      return ms !== undefined && compare(ms);
-    });
+    return outcomes.some(({ durationMs }) => durationMs !== undefined && compare(durationMs));
   };
 }
 
@@ -119,20 +112,28 @@ const thenActions: ReadonlyMap<string, ThenWord> = new Map([
 const isTimeout = (error: unknown): boolean =>
   typeof error === 'string' && /\btimed?[ _-]?out\b/i.test(error);
 
+type ReportedEnd = { readonly [F in 'toolSuccess' | 'postconditionsPassed' | 'error']?: unknown };
+
+const endIn = (payload: EventInput['payload']): ReportedEnd => ({
+  toolSuccess: payload?.tool_success,
+  postconditionsPassed: payload?.postconditions_passed,
+  error: payload?.error,
+});
+
 /** Words for the outcomes of a call after its first verdict. */
 export function thenWordsOf(
   event: Pick<EventInput, 'verdict' | 'payload'>,
   outcomes: readonly QueriedOutcome[],
 ): ReadonlySet<ThenWord> {
   const words = new Set<ThenWord>();
-  const add = (verdict: string, end: Partial<Record<keyof QueriedOutcome, unknown>>): void => {
+  const add = (verdict: string, end: ReportedEnd): void => {
     const word = thenActions.get(actionOf(verdict));
     if (word) words.add(word);
-    if (end.tool_success === true) words.add('succeeded');
-    if (end.tool_success === false) words.add(isTimeout(end.error) ? 'timed_out' : 'failed');
-    if (end.postconditions_passed === false) words.add('warned');
+    if (end.toolSuccess === true) words.add('succeeded');
+    if (end.toolSuccess === false) words.add(isTimeout(end.error) ? 'timed_out' : 'failed');
+    if (end.postconditionsPassed === false) words.add('warned');
   };
-  add(event.verdict, event.payload ?? {});
+  add(event.verdict, endIn(event.payload));
   for (const outcome of outcomes) add(outcome.verdict, outcome);
   return words;
 }
@@ -164,7 +165,7 @@ function wordsTest({ values }: QueryTerm, isAnywhere: boolean): EventTest {
     if (!isAnywhere) return false;
     const { event, outcomes } = queried;
     return (
-      [event.agent_id, event.tool_name, callIdOf(event) ?? ''].some(isIn) ||
+      [event.agentId, event.toolName, callIdOf(event) ?? ''].some(isIn) ||
       textsIn(event.payload, 'decision_name').some(isIn) ||
       outcomes.some(namedBy(isIn)) ||
       someText(event.payload?.tool_args, test)
@@ -232,8 +233,8 @@ export function queryTest({ terms }: Query): QueryTest {
 
 const countedPartsOf = ({ event, env }: QueriedEvent): CountedParts => ({
   env,
-  agent: event.agent_id,
-  tool: event.tool_name,
+  agent: event.agentId,
+  tool: event.toolName,
   verdict: event.verdict,
   mode: event.mode,
   name: typeof event.payload?.decision_name === 'string' ? event.payload.decision_name : null,

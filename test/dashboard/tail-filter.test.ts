@@ -1,0 +1,43 @@
+// The query of the live tail, on events as the stream sends them.
+import { expect, it } from 'vitest';
+import { tailFits } from '../../src/dashboard/pages/events/tail-filter.ts';
+import { renderEvent } from '../../src/event/hosted/handlers.ts';
+import { decisionEvent } from '../../src/event/hosted/routes.ts';
+import type { StoredEvent } from '../../src/event/record.ts';
+import { anEvent, t0, uuid } from '../conformance/fixtures.ts';
+
+const stored: StoredEvent = {
+  ...anEvent({ verdict: 'call_asked' }),
+  id: uuid(),
+  seq: 1,
+  env: 'production',
+  createdAt: t0,
+  outcomes: [
+    {
+      verdict: 'call_failed',
+      timestamp: t0,
+      decisionSource: null,
+      decisionName: 'no-pears',
+      reason: 'over the limit',
+      toolSuccess: false,
+      postconditionsPassed: false,
+      durationMs: 7,
+      error: 'the request timed out',
+    },
+  ],
+};
+
+it.each([
+  ['agent:agent-1 tool:read_file', true],
+  ['then:timed_out', true],
+  ['then:warned', true],
+  ['contract:no-pears', true],
+  ['duration:<8ms', true],
+  ['reason:limit', true],
+  ['then:succeeded', false],
+  ['contract:no-plums', false],
+  ['duration:>8ms', false],
+])('a query of the tail finds by outcomes as the hub does: %s', (text, isMatch) => {
+  const sent: unknown = JSON.parse(JSON.stringify(renderEvent(stored, null)));
+  expect(tailFits(text)(decisionEvent.parse(sent))).toBe(isMatch);
+});
