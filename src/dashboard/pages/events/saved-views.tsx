@@ -9,6 +9,7 @@ import { visible } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Check, Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { MenuPopup } from '../../ui/menu.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -47,18 +48,14 @@ function ViewMenu({
       <Menu.Trigger className="button">
         <Icon name="down" /> Views
       </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-          <Menu.Popup className="menu">
-            {views.map(({ id, name, query, shared }) => (
-              <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
-                {visible(name)}
-                {shared && <span className="tag">shared</span>}
-              </Menu.Item>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
+      <MenuPopup>
+        {views.map(({ id, name, query, shared }) => (
+          <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
+            {visible(name)}
+            {shared && <span className="tag">shared</span>}
+          </Menu.Item>
+        ))}
+      </MenuPopup>
     </Menu.Root>
   );
 }

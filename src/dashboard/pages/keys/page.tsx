@@ -10,7 +10,7 @@ import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
 import { envColumn, nameColumn, nameOrColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { CopySecret } from '../../ui/copy-secret.tsx';
+import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Button, Data, Env, PageHead, Time } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
