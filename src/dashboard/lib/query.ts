@@ -1,6 +1,6 @@
 // The cache of the hub's answers, by operation and input. The live stream invalidates them, so nothing polls.
 import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
@@ -150,6 +150,15 @@ export interface PagedList {
   readonly isFetchingNextPage?: boolean;
   readonly isFetchNextPageError?: boolean;
   fetchNextPage?(): unknown;
+}
+
+/** The rows of the loaded pages: the same list until a page changes. */
+export function usePageRows<P, R>(
+  { data }: { readonly data: { readonly pages: readonly P[] } | undefined },
+  rowsOf: (page: P) => readonly R[],
+): readonly R[] {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows depend on the page alone
+  return useMemo(() => (data?.pages ?? []).flatMap(rowsOf), [data]);
 }
 
 /** Loads the next page of a list. After an error, only a click repeats the request. */
