@@ -186,7 +186,7 @@ export function RemovalDialog<N extends Operation>(props: RemovalProps<N>): JSX.
   const { operation, refreshes, title, input, open = true, onClose, onDone = onClose, children } = props;
   const remove = useAction(operation, refreshes);
   return (
-    <Confirm {...{ title, open, onClose }} by={remove} act={title} onAct={() => remove.mutate(input, onDone)}>
+    <Confirm {...{ title, open, onClose }} by={remove} onAct={() => remove.mutate(input, onDone)}>
       <p>{children}</p>
     </Confirm>
   );
