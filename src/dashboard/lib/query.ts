@@ -1,6 +1,6 @@
 // The cache of the hub's answers, by operation and input. The live stream invalidates them, so nothing polls.
 import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
@@ -191,6 +191,13 @@ export function whenAnswered(): Promise<void> {
     });
     done();
   });
+}
+
+/** False until the more important data of the page has arrived, so that optional parts load after it. */
+export function useIsAnswered(): boolean {
+  const [isAnswered, setAnswered] = useState(false);
+  useEffect(() => void whenAnswered().then(() => setAnswered(true)), []);
+  return isAnswered;
 }
 
 /** A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers. */

@@ -4,7 +4,7 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useAction, useCall, useIsAnswered } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Check, Field, Form } from '../../ui/form.tsx';
@@ -24,7 +24,10 @@ export function SavedViews({
   onQuery,
 }: Readonly<{ text: string; isWrong: boolean; onQuery: (text: string) => void }>): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const views = (useCall('listViews', {}).data ?? []).filter((view) => view.page === page);
+  // A browser has six connections to a hub, and the events, their counts and their markers come first.
+  const enabled = useIsAnswered();
+  const viewsQuery = useCall('listViews', {}, { enabled });
+  const views = (viewsQuery.data ?? []).filter((view) => view.page === page);
   return (
     <>
       {views.length > 0 && <ViewMenu views={views} onQuery={onQuery} />}
