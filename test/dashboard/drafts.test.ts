@@ -1,6 +1,6 @@
 // What is typed into a document is not lost with its dialog; what is saved is not offered again.
 import { describe, expect, it } from 'vitest';
-import { starterRuleset } from '../../src/dashboard/pages/rulesets/starter.ts';
+import { starterRuleset } from '../../src/dashboard/pages/documents/starter.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';

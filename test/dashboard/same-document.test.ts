@@ -72,6 +72,29 @@ it('are deployed in place of each other only at a second press, which says that 
   await seen.context.close();
 });
 
+it('have one page for bundles and rulesets, with a tag for the API', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const partsOf = async (kind: string, api: string) => {
+    await page.goto(`/dashboard/${kind}s/shop?version=2`);
+    const main = page.getByRole('region', { name: new RegExp(`^${kind} shop`, 'i') });
+    await main.getByText(api, { exact: true }).waitFor();
+    await main.getByRole('button', { name: /^Replay/ }).waitFor();
+    await accessible(page);
+    const acts = main.getByRole('button', { name: /^(Deploy|Roll back|Undeploy|Show v|Download v)/ });
+    return {
+      headings: await main.getByRole('heading', { level: 2 }).allTextContents(),
+      acts: await acts.allTextContents(),
+    };
+  };
+  const bundle = await partsOf('bundle', '/api/v1');
+  expect(bundle.headings).toEqual(['Deployments', 'Versions', 'Compare versions', 'Replay of past calls']);
+  expect(bundle.acts).toEqual(expect.arrayContaining(['Undeploy', 'Deploy v1', 'Show v3', 'Download v2']));
+  expect(await partsOf('ruleset', '/v1')).toEqual(bundle);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 itAtNight('of a ruleset ask in the same way', async () => {
   const { token } = await post('/api/v1/auth/operator-token', {});
   await post('/api/v1/sample-run', {});

@@ -1,5 +1,5 @@
 // The list of keys behind `?`, starting with the current page.
-import type { JSX } from 'react';
+import { Fragment, type JSX } from 'react';
 import { commandOf, keyWords, offers } from '../lib/commands.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { useStore } from '../lib/store.ts';
@@ -8,6 +8,9 @@ import { pages } from '../pages/registry.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Check } from '../ui/form.tsx';
 import type { LateProps } from './late.tsx';
+
+/** The keys of a row, and what they do. */
+type KeyRow = readonly [keys: readonly string[], text: string];
 
 const groups: readonly { readonly name: string; readonly keys: readonly (readonly [string, string])[] }[] = [
   {
@@ -62,67 +65,49 @@ export default function KeysHelp({ open, onClose }: LateProps): JSX.Element {
 
 function Keys(): JSX.Element {
   const { letterKeys } = usePrefs();
-  const here = [...useStore(offers)].map(([name, { of, label }]) => ({ ...commandOf(name), of, own: label }));
+  const here = [...useStore(offers)].map(([name, { of, label: own }]): KeyRow => {
+    const { key, label } = commandOf(name);
+    return [key ? [keyWords(key)] : [], visible(own ?? (of === null ? label : `${label} ${of}`))];
+  });
   return (
     <>
       <Check checked={letterKeys} onChange={() => changePrefs({ letterKeys: !letterKeys })}>
         Use single-letter keys
       </Check>
       <div className="keys">
-        {here.length > 0 && (
-          <section>
-            <h2>On this page</h2>
-            <dl>
-              {here.map(({ key, label, own, of }) => (
-                <div key={label}>
-                  <dt>{key && <kbd>{keyWords(key)}</kbd>}</dt>
-                  <dd>{visible(own ?? (of === null ? label : `${label} ${of}`))}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        )}
-        <section>
-          <h2>Go to</h2>
-          <dl>
-            {pages.map(({ key, label }) => (
-              <div key={key}>
-                <dt>
-                  <kbd>g</kbd> <kbd>{key}</kbd>
-                </dt>
-                <dd>{label}</dd>
-              </div>
-            ))}
-            <div>
-              <dt>
-                <kbd>Ctrl K</kbd>
-              </dt>
-              <dd>Search pages and actions</dd>
-            </div>
-            <div>
-              <dt>
-                <kbd>?</kbd>
-              </dt>
-              <dd>Show this list</dd>
-            </div>
-          </dl>
-        </section>
+        {here.length > 0 && <Group name="On this page" rows={here} />}
+        <Group
+          name="Go to"
+          rows={[
+            ...pages.map(({ key, label }): KeyRow => [['g', key], label]),
+            [['Ctrl K'], 'Search pages and actions'],
+            [['?'], 'Show this list'],
+          ]}
+        />
         {groups.map(({ name, keys }) => (
-          <section key={name}>
-            <h2>{name}</h2>
-            <dl>
-              {keys.map(([key, does]) => (
-                <div key={key}>
-                  <dt>
-                    <kbd>{key}</kbd>
-                  </dt>
-                  <dd>{does}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
+          <Group key={name} name={name} rows={keys.map(([key, text]): KeyRow => [[key], text])} />
         ))}
       </div>
     </>
   );
 }
+
+const Group = ({ name, rows }: Readonly<{ name: string; rows: readonly KeyRow[] }>): JSX.Element => (
+  <section>
+    <h2>{name}</h2>
+    <dl>
+      {rows.map(([keys, text]) => (
+        <div key={text}>
+          <dt>
+            {keys.map((key) => (
+              <Fragment key={key}>
+                <kbd>{key}</kbd>{' '}
+              </Fragment>
+            ))}
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);

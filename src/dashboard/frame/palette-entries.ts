@@ -116,7 +116,7 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
       go(path, search);
     };
     return action(`do ${name}`, label, icon, lead, {
-      why: operation === undefined ? null : refusalOf(me.roles, operation),
+      why: refusalOf(me.roles, operation),
     });
   });
 

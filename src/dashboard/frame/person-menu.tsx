@@ -9,6 +9,7 @@ import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { type AdminEntry, adminPages, ownPages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
+import { MenuPopup, MenuSwitch } from '../ui/menu.tsx';
 import { say } from '../ui/messages.tsx';
 
 const themes: readonly (readonly [Theme, string])[] = [
@@ -22,21 +23,6 @@ export interface PersonMenuProps {
   readonly defaultOpen: boolean;
   readonly autoFocus: boolean;
 }
-
-const Switch = ({
-  label,
-  on,
-  onChange,
-}: Readonly<{ label: string; on: boolean; onChange: (on: boolean) => void }>): JSX.Element => (
-  <Menu.CheckboxItem className="menu-item" checked={on} onCheckedChange={onChange} closeOnClick={false}>
-    <span className="menu-tick">
-      <Menu.CheckboxItemIndicator>
-        <Icon name="check" />
-      </Menu.CheckboxItemIndicator>
-    </span>
-    {label}
-  </Menu.CheckboxItem>
-);
 
 const PageItems = ({ pages }: { readonly pages: readonly AdminEntry[] }): JSX.Element => (
   <>
@@ -61,44 +47,40 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
       <Menu.Trigger autoFocus={autoFocus} className="button button-quiet" aria-label={`Account ${me.email}`}>
         <Icon name="person" />
       </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-          <Menu.Popup className="menu">
-            <p className="menu-who">
-              <bdi>{visible(me.email)}</bdi>
-              <span className="muted">{rolesText(me.roles)}</span>
-            </p>
-            <PageItems pages={ownPages} />
-            <Menu.Separator className="menu-line" />
-            <PageItems pages={adminPages} />
-            <Menu.Separator className="menu-line" />
-            <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
-              {themes.map(([value, label]) => (
-                <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>
-                  <span className="menu-tick">
-                    <Menu.RadioItemIndicator>
-                      <Icon name="check" />
-                    </Menu.RadioItemIndicator>
-                  </span>
-                  {label}
-                </Menu.RadioItem>
-              ))}
-            </Menu.RadioGroup>
-            <Menu.Separator className="menu-line" />
-            <Switch label="Show times in UTC" on={utc} onChange={(next) => changePrefs({ utc: next })} />
-            <Switch
-              label="Use compact rows"
-              on={compact}
-              onChange={(next) => changePrefs({ compact: next })}
-            />
-            <Menu.Separator className="menu-line" />
-            <Menu.Item className="menu-item" onClick={leave}>
-              <span className="menu-tick" />
-              Sign out
-            </Menu.Item>
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
+      <MenuPopup>
+        <p className="menu-who">
+          <bdi>{visible(me.email)}</bdi>
+          <span className="muted">{rolesText(me.roles)}</span>
+        </p>
+        <PageItems pages={ownPages} />
+        <Menu.Separator className="menu-line" />
+        <PageItems pages={adminPages} />
+        <Menu.Separator className="menu-line" />
+        <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
+          {themes.map(([value, label]) => (
+            <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>
+              <span className="menu-tick">
+                <Menu.RadioItemIndicator>
+                  <Icon name="check" />
+                </Menu.RadioItemIndicator>
+              </span>
+              {label}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
+        <Menu.Separator className="menu-line" />
+        <MenuSwitch label="Show times in UTC" isOn={utc} onChange={(next) => changePrefs({ utc: next })} />
+        <MenuSwitch
+          label="Use compact rows"
+          isOn={compact}
+          onChange={(next) => changePrefs({ compact: next })}
+        />
+        <Menu.Separator className="menu-line" />
+        <Menu.Item className="menu-item" onClick={leave}>
+          <span className="menu-tick" />
+          Sign out
+        </Menu.Item>
+      </MenuPopup>
     </Menu.Root>
   );
 }

@@ -49,6 +49,10 @@ export function useHostedPages<N extends HostedOperation>(
   });
 }
 
+/** Pages of a list with a cursor. */
+export const byCursor = ({ next_cursor: cursor }: { readonly next_cursor: string | null }): Onward | null =>
+  cursor === null ? null : { cursor };
+
 /** Pages of a list with an offset, up to the hub's maximum. */
 export const byOffset = (page: {
   readonly offset: number;

@@ -46,10 +46,10 @@ export function missingRole(
 /** Says which role is missing for an operation; null if none is. */
 export function refusalOf(
   roles: readonly EnvRole[],
-  operation: Operation | HostedOperation,
+  operation: Operation | HostedOperation | undefined,
   envs: readonly Env[] = [],
 ): string | null {
-  const needed = routes[operation]?.role;
+  const needed = operation && routes[operation]?.role;
   return needed === undefined ? null : missingRole(roles, needed, envs);
 }
 
@@ -57,9 +57,12 @@ export function refusalOf(
  * Why the signed-in person may not send this operation; null if they may.
  * @param envs the environments that it changes; none: the role in any environment suffices
  */
-export function useRefusal(operation: Operation | HostedOperation, envs: readonly Env[] = []): string | null {
+export function useRefusal(
+  operation: Operation | HostedOperation | undefined,
+  envs: readonly Env[] = [],
+): string | null {
   const { roles } = useSignedIn();
-  const isEnforcing = enforcing.has(operation) && envs.length > 0;
+  const isEnforcing = operation !== undefined && enforcing.has(operation) && envs.length > 0;
   const { data } = useCall('listEnvironments', {}, { enabled: isEnforcing });
   const missing = refusalOf(roles, operation, envs);
   if (missing !== null || !isEnforcing) return missing;

@@ -1,6 +1,6 @@
 // The cache of the hub's answers, by operation and input. The live stream invalidates them, so nothing polls.
 import { QueryClient, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
@@ -152,6 +152,15 @@ export interface PagedList {
   fetchNextPage?(): unknown;
 }
 
+/** The rows of the loaded pages: the same list until a page changes. */
+export function usePageRows<P, R>(
+  { data }: { readonly data: { readonly pages: readonly P[] } | undefined },
+  rowsOf: (page: P) => readonly R[],
+): readonly R[] {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows depend on the page alone
+  return useMemo(() => (data?.pages ?? []).flatMap(rowsOf), [data]);
+}
+
 /** Loads the next page of a list. After an error, only a click repeats the request. */
 export function readOn(list: PagedList): void {
   if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage?.();
@@ -182,6 +191,13 @@ export function whenAnswered(): Promise<void> {
     });
     done();
   });
+}
+
+/** False until the more important data of the page has arrived, so that optional parts load after it. */
+export function useIsAnswered(): boolean {
+  const [isAnswered, setAnswered] = useState(false);
+  useEffect(() => void whenAnswered().then(() => setAnswered(true)), []);
+  return isAnswered;
 }
 
 /** A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers. */

@@ -2,19 +2,13 @@
 // into one line.
 import type { JSX } from 'react';
 import { counted, severities } from '../lib/text.ts';
+import type { EditorProblem } from './editor-view.tsx';
 import { Data } from './parts.tsx';
-
-export interface ShownFinding {
-  readonly line: number;
-  readonly column: number;
-  readonly severity: keyof typeof severities;
-  readonly message: string;
-}
 
 const Items = ({
   findings,
   label,
-}: Readonly<{ findings: readonly ShownFinding[]; label: string }>): JSX.Element => (
+}: Readonly<{ findings: readonly EditorProblem[]; label: string }>): JSX.Element => (
   <ul className="problems" aria-live="polite" aria-label={label}>
     {findings.map(({ line, column, severity, message }) => (
       <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
@@ -27,8 +21,8 @@ const Items = ({
 /** @param max limit of visible errors and warnings, and also of visible notices */
 export function Findings({
   findings,
-  max,
-}: Readonly<{ findings: readonly ShownFinding[]; max: number }>): JSX.Element {
+  max = 20,
+}: Readonly<{ findings: readonly EditorProblem[]; max?: number }>): JSX.Element {
   const problems = findings.filter(({ severity }) => severity !== 'notice');
   const notices = findings.filter(({ severity }) => severity === 'notice');
   return (

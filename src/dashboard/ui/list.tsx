@@ -21,8 +21,8 @@ export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen
   readonly isOld?: boolean;
   /** Appears in place of an empty table. */
   readonly empty: ReactNode;
-  /** The page of a row. */
-  readonly linkOf: (row: R) => ThingLink;
+  /** The page of a row; absent if rows have none. */
+  readonly linkOf?: ((row: R) => ThingLink) | undefined;
   /** Title of the peek. */
   readonly title: (row: R) => string;
   readonly peek: (row: R) => ReactNode;
@@ -66,10 +66,18 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
         isOld={isOld ?? false}
         none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : empty)}
       >
-        {() => <Table onEnd={() => readOn(query)} {...table} linkOf={linkOf} chosen={id} onOpen={open} />}
+        {() => (
+          <Table
+            onEnd={() => readOn(query)}
+            {...table}
+            {...(linkOf ? { linkOf } : {})}
+            chosen={id}
+            onOpen={open}
+          />
+        )}
       </QueryResult>
       {row !== undefined && (
-        <Peek key={keyOf(row)} title={title(row)} page={linkOf(row)} onClose={close}>
+        <Peek key={keyOf(row)} title={title(row)} page={linkOf?.(row)} onClose={close}>
           {peek(row)}
         </Peek>
       )}

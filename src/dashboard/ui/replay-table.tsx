@@ -1,4 +1,4 @@
-// The calls of a replay whose decision differs or is uncertain, as a table.
+// The calls of a replay whose decision differs or is uncertain, as a table, and the limits of its totals.
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';
@@ -120,6 +120,30 @@ export function ReplayTable({
         keyOf={(one) => one.id}
       />
       {leftOut > 0 && <p className="muted numbers">and {count(leftOut)} more</p>}
+    </>
+  );
+}
+
+export interface ReplayCaveatsProps {
+  /** Number of uncertain results. */
+  readonly uncertain: number;
+  /** The time limit ended the replay before the last call. */
+  readonly truncated: boolean;
+}
+
+export function ReplayCaveats({ uncertain, truncated }: ReplayCaveatsProps): JSX.Element {
+  return (
+    <>
+      {uncertain > 0 && (
+        <p className="numbers">
+          {count(uncertain)} uncertain: a person decides, or the record of the call is incomplete.
+        </p>
+      )}
+      {truncated && (
+        <p className="field-error">
+          The time limit ended the replay before it checked all calls. The totals cover checked calls only.
+        </p>
+      )}
     </>
   );
 }

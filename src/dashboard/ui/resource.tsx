@@ -1,11 +1,14 @@
 // Records of one kind from a declaration: a table with its columns, the acts on a row and the dialogs that they open,
 // the act that adds a record, and the text of an empty list. Forms show the hub's refusals at their fields.
+import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Env } from '../../shared/ids.ts';
 import type { ThingLink } from '../lib/address.ts';
 import type { ApiError, Input, Operation } from '../lib/api.ts';
+import { type CommandName, commandOf, useCommand } from '../lib/commands.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
+import { useRefusal } from '../lib/may.ts';
 import { readOn, useAction, useFirstRow } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
@@ -28,6 +31,8 @@ export interface RowAct<R> {
   readonly operation?: Operation;
   readonly envs?: (row: R) => readonly Env[];
   readonly isHidden?: (row: R) => boolean;
+  /** The act is in progress: the button is off. */
+  readonly isBusy?: (row: R) => boolean;
   /** Acts at once; absent: the act opens its dialog. */
   readonly press?: (row: R) => void;
   readonly dialog?: (row: R, close: () => void) => ReactNode;
@@ -45,12 +50,15 @@ export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkO
     readonly kind?: 'primary' | 'plain';
     readonly icon?: IconName;
     readonly operation?: Operation | HostedOperation;
+    /** Also opens the dialog. */
+    readonly command?: CommandName;
     readonly dialog: (close: () => void) => ReactNode;
   };
-  readonly empty?: { readonly title: string; readonly text: string };
-  /** The page of a row. */
+  /** The state of an empty list, or a sentence in its place. */
+  readonly empty?: { readonly title: string; readonly text: string } | string;
+  /** The page of a row. Without a peek, a press on the row leads there. */
   readonly linkOf?: (row: R) => ThingLink;
-  /** A press on a row opens this beside the list. Needs `linkOf`. */
+  /** A press on a row opens this beside the list. */
   readonly peek?: (row: R) => ReactNode;
   /** Title of the peek. */
   readonly title?: (row: R) => string;
@@ -62,8 +70,6 @@ export interface ResourceViewProps<R> {
   readonly rows: readonly R[];
   /** The head of the page or card, around the button that adds a record. */
   readonly head: (add: ReactNode) => ReactNode;
-  /** The dialog of a new record is open, also by a command. */
-  readonly adding?: readonly [isAdding: boolean, setAdding: (isAdding: boolean) => void];
 }
 
 export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JSX.Element {
@@ -82,9 +88,10 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     ...rest
   } = props.resource;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
-  const own = useState(false);
+  const [isAdding, setAdding] = useState(false);
+  const navigate = useNavigate();
   useFirstRow(query, rows.length > 0);
-  const [isAdding, setAdding] = props.adding ?? own;
+  const go = linkOf && ((row: R): void => void navigate({ ...linkOf(row) }));
   const column: Column<R> = {
     key: 'actions',
     label: 'Actions',
@@ -99,6 +106,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
               operation={act.operation}
               envs={act.envs?.(row)}
               kind="quiet"
+              busy={act.isBusy?.(row) ?? false}
               aria-label={act.name(row)}
               onClick={() => (act.press ? act.press(row) : setOpen({ act, row }))}
               {...(act.icon ? { icon: act.icon } : {})}
@@ -116,7 +124,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     keyOf,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
-  const none = empty && <Empty title={empty.title} text={empty.text} />;
+  const none = typeof empty === 'string' ? <p className="muted">{empty}</p> : empty && <Empty {...empty} />;
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (
@@ -133,21 +141,30 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
           </RoleButton>
         ),
       )}
-      {peek && title && linkOf ? (
-        <PeekList {...list} query={query} empty={none} linkOf={linkOf} title={title} peek={peek} />
+      {add?.command && <AddCommand command={add.command} onAdd={() => setAdding(true)} />}
+      {peek && title ? (
+        <PeekList {...list} {...{ query, linkOf, title, peek }} empty={none} />
       ) : (
         <QueryResult
           query={query}
           rows={3}
           none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : none)}
         >
-          {() => <Table onEnd={() => readOn(query)} {...list} {...(linkOf ? { linkOf } : {})} />}
+          {() => (
+            <Table onEnd={() => readOn(query)} {...(linkOf && go ? { linkOf, onOpen: go } : {})} {...list} />
+          )}
         </QueryResult>
       )}
       {isAdding && add?.dialog(() => setAdding(false))}
       {open && current && open.act.dialog?.(current, () => setOpen(null))}
     </>
   );
+}
+
+/** Offers the command that adds a record. */
+function AddCommand({ command, onAdd }: Readonly<{ command: CommandName; onAdd: () => void }>): null {
+  useCommand(command, onAdd, { why: useRefusal(commandOf(command).operation) });
+  return null;
 }
 
 interface RemovalProps<N extends Operation> {
@@ -169,7 +186,7 @@ export function RemovalDialog<N extends Operation>(props: RemovalProps<N>): JSX.
   const { operation, refreshes, title, input, open = true, onClose, onDone = onClose, children } = props;
   const remove = useAction(operation, refreshes);
   return (
-    <Confirm {...{ title, open, onClose }} by={remove} act={title} onAct={() => remove.mutate(input, onDone)}>
+    <Confirm {...{ title, open, onClose }} by={remove} onAct={() => remove.mutate(input, onDone)}>
       <p>{children}</p>
     </Confirm>
   );

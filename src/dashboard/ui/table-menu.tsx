@@ -4,6 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
+import { MenuPopup, MenuSwitch } from './menu.tsx';
 import { type Column, type Model, textOf } from './table-model.ts';
 
 function quoted(text: string): string {
@@ -31,38 +32,26 @@ export function TableMenu<R extends RowData>({
       <Menu.Trigger className="button button-quiet" aria-label={`Columns for ${name}`}>
         <Icon name="columns" />
       </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-          <Menu.Popup className="menu">
-            {model
-              .getAllLeafColumns()
-              .filter((column) => column.getCanHide())
-              .map((column) => (
-                <Menu.CheckboxItem
-                  key={column.id}
-                  className="menu-item"
-                  closeOnClick={false}
-                  checked={column.getIsVisible()}
-                  onCheckedChange={(on) => column.toggleVisibility(on)}
-                >
-                  <span className="menu-tick">
-                    <Menu.CheckboxItemIndicator>
-                      <Icon name="check" />
-                    </Menu.CheckboxItemIndicator>
-                  </span>
-                  {String(column.columnDef.header)}
-                </Menu.CheckboxItem>
-              ))}
-            <Menu.Separator className="menu-line" />
-            <Menu.Item className="menu-item" onClick={csv}>
-              <span className="menu-tick">
-                <Icon name="download" />
-              </span>
-              Download rows as CSV
-            </Menu.Item>
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
+      <MenuPopup>
+        {model
+          .getAllLeafColumns()
+          .filter((column) => column.getCanHide())
+          .map((column) => (
+            <MenuSwitch
+              key={column.id}
+              label={String(column.columnDef.header)}
+              isOn={column.getIsVisible()}
+              onChange={(isOn) => column.toggleVisibility(isOn)}
+            />
+          ))}
+        <Menu.Separator className="menu-line" />
+        <Menu.Item className="menu-item" onClick={csv}>
+          <span className="menu-tick">
+            <Icon name="download" />
+          </span>
+          Download rows as CSV
+        </Menu.Item>
+      </MenuPopup>
     </Menu.Root>
   );
 }

@@ -1,11 +1,11 @@
 // The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
 
-import { type JSX, useEffect, useMemo, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { useAction, useCall, usePages } from '../../lib/query.ts';
+import { useAction, useCall, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -67,10 +67,7 @@ function Fleet(): JSX.Element {
     ...(q ? { q } : {}),
   };
   const agentsQuery = usePages('listAgents', { query });
-  const rows = useMemo(
-    () => (agentsQuery.data?.pages ?? []).flatMap(({ reply }) => [...reply]),
-    [agentsQuery.data],
-  );
+  const rows = usePageRows(agentsQuery, ({ reply }) => reply);
   const isOld = useFleetChanges(agentsQuery.data);
   // A short list reloads automatically, unless a person is selecting rows; a long one reloads on request.
   const isSmall = (agentsQuery.data?.pages.length ?? 0) <= 1 && selected.size === 0;

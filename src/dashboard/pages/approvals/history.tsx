@@ -1,12 +1,11 @@
 // Decided approvals: decider, time, channel and reason.
-import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useMemo } from 'react';
+import type { JSX } from 'react';
 import { approvalGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
-import { usePages } from '../../lib/query.ts';
+import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import {
@@ -51,17 +50,10 @@ export const inboxLanguage: QueryLanguage = {
 
 export function History({ page }: { readonly page: PageQuery }): JSX.Element {
   const env = useEnv();
-  const navigate = useNavigate();
   const q = page.problem ? '' : page.text;
   const query = { limit: pageSize, ...(env ? { env } : {}), ...(q ? { q } : {}) };
   const approvalsQuery = usePages('listApprovals', { query });
-  const rows = useMemo(
-    () =>
-      (approvalsQuery.data?.pages ?? [])
-        .flatMap(({ reply }) => reply)
-        .filter((one) => one.status !== 'pending'),
-    [approvalsQuery.data],
-  );
+  const rows = usePageRows(approvalsQuery, ({ reply }) => reply.filter((one) => one.status !== 'pending'));
   const { hasNextPage } = approvalsQuery;
   const decided: Resource<Decided> = {
     name: 'decided approvals',
@@ -70,7 +62,6 @@ export function History({ page }: { readonly page: PageQuery }): JSX.Element {
     columns,
     keyOf: (one) => one.id,
     linkOf: (one) => linkTo.approval(one.id),
-    onOpen: (one) => void navigate({ ...linkTo.approval(one.id) }),
     bar: (
       <span className="muted numbers">
         {hasNextPage

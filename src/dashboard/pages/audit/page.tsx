@@ -1,26 +1,24 @@
 // The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
-import { type JSX, useEffect, useMemo, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../audit/record.ts';
 import { auditGrammar } from '../../../event/rules/query/fields.ts';
 import { dayMs } from '../../../shared/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
-import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
+import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { readOn, useFirstRow } from '../../lib/query.ts';
+import { usePageRows } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Select } from '../../ui/form.tsx';
-import { usePeek, Views } from '../../ui/list.tsx';
+import { PeekList, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { Button, Data, Empty, PageHead, Skeleton, Time } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
+import { Button, Data, Empty, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
@@ -79,34 +77,26 @@ const lookMs = 15_000;
 
 /** The loaded entries that match. They follow new ones by themselves as long as nobody reads further down. */
 function useEntries(filter: object, agentId: string | undefined, sessionId: string | undefined) {
-  const auditQuery = useHostedPages(
-    'hostedListAudit',
-    { query: { limit: 100, ...filter } },
-    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
-    { own: true },
-  );
-  const loaded = useMemo(
-    () => (auditQuery.data?.pages ?? []).flatMap(({ entries }) => entries),
-    [auditQuery.data],
-  );
+  const query = { limit: 100, ...filter };
+  const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true });
+  const loaded = usePageRows(auditQuery, ({ entries }) => entries);
   const rows = loaded.filter(
     (entry) =>
       (agentId === undefined || entry.agent_id === agentId) &&
       (sessionId === undefined || entry.session_id === sessionId),
   );
-  useFirstRow(auditQuery, rows.length > 0);
-  const peek = usePeek(rows, (entry) => entry.id, undefined);
+  const [{ peek }] = useFilters();
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
   const head = newest.data?.entries[0]?.id;
   const isOld =
     auditQuery.data !== undefined && head !== undefined && !loaded.some((entry) => entry.id === head);
-  const isRead = peek.id !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
+  const isRead = peek !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
   const { refetch, isFetching } = auditQuery;
   useEffect(() => {
     if (isOld && !isRead && !isFetching) void refetch();
   }, [isOld, isRead, isFetching, refetch]);
-  return { auditQuery, rows, peek, hasHiddenEntries: isOld && isRead };
+  return { auditQuery, rows, hasHiddenEntries: isOld && isRead };
 }
 
 export default function Audit(): JSX.Element {
@@ -122,7 +112,7 @@ export default function Audit(): JSX.Element {
     ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
     ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
   };
-  const { auditQuery, rows, peek, hasHiddenEntries } = useEntries(filter, agentId, sessionId);
+  const { auditQuery, rows, hasHiddenEntries } = useEntries(filter, agentId, sessionId);
   return (
     <div className="page">
       <PageHead
@@ -154,36 +144,26 @@ export default function Audit(): JSX.Element {
             Show new entries
           </button>
         )}
-        <QueryResult query={auditQuery} rows={10}>
-          {() =>
-            rows.length === 0 && auditQuery.hasNextPage ? (
-              <Skeleton />
-            ) : rows.length === 0 ? (
-              <Empty
-                title="No entries match these filters"
-                text="Choose a longer period, another subject or other actors. Entries appear here when somebody changes or decides something."
-              />
-            ) : (
-              <Table
-                name="audit entries"
-                rows={rows}
-                columns={columns}
-                keyOf={(entry) => entry.id}
-                chosen={peek.id}
-                nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-                onOpen={peek.open}
-                onEnd={() => readOn(auditQuery)}
-                bar={`${count(rows.length)}${auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}`}
-              />
-            )
+        <PeekList
+          query={auditQuery}
+          name="audit entries"
+          rows={rows}
+          columns={columns}
+          keyOf={(entry) => entry.id}
+          nameOf={(entry) => visible(entry.summary).slice(0, 200)}
+          bar={`${count(rows.length)}${auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}`}
+          empty={
+            <Empty
+              title="No entries match these filters"
+              text="Choose a longer period, another subject or other actors. Entries appear here when somebody changes or decides something."
+            />
           }
-        </QueryResult>
+          title={() => 'Audit entry'}
+          peek={(entry) => (
+            <One entry={entry} onActor={(who) => page.change(auditLanguage.textOf({ actor: who }))} />
+          )}
+        />
       </Views>
-      {peek.row && (
-        <Peek key={peek.row.id} title="Audit entry" onClose={peek.close}>
-          <One entry={peek.row} onActor={(who) => page.change(auditLanguage.textOf({ actor: who }))} />
-        </Peek>
-      )}
     </div>
   );
 }

@@ -19,7 +19,6 @@ import { useIds } from '../../ui/thing-page.tsx';
 import { ChangeButton } from './change-button.tsx';
 import { RolloutProgress } from './rollout.tsx';
 import { warningsOf } from './warnings.ts';
-import '../bundles/bundles.css';
 
 type Deployment = Reply<'deploymentRollout'>['deployment'];
 

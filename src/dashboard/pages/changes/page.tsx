@@ -1,5 +1,4 @@
 // The changes page: the deployments of the workspace, newest first.
-import { useNavigate } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
@@ -30,7 +29,6 @@ const deployments: Resource<Deployment> = {
 
 export default function Changes(): JSX.Element {
   const env = useEnv();
-  const navigate = useNavigate();
   const query = { limit: 200, ...(env ? { env } : {}) };
   const deploymentsQuery = useCall('listDeployments', { query });
   const empty = {
@@ -40,7 +38,7 @@ export default function Changes(): JSX.Element {
   return (
     <div className="page">
       <ResourceView
-        resource={{ ...deployments, empty, onOpen: (one) => void navigate({ ...linkTo.deployment(one.id) }) }}
+        resource={{ ...deployments, empty }}
         query={deploymentsQuery}
         rows={deploymentsQuery.data ?? []}
         head={() => <PageHead title="Changes" />}

@@ -3,20 +3,19 @@
 import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
-import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
+import { Field } from '../../ui/form.tsx';
 import { Button, Data, Name } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
-import { ReplayPanel } from '../bundles/replay.tsx';
+import { ReplayPanel } from '../documents/replay.tsx';
+import { ForceForm } from './force.tsx';
 import { type Deployed, touched } from './rollout.tsx';
 import { UnchangedGuard } from './unchanged.tsx';
-import '../bundles/bundles.css';
-import { Field } from '../../ui/form.tsx';
 
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';
@@ -149,13 +148,21 @@ export function Plan(props: {
         </>
       )}
       {isRefused && (
-        <Force
-          env={env}
+        <ForceForm
+          label="Deploy despite errors"
+          action={`Force deploy to ${env}`}
+          act="deploy a document with errors"
+          word={env}
           busy={busy}
           reason={reason}
           onReason={setReason}
           onForce={() => run(reason.trim(), true)}
-        />
+        >
+          <p>
+            A forced deployment is signed and sent despite the errors. Agents that cannot load it keep their
+            current document; new agents get none. The deployment and the audit log record the reason.
+          </p>
+        </ForceForm>
       )}
       {hasMoved && (
         <div className="notice notice-ask" role="alert">
@@ -217,7 +224,7 @@ function Comparison({
     { enabled: next.text !== undefined },
   );
   return (
-    <div className="deploy-columns">
+    <div className="columns-main">
       <Section
         title={
           none
@@ -254,54 +261,6 @@ export function actOf(source: DeploySource, env: Environment, runningVersion: nu
   const isBack = version !== undefined && runningVersion !== null && version < runningVersion;
   if (isBack) return `Roll back ${env} to v${version}`;
   return `Deploy${version === undefined ? '' : ` v${version}`} to ${env}`;
-}
-
-/**
- * After a refusal, an admin can confirm the deployment: agents that cannot load the document keep their current one.
- */
-function Force({
-  env,
-  busy,
-  reason,
-  onReason,
-  onForce,
-}: {
-  readonly env: Environment;
-  readonly busy: boolean;
-  /** The reason that was typed before the refusal stays. */
-  readonly reason: string;
-  readonly onReason: (reason: string) => void;
-  readonly onForce: () => void;
-}): JSX.Element {
-  const me = useSignedIn();
-  const [typed, setTyped] = useState('');
-  if (!me.is_admin)
-    return (
-      <p className="muted">
-        Only an admin can deploy a document with errors. Fix the errors, or ask an admin.
-      </p>
-    );
-  return (
-    <section className="form" aria-label="Deploy despite errors">
-      <p>
-        A forced deployment is signed and sent despite the errors. Agents that cannot load it keep their
-        current document; new agents get none. The deployment and the audit log record the reason.
-      </p>
-      <Field label="Reason" value={reason} onValue={onReason} maxLength={500} autoComplete="off" />
-      <Field
-        label={`Type ${env} to confirm`}
-        value={typed}
-        onValue={setTyped}
-        autoComplete="off"
-        spellCheck={false}
-      />
-      <div>
-        <Button kind="danger" busy={busy} disabled={typed !== env || reason.trim() === ''} onClick={onForce}>
-          Force deploy to {env}
-        </Button>
-      </div>
-    </section>
-  );
 }
 
 const kinds = [

@@ -6,6 +6,7 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Data } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import './changes.css';
 
 /**
  * The progress reloads when the stream announces other figures of the fleet. It also reloads from time to time: if one

@@ -5,10 +5,28 @@ import { useActionBlockReason } from '../../frame/connection.tsx';
 import { linkTo } from '../../lib/address.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
-import { useRemainingAgentsText } from '../bundles/remaining-agents.ts';
+
+/** The agents that keep the document, as the start of a sentence. @param deploymentId null requests nothing */
+function useRemainingAgentsText(deploymentId: string | null): string {
+  const { data } = useCall(
+    'deploymentRollout',
+    { params: { deployment_id: deploymentId ?? '' }, query: { limit: 1 } },
+    { enabled: deploymentId !== null },
+  );
+  // An agent that has reported no version may run it.
+  if (data === undefined || (data.running === 0 && data.unknown > 0)) {
+    return 'Connected agents keep their last document';
+  }
+  const { running } = data;
+  if (running === 0) return 'No connected agents run it';
+  return running === 1
+    ? '1 connected agent runs it until it restarts'
+    : `${counted(running, 'connected agent')} run it until they restart`;
+}
 
 export function Undeploy({ name, env }: { readonly name: string; readonly env: Environment }): JSX.Element {
   const navigate = useNavigate();

@@ -9,12 +9,12 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { countColumn, dueColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { countColumn, dueColumn, timeColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Time, Verdict } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import { type Resource, ResourceView, type RowAct } from '../../ui/resource.tsx';
 import type { Channel } from './kinds.ts';
 
 const newest = 100;
@@ -52,87 +52,6 @@ function useSentSoon(): void {
   }, []);
 }
 
-export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admin: boolean }>): JSX.Element {
-  const [{ delivery = '' }, change] = useFilters();
-  const input = {
-    params: { channel_id: channel.id },
-    query: { limit: newest, ...(delivery === '' ? {} : { status: delivery }) },
-  } as Input<'listDeliveries'>;
-  const latestDeliveries = useCall('listDeliveries', input);
-  const waits = latestDeliveries.data?.some(({ status }) => status === 'waiting') ?? false;
-  const deliveriesQuery = useCall('listDeliveries', input, waits ? { refetchMs: attemptMs } : {});
-  useSentSoon();
-  const replay = useAction('replayDelivery', ['listDeliveries']);
-  const [open, setOpen] = useState<string | null>(null);
-  const openDelivery = deliveriesQuery.data?.find(({ id }) => id === open);
-  const again = (one: Delivery): JSX.Element | null =>
-    one.status === 'waiting' ? null : (
-      <Button
-        kind="quiet"
-        icon="refresh"
-        busy={replay.isPending && replay.variables?.params.delivery_id === one.id}
-        onClick={() => replay.mutate({ params: { channel_id: channel.id, delivery_id: one.id } })}
-      >
-        Resend message
-      </Button>
-    );
-  const columns = columnsOf(({ id }) => setOpen(id), admin ? again : null);
-  return (
-    <section className="form" aria-label="Deliveries">
-      <div className="card-head">
-        <h2>Deliveries</h2>
-        <span className="decide-buttons">
-          <Select
-            compact
-            label="Delivery status"
-            value={delivery}
-            options={[
-              ['', 'All'],
-              ['waiting', displayWord('waiting')],
-              ['delivered', 'delivered'],
-              ['dead', displayWord('dead')],
-              ['expired', 'expired'],
-            ]}
-            onValue={(next) => change({ delivery: next }, true)}
-          />
-          <Button
-            kind="quiet"
-            icon="refresh"
-            aria-label="Refresh deliveries"
-            onClick={() => void deliveriesQuery.refetch()}
-          />
-        </span>
-      </div>
-      {replay.error && <Failed error={replay.error} />}
-      <QueryResult query={deliveriesQuery} rows={3}>
-        {(list) =>
-          list.length === 0 ? (
-            <p className="muted">
-              {delivery === ''
-                ? 'No deliveries yet. Messages appear here when a call that requires approval matches.'
-                : 'No deliveries with this status. Select another status.'}
-            </p>
-          ) : (
-            <Table
-              name="deliveries of a channel"
-              sortAs="deliveries_sort"
-              rows={list}
-              columns={columns}
-              keyOf={(one) => one.id}
-              bar={
-                list.length === newest ? `newest ${newest}` : counted(list.length, 'delivery', 'deliveries')
-              }
-            />
-          )
-        }
-      </QueryResult>
-      <Dialog title="Delivery" open={openDelivery !== undefined} onClose={() => setOpen(null)}>
-        {openDelivery && <Attempts delivery={openDelivery} />}
-      </Dialog>
-    </section>
-  );
-}
-
 type Delivery = Reply<'listDeliveries'>[number];
 type Attempt = Delivery['log'][number];
 
@@ -144,28 +63,97 @@ const lastOf = ({ log }: Delivery): string => {
   return last ? outcomeOf(last) : 'not attempted yet';
 };
 
-const columnsOf = (
-  open: (of: Delivery) => void,
-  again: ((of: Delivery) => JSX.Element | null) | null,
-): readonly Column<Delivery>[] => [
-  {
-    key: 'event',
-    label: 'Event',
-    width: 2.2,
-    sort: (one) => one.event,
-    cell: (one) => (
-      <button type="button" className="cell-link" onClick={() => open(one)}>
-        {one.event}
-      </button>
-    ),
-  },
-  verdictColumn('status', 'Status', (one) => one.status, 1.5),
-  ...(again ? [{ key: 'actions', label: 'Actions', width: 1.9, cell: again }] : []),
-  timeColumn('made', 'Created', (one) => one.created_at, 1.2),
-  countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
-  { key: 'last', label: 'Last result', width: 2, sort: lastOf, cell: lastOf },
-  dueColumn('next', 'Next attempt', (one) => one.next_attempt_at, 1.4),
-];
+const isWaiting = ({ status }: Delivery): boolean => status === 'waiting';
+
+const deliveries: Resource<Delivery> = {
+  name: 'deliveries of a channel',
+  noun: 'delivery',
+  sortAs: 'deliveries_sort',
+  keyOf: (one) => one.id,
+  columns: [
+    wordColumn('event', 'Event', (one) => one.event, 2.2),
+    verdictColumn('status', 'Status', (one) => one.status, 1.5),
+    timeColumn('made', 'Created', (one) => one.created_at, 1.2),
+    countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
+    wordColumn('last', 'Last result', lastOf, 2),
+    dueColumn('next', 'Next attempt', (one) => one.next_attempt_at, 1.4),
+  ],
+  actsWidth: 1.9,
+};
+
+export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admin: boolean }>): JSX.Element {
+  const [{ delivery = '' }, change] = useFilters();
+  const input = {
+    params: { channel_id: channel.id },
+    query: { limit: newest, ...(delivery === '' ? {} : { status: delivery }) },
+  } as Input<'listDeliveries'>;
+  const latestDeliveries = useCall('listDeliveries', input);
+  const isSending = latestDeliveries.data?.some(isWaiting) ?? false;
+  const deliveriesQuery = useCall('listDeliveries', input, isSending ? { refetchMs: attemptMs } : {});
+  useSentSoon();
+  const replay = useAction('replayDelivery', ['listDeliveries']);
+  const [open, setOpen] = useState<string | null>(null);
+  const rows = deliveriesQuery.data ?? [];
+  const openDelivery = rows.find(({ id }) => id === open);
+  const again: RowAct<Delivery> = {
+    label: 'Resend message',
+    name: () => 'Resend message',
+    icon: 'refresh',
+    isHidden: isWaiting,
+    isBusy: ({ id }) => replay.isPending && replay.variables?.params.delivery_id === id,
+    press: ({ id }) => replay.mutate({ params: { channel_id: channel.id, delivery_id: id } }),
+  };
+  return (
+    <section className="form" aria-label="Deliveries">
+      <ResourceView
+        resource={{
+          ...deliveries,
+          acts: admin ? [again] : [],
+          onOpen: ({ id }) => setOpen(id),
+          bar: rows.length === newest ? `newest ${newest}` : counted(rows.length, 'delivery', 'deliveries'),
+          empty:
+            delivery === ''
+              ? 'No deliveries yet. Messages appear here when a call that requires approval matches.'
+              : 'No deliveries with this status. Select another status.',
+        }}
+        query={deliveriesQuery}
+        rows={rows}
+        head={() => (
+          <>
+            <div className="card-head">
+              <h2>Deliveries</h2>
+              <span className="decide-buttons">
+                <Select
+                  compact
+                  label="Delivery status"
+                  value={delivery}
+                  options={[
+                    ['', 'All'],
+                    ['waiting', displayWord('waiting')],
+                    ['delivered', 'delivered'],
+                    ['dead', displayWord('dead')],
+                    ['expired', 'expired'],
+                  ]}
+                  onValue={(next) => change({ delivery: next }, true)}
+                />
+                <Button
+                  kind="quiet"
+                  icon="refresh"
+                  aria-label="Refresh deliveries"
+                  onClick={() => void deliveriesQuery.refetch()}
+                />
+              </span>
+            </div>
+            {replay.error && <Failed error={replay.error} />}
+          </>
+        )}
+      />
+      <Dialog title="Delivery" open={openDelivery !== undefined} onClose={() => setOpen(null)}>
+        {openDelivery && <Attempts delivery={openDelivery} />}
+      </Dialog>
+    </section>
+  );
+}
 
 function Attempts({ delivery }: { readonly delivery: Delivery }): JSX.Element {
   return (

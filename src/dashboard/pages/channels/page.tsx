@@ -1,8 +1,7 @@
 // The channels page: notification channels with their latest test, each with a page of its own.
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -50,18 +49,16 @@ export default function Channels(): JSX.Element {
   const me = useSignedIn();
   const navigate = useNavigate();
   const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
-  const adding = useState(false);
-  useCommand('addChannel', me.is_admin ? () => adding[1](true) : null);
-  const go = (channel: Channel): void => void navigate({ ...linkTo.channel(channel.id) });
   const add = {
     label: 'Add channel',
     kind: 'primary',
+    command: 'addChannel',
     dialog: (close: () => void) => (
       <Dialog title="Add channel" open onClose={close}>
         <ChannelForm
           onDone={(channel) => {
             close();
-            go(channel);
+            void navigate({ ...linkTo.channel(channel.id) });
           }}
         />
       </Dialog>
@@ -72,10 +69,9 @@ export default function Channels(): JSX.Element {
   return (
     <div className="page">
       <ResourceView
-        resource={{ ...channels, onOpen: go, ...(me.is_admin ? { add } : {}) }}
+        resource={me.is_admin ? { ...channels, add } : channels}
         query={channelsQuery}
         rows={rows}
-        adding={adding}
         head={(button) => (
           <PageHead
             title="Channels"

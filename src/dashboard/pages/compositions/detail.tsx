@@ -60,15 +60,12 @@ export function CompositionPeek({ name }: { readonly name: string }): JSX.Elemen
   );
 }
 
-function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
+/** The unsaved changes of a composition, and the acts on them. */
+function useEdit(composition: Whole) {
   const { name } = composition;
   const stored = storedOf(composition);
   const [draft, setDraft] = useDraft<CompositionDraft>(`composition ${name}`);
   const navigate = useNavigate();
-  const go = (env?: Environment): void => void navigate({ ...changeTo.composition(name, env) });
-  const [preview, setPreview] = useState(false);
-  const [deleting, setDeleting] = useState(false);
-  const library = useCall('listContracts', { query: { limit: 1000 } });
   const save = useAction('updateComposition', [
     'listCompositions',
     'getComposition',
@@ -77,44 +74,58 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
     'listContracts',
   ]);
   const visibleDraft = draft ?? stored;
-  const changed = draft !== null && textOf(draft) !== textOf(stored);
-  const isOld = changed && draft.base !== stored.base;
-  useCommand('deploy', () => go(), {
+  const isChanged = draft !== null && textOf(draft) !== textOf(stored);
+  const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
+  return {
+    name,
+    save,
+    draft: visibleDraft,
+    isChanged,
+    /** Another user saved the composition since the edit began. */
+    isOld: isChanged && draft.base !== stored.base,
+    isEmpty: visibleDraft.items.length === 0,
+    change,
+    keep: () => change({ base: stored.base }),
+    discard: () => setDraft(null),
+    submit: (): void =>
+      save.mutate(bodyOf(name, visibleDraft), (saved) => {
+        queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
+        setDraft(null);
+        say(`${name} saved. Deploy it to send it to agents.`, 'allow');
+      }),
+    deploy: (env?: Environment): void => void navigate({ ...changeTo.composition(name, env) }),
+  };
+}
+
+function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
+  const edit = useEdit(composition);
+  const { name, save, draft, isChanged, isOld, change } = edit;
+  const [isPreviewed, setPreviewed] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  const library = useCall('listContracts', { query: { limit: 1000 } });
+  useCommand('deploy', () => edit.deploy(), {
     of: name,
-    why: changed
+    why: isChanged
       ? 'save or discard your changes first'
-      : visibleDraft.items.length === 0
+      : edit.isEmpty
         ? 'the composition has no contracts'
         : null,
   });
   const newer = composition.contracts.filter((one) => one.has_newer_version);
-  const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
-  const submit = (): void =>
-    save.mutate(bodyOf(name, visibleDraft), (saved) => {
-      queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-      setDraft(null);
-      say(`${name} saved. Deploy it to send it to agents.`, 'allow');
-    });
   return (
     <>
       <Summary composition={composition} />
       {newer.length > 0 && (
         <NewerVersions
           ids={newer.map((one) => one.contract_id)}
-          onUpdate={changed ? null : submit}
+          onUpdate={isChanged ? null : edit.submit}
           busy={save.isPending}
         />
       )}
-      {isOld && (
-        <EditConflict
-          savedAt={composition.updated_at}
-          onLoad={() => setDraft(null)}
-          onKeep={() => change({ base: stored.base })}
-        />
-      )}
+      {isOld && <EditConflict savedAt={composition.updated_at} onLoad={edit.discard} onKeep={edit.keep} />}
       <Select
         label="Default mode"
-        value={visibleDraft.mode}
+        value={draft.mode}
         options={[
           ['enforce', 'enforce: contracts apply'],
           ['observe', 'observe: contracts only record'],
@@ -123,93 +134,59 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
       />
       <QueryProblem query={library} />
       <Items
-        items={visibleDraft.items}
+        items={draft.items}
         pinned={composition.contracts}
         library={library.data ?? []}
         onItems={(items) => change({ items })}
       />
       {save.error && <Failed error={save.error} />}
-      <Actions
-        name={name}
-        isChanged={changed}
-        isOld={isOld}
-        isEmpty={visibleDraft.items.length === 0}
-        busy={save.isPending}
-        preview={preview}
-        onSave={submit}
-        onDiscard={() => setDraft(null)}
-        onDeploy={() => go()}
-        onPreview={() => setPreview(!preview)}
-        onDelete={() => setDeleting(true)}
-      />
-      {changed && (
+      <div className="decide-buttons starters">
+        <MainActs edit={edit} />
+        <Button aria-expanded={isPreviewed} onClick={() => setPreviewed(!isPreviewed)}>
+          {isPreviewed ? 'Hide' : 'Show'} YAML
+        </Button>
+        <ActButton operation="deleteComposition" kind="danger" icon="trash" onClick={() => setDeleting(true)}>
+          Delete
+        </ActButton>
+      </div>
+      {isChanged && (
         <p className="muted">
           Your changes are not saved. They stay in this tab until you save or discard them. The section below
           shows the saved composition.
         </p>
       )}
-      {composition.contracts.length > 0 && <Environments name={name} onCompare={go} />}
-      {preview && <Preview name={name} />}
+      {composition.contracts.length > 0 && <Environments name={name} onCompare={edit.deploy} />}
+      {isPreviewed && <Preview name={name} />}
       <Delete composition={composition} open={deleting} onClose={() => setDeleting(false)} />
     </>
   );
 }
 
-function Actions({
-  name,
-  isChanged,
-  isOld,
-  isEmpty,
-  busy,
-  preview,
-  onSave,
-  onDiscard,
-  onDeploy,
-  onPreview,
-  onDelete,
-}: {
-  readonly name: string;
-  readonly isChanged: boolean;
-  /** Another user saved the composition since the edit began. */
-  readonly isOld: boolean;
-  readonly isEmpty: boolean;
-  readonly busy: boolean;
-  readonly preview: boolean;
-  readonly onSave: () => void;
-  readonly onDiscard: () => void;
-  readonly onDeploy: () => void;
-  readonly onPreview: () => void;
-  readonly onDelete: () => void;
-}): JSX.Element {
-  return (
-    <div className="decide-buttons starters">
-      {isChanged ? (
-        <>
-          <ActButton
-            operation="updateComposition"
-            kind="primary"
-            busy={busy}
-            disabled={isOld}
-            onClick={onSave}
-          >
-            Save composition
-          </ActButton>
-          <Button onClick={onDiscard}>Discard changes</Button>
-        </>
-      ) : (
-        <ActButton operation="deployComposition" kind="primary" disabled={isEmpty} onClick={onDeploy}>
-          Deploy {name}
-        </ActButton>
-      )}
-      <Button aria-expanded={preview} onClick={onPreview}>
-        {preview ? 'Hide' : 'Show'} YAML
-      </Button>
-      <ActButton operation="deleteComposition" kind="danger" icon="trash" onClick={onDelete}>
-        Delete
+/** Saves unsaved changes; without any, deploys. */
+const MainActs = ({ edit }: { readonly edit: ReturnType<typeof useEdit> }): JSX.Element =>
+  edit.isChanged ? (
+    <>
+      <ActButton
+        operation="updateComposition"
+        kind="primary"
+        busy={edit.save.isPending}
+        disabled={edit.isOld}
+        onClick={edit.submit}
+      >
+        Save composition
       </ActButton>
-    </div>
+      <Button onClick={edit.discard}>Discard changes</Button>
+    </>
+  ) : (
+    <ActButton
+      operation="deployComposition"
+      kind="primary"
+      disabled={edit.isEmpty}
+      onClick={() => edit.deploy()}
+    >
+      Deploy {edit.name}
+    </ActButton>
   );
-}
 
 const Summary = ({ composition }: { readonly composition: Whole }): JSX.Element => (
   <>

@@ -1,6 +1,6 @@
 // The contracts of a composition in order. A person moves them by dragging, by buttons or by Alt with an arrow key, and
 // sets the switch and the mode of each.
-
+import './compositions.css';
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';

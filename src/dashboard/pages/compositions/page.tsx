@@ -1,10 +1,8 @@
 // The compositions: ordered contracts with their modes, assembled into deployable bundles.
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
-import { useCommand } from '../../lib/commands.ts';
-import { useRefusal } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { countColumn, nameColumn, proseColumn, tagColumn, timeColumn } from '../../ui/columns.tsx';
@@ -43,6 +41,7 @@ const compositions: Resource<Row> = {
     label: 'New composition',
     kind: 'primary',
     operation: 'createComposition',
+    command: 'newComposition',
     dialog: (close) => <Make onClose={close} />,
   },
   empty: {
@@ -52,8 +51,6 @@ const compositions: Resource<Row> = {
 };
 
 export function Compositions(): JSX.Element {
-  const adding = useState(false);
-  useCommand('newComposition', () => adding[1](true), { why: useRefusal('createComposition') });
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   const rows = compositionsQuery.data ?? [];
   return (
@@ -61,7 +58,6 @@ export function Compositions(): JSX.Element {
       resource={compositions}
       query={compositionsQuery}
       rows={rows}
-      adding={adding}
       head={(add) => (
         <TabHead summary={compositionsQuery.data && `${counted(rows.length, 'composition')}.`}>{add}</TabHead>
       )}

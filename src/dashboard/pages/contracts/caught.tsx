@@ -9,8 +9,13 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import { ReplayCaveats } from '../../ui/replay-changes.tsx';
-import { consoleVerdicts, type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
+import {
+  consoleVerdicts,
+  ReplayCaveats,
+  type ReplayedCall,
+  ReplayTable,
+  replayedCall,
+} from '../../ui/replay-table.tsx';
 import { Section } from '../../ui/section.tsx';
 
 const maxCalls = 10_000;

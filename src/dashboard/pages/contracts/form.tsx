@@ -5,7 +5,6 @@ import { definitionOf, definitionText, problemsOfContract } from '../../lib/engi
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Editor } from '../../ui/editor.tsx';
-import { Findings } from '../../ui/findings.tsx';
 import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
@@ -107,7 +106,6 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
         problems={problems}
         tools={tools}
       />
-      <Problems problems={problems} />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
     </Form>
   );
@@ -145,9 +143,3 @@ function useSeenTools(): readonly string[] {
   const { data } = useCall('eventFacets', { query: {} });
   return data?.facets.tool_name.top.map(({ value }) => value) ?? [];
 }
-
-export const Problems = ({
-  problems,
-}: Readonly<{ problems: ReturnType<typeof problemsOfContract> }>): JSX.Element => (
-  <Findings findings={problems} max={20} />
-);

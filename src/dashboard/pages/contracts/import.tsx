@@ -1,8 +1,7 @@
 // The import of a bundle from a text or a file: splits it into contracts of the library.
-import { type ChangeEvent, type JSX, useMemo, useState } from 'react';
+import { type ChangeEvent, type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { problemsOf } from '../../lib/engine.ts';
-import { useOwnWords } from '../../lib/own-words.ts';
+import { useProblems } from '../../lib/own-words.ts';
 import { useAction } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -10,7 +9,6 @@ import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import { Problems } from './form.tsx';
 import { starterBundle } from './starters.ts';
 
 /** The hub's limit, in characters. */
@@ -19,8 +17,7 @@ const maxLength = 1_048_576;
 export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () => void }>): JSX.Element {
   const [text, setText] = useState(starterBundle);
   const [refused, setRefused] = useState<string | null>(null);
-  const words = useOwnWords();
-  const problems = useMemo(() => (open ? problemsOf(text, words) : []), [open, text, words]);
+  const problems = useProblems(open ? text : null);
   const broken = problems.some(({ severity }) => severity === 'error');
   const run = useAction('importContracts', ['listContracts', 'listCompositions']);
   const done = ({
@@ -73,7 +70,6 @@ export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () 
         </p>
       )}
       {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
-      <Problems problems={problems} />
       {run.error && <Failed error={run.error} />}
       <div className="decide-buttons">
         <Button

@@ -8,8 +8,7 @@ import { useCall, usePages } from '../../lib/query.ts';
 import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { copyText } from '../../ui/download.ts';
-import { say } from '../../ui/messages.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
 import { Button, Data, Env, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -317,21 +316,12 @@ function Raw({ event }: { readonly event: Whole }): JSX.Element {
         <Button onClick={() => setOpen(!open)} aria-expanded={open}>
           {open ? 'Hide' : 'Show'} event as JSON
         </Button>
-        <Button
-          icon="copy"
-          onClick={() =>
-            void copyText(text).then((done) =>
-              say(
-                done
-                  ? 'Event copied.'
-                  : 'The browser blocked the clipboard. Show the event as JSON and copy it.',
-                done ? 'allow' : 'deny',
-              ),
-            )
-          }
-        >
-          Copy JSON
-        </Button>
+        <CopyButton
+          text={text}
+          noun="event"
+          label="Copy JSON"
+          otherwise="Show the event as JSON and copy it."
+        />
       </div>
       {open && (
         <pre className="code">

@@ -4,11 +4,12 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useAction, useCall, useIsAnswered } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Check, Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { MenuPopup } from '../../ui/menu.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -23,7 +24,10 @@ export function SavedViews({
   onQuery,
 }: Readonly<{ text: string; isWrong: boolean; onQuery: (text: string) => void }>): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const views = (useCall('listViews', {}).data ?? []).filter((view) => view.page === page);
+  // A browser has six connections to a hub, and the events, their counts and their markers come first.
+  const enabled = useIsAnswered();
+  const viewsQuery = useCall('listViews', {}, { enabled });
+  const views = (viewsQuery.data ?? []).filter((view) => view.page === page);
   return (
     <>
       {views.length > 0 && <ViewMenu views={views} onQuery={onQuery} />}
@@ -47,18 +51,14 @@ function ViewMenu({
       <Menu.Trigger className="button">
         <Icon name="down" /> Views
       </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-          <Menu.Popup className="menu">
-            {views.map(({ id, name, query, shared }) => (
-              <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
-                {visible(name)}
-                {shared && <span className="tag">shared</span>}
-              </Menu.Item>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
+      <MenuPopup>
+        {views.map(({ id, name, query, shared }) => (
+          <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
+            {visible(name)}
+            {shared && <span className="tag">shared</span>}
+          </Menu.Item>
+        ))}
+      </MenuPopup>
     </Menu.Root>
   );
 }

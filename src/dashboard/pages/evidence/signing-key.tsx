@@ -4,12 +4,11 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Check } from '../../ui/form.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Notice } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
-import { TypedConfirm } from '../../ui/typed-confirm.tsx';
 
 export function SigningKey(): JSX.Element {
   const rotate = useAction('rotateSigningKey');
@@ -37,13 +36,13 @@ export function SigningKey(): JSX.Element {
           Rotate signing key
         </Button>
       </div>
-      <TypedConfirm
+      <Confirm
         title="Rotate signing key"
         word="rotate"
         open={open}
-        busy={rotate.isPending}
+        by={rotate}
         onClose={() => setOpen(false)}
-        onGo={() =>
+        onAct={() =>
           rotate.mutate({ body: { compromised } }, (answer) => {
             setDone(answer);
             setOpen(false);
@@ -61,8 +60,7 @@ export function SigningKey(): JSX.Element {
         <Check checked={compromised} onChange={() => setCompromised(!compromised)}>
           The old key is compromised (agents must pin the new key)
         </Check>
-        {rotate.error && <Failed error={rotate.error} />}
-      </TypedConfirm>
+      </Confirm>
     </TitledCard>
   );
 }

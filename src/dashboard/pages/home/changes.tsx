@@ -1,11 +1,11 @@
 // The latest changes, newest first: deployments and contracts from their lists; keys and assignment rules from the
 // audit feed, because only the feed contains revocations, changes and deletions.
-import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useEffect } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
-import { useCall, whenAnswered } from '../../lib/query.ts';
+import { useCall, useIsAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
@@ -32,8 +32,7 @@ const tellingFrames: ReadonlySet<string> = new Set([
 
 /** Changes of keys and assignment rules, requested after the more important data. */
 function useNoted() {
-  const [isTime, setTime] = useState(false);
-  useEffect(() => void whenAnswered().then(() => setTime(true)), []);
+  const isTime = useIsAnswered();
   const auditQuery = useHosted(
     'hostedListAudit',
     { query: { subject_type: ['key', 'assignment_rule'], limit: 12 } },

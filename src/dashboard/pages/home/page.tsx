@@ -43,7 +43,7 @@ export default function Overview(): JSX.Element {
           {(data) => <Lanes series={data} />}
         </QueryResult>
       </section>
-      <div className="home-columns">
+      <div className="columns-main">
         <NeedsAttention />
         <Changes />
       </div>

@@ -10,10 +10,9 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { copyText } from '../../ui/download.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/messages.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';
@@ -209,16 +208,7 @@ function Snippet({ apiKey }: { readonly apiKey: string }): JSX.Element {
           options={Object.keys(snippets)}
           onValue={setLanguage}
         />
-        <Button
-          icon="copy"
-          onClick={() =>
-            void copyText(text).then((did) =>
-              say(did ? 'Code copied.' : 'The browser blocked the clipboard. Select the code and copy it.'),
-            )
-          }
-        >
-          Copy code
-        </Button>
+        <CopyButton text={text} noun="code" />
       </div>
       <pre className="code">
         <Data text={text} max={4_000} />

@@ -1,8 +1,7 @@
 // The keys page: API keys for agents. A key is visible once, after its creation. Revoking a key ends its streams.
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect } from 'react';
 import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
-import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
@@ -10,7 +9,7 @@ import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
 import { envColumn, nameColumn, nameOrColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { CopySecret } from '../../ui/copy-secret.tsx';
+import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Button, Data, Env, PageHead, Time } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
@@ -51,7 +50,12 @@ const keys: Resource<Key> = {
 };
 
 const adminActs: Pick<Resource<Key>, 'add' | 'acts'> = {
-  add: { label: 'Create key', kind: 'primary', dialog: (close) => <Make onClose={close} /> },
+  add: {
+    label: 'Create key',
+    kind: 'primary',
+    command: 'createKey',
+    dialog: (close) => <Make onClose={close} />,
+  },
   acts: [
     removal({
       label: 'Revoke',
@@ -82,8 +86,6 @@ export default function Keys(): JSX.Element {
       }),
     [],
   );
-  const adding = useState(false);
-  useCommand('createKey', me.is_admin ? () => adding[1](true) : null);
   const rows = (keysQuery.data ?? []).filter((key) => !env || key.env === env || key.env === null);
   return (
     <div className="page">
@@ -91,7 +93,6 @@ export default function Keys(): JSX.Element {
         resource={me.is_admin ? { ...keys, ...adminActs } : keys}
         query={keysQuery}
         rows={rows}
-        adding={adding}
         head={(add) => (
           <PageHead title="Keys" summary={keysQuery.data && `${counted(rows.length, 'active key')}.`}>
             {add ?? <p className="muted">Only admins can create and revoke keys.</p>}

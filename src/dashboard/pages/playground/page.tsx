@@ -5,12 +5,10 @@ import { type JSX, useCallback, useEffect, useMemo, useRef } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
 import { useDraft } from '../../lib/drafts.ts';
-import { problemsOf } from '../../lib/engine.ts';
-import { useOwnWords } from '../../lib/own-words.ts';
+import { useProblems } from '../../lib/own-words.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { PageHead } from '../../ui/parts.tsx';
-import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { type Call, firstCall, readCall } from './call.ts';
 import { CallForm } from './call-form.tsx';
@@ -53,8 +51,7 @@ export default function Playground(): JSX.Element {
   const { text, from, changed } = documentDraft ?? starter;
   const { call, from: event } = callDraft ?? ownCall;
   useNamed(from, event);
-  const words = useOwnWords();
-  const problems = useMemo(() => problemsOf(text, words), [text, words]);
+  const problems = useProblems(text);
   const read = useMemo(() => readCall(call), [call]);
   const result = useMemo((): DryRun | string => {
     if (!read.ok) return read.why;
@@ -73,7 +70,7 @@ export default function Playground(): JSX.Element {
   return (
     <div className="page">
       <PageHead title="Test" summary="Tests send nothing to agents and do not appear in statistics." />
-      <div className="playground">
+      <div className="columns-main">
         <section className="form" aria-label="Document">
           <LoadBundle from={from} changed={changed} onText={load} onStarter={() => setDocument(null)} />
           <Editor
@@ -84,7 +81,6 @@ export default function Playground(): JSX.Element {
             }}
             problems={problems}
           />
-          <Problems problems={problems} />
         </section>
         <div className="form">
           <section className="form" aria-label="Call">

@@ -4,7 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
-import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
+import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';
+import type { PagedList } from '../../lib/query.ts';
 import { duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
@@ -142,11 +143,8 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
 const words = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt: string }): JSX.Element {
-  const eventsQuery = useHostedPages(
-    'hostedSearchEvents',
-    { query: { agent_id: agent, session_id: session, limit: 200 } },
-    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
-  );
+  const query = { agent_id: agent, session_id: session, limit: 200 };
+  const eventsQuery = useHostedPages('hostedSearchEvents', { query }, byCursor);
   const events = useMemo(
     () => (eventsQuery.data?.pages ?? []).flatMap((page) => page.events).reverse(),
     [eventsQuery.data],
@@ -157,13 +155,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
       <QueryResult query={eventsQuery} rows={6}>
         {() => null}
       </QueryResult>
-      {eventsQuery.hasNextPage && (
-        <div>
-          <Button busy={eventsQuery.isFetchingNextPage} onClick={() => void eventsQuery.fetchNextPage()}>
-            Show earlier events
-          </Button>
-        </div>
-      )}
+      <EarlierButton list={eventsQuery} label="Show earlier events" />
       <ol className="timeline">
         {events.map((event) => (
           <Step key={event.id} event={event} start={start} />
@@ -202,13 +194,20 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
   );
 }
 
+/** Loads the next page; absent after the last one. */
+const EarlierButton = ({ list, label }: Readonly<{ list: PagedList; label: string }>): JSX.Element | null =>
+  list.hasNextPage ? (
+    <div>
+      <Button busy={list.isFetchingNextPage ?? false} onClick={() => void list.fetchNextPage?.()}>
+        {label}
+      </Button>
+    </div>
+  ) : null;
+
 /** Runs whose parent is this session. */
 function Children({ session }: { readonly session: string }): JSX.Element | null {
-  const eventsQuery = useHostedPages(
-    'hostedSearchEvents',
-    { query: { parent_session_id: session, limit: 200 } },
-    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
-  );
+  const query = { parent_session_id: session, limit: 200 };
+  const eventsQuery = useHostedPages('hostedSearchEvents', { query }, byCursor);
   const runs = new Map(
     (eventsQuery.data?.pages ?? [])
       .flatMap(({ events }) => events)
@@ -229,13 +228,7 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
           </li>
         ))}
       </ul>
-      {eventsQuery.hasNextPage && (
-        <div>
-          <Button busy={eventsQuery.isFetchingNextPage} onClick={() => void eventsQuery.fetchNextPage()}>
-            Search earlier calls
-          </Button>
-        </div>
-      )}
+      <EarlierButton list={eventsQuery} label="Search earlier calls" />
     </Section>
   );
 }

@@ -1,9 +1,10 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
-import { type JSX, useMemo } from 'react';
+import type { JSX } from 'react';
 import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
+import { usePageRows } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -67,7 +68,7 @@ export default function Runs(): JSX.Element {
   const isNarrowed = Object.keys(filters).length > 0;
   const query = { limit: 100, ...filters };
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
-  const loaded = useMemo(() => (runsQuery.data?.pages ?? []).flatMap(({ runs }) => runs), [runsQuery.data]);
+  const loaded = usePageRows(runsQuery, ({ runs }) => runs);
   const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (

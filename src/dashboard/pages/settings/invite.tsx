@@ -1,7 +1,7 @@
 // The link by which somebody chooses a password: shown once, for an admin to hand over.
 import type { JSX } from 'react';
 import { useAction } from '../../lib/query.ts';
-import { CopySecret } from '../../ui/copy-secret.tsx';
+import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';

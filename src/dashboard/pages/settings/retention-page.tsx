@@ -4,12 +4,12 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Field, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
-import { TypedConfirm } from '../../ui/typed-confirm.tsx';
 import { AdminPage } from './admin-page.tsx';
 import { Retention } from './retention.tsx';
 
@@ -65,20 +65,19 @@ function Purge(): JSX.Element {
         </Button>
       </div>
       {preview.error && <Failed error={preview.error} />}
-      <TypedConfirm
+      <Confirm
         title="Purge events"
         word="purge"
         open={open}
-        busy={purge.isPending}
+        by={purge}
         onClose={() => setOpen(false)}
-        onGo={() => purge.mutate({ query: { ...age } }, done)}
+        onAct={() => purge.mutate({ query: { ...age } }, done)}
       >
         <p>
           The purge removes {many} received before <Time at={preview.data?.cutoff ?? null} /> from all
           environments permanently{preview.data?.complete === false ? ', and possibly more' : ''}.
         </p>
-        {purge.error && <Failed error={purge.error} />}
-      </TypedConfirm>
+      </Confirm>
     </TitledCard>
   );
 }

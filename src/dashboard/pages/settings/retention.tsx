@@ -4,11 +4,11 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Field, Form } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Time } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Time } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 
 const kinds = [
@@ -94,16 +94,15 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
           </>
         )}
       </p>
-      <Dialog title="Save retention" open={preview !== null} onClose={() => setPreview(null)}>
+      <Confirm
+        title="Save retention"
+        open={preview !== null}
+        by={put}
+        onClose={() => setPreview(null)}
+        onAct={save}
+      >
         {preview && <Removal preview={preview} />}
-        {put.error && <Failed error={put.error} />}
-        <div className="decide-buttons">
-          <Button kind="danger" busy={put.isPending} onClick={save}>
-            Save retention
-          </Button>
-          <Button onClick={() => setPreview(null)}>Cancel</Button>
-        </div>
-      </Dialog>
+      </Confirm>
     </Form>
   );
 }

@@ -5,7 +5,7 @@ import { now } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn } from '../../ui/columns.tsx';
-import { CopySecret } from '../../ui/copy-secret.tsx';
+import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';

@@ -2,7 +2,6 @@
 
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { useCommand } from '../../lib/commands.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Role, rolesText } from '../../lib/roles.ts';
@@ -48,7 +47,7 @@ const users = (own: string): Resource<User> => ({
     },
     timeColumn('since', 'Since', (user) => user.created_at),
   ],
-  add: { label: 'Add user', dialog: (close) => <Add onClose={close} /> },
+  add: { label: 'Add user', command: 'addUser', dialog: (close) => <Add onClose={close} /> },
   actsWidth: 5,
   acts: [
     {
@@ -89,15 +88,12 @@ const users = (own: string): Resource<User> => ({
 function Users(): JSX.Element {
   const me = useSignedIn();
   const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
-  const adding = useState(false);
-  useCommand('addUser', () => adding[1](true));
   return (
     <section className="card" aria-label="Users">
       <ResourceView
         resource={users(me.user_id)}
         query={usersQuery}
         rows={usersQuery.data ?? []}
-        adding={adding}
         head={(add) => (
           <div className="card-head">
             <h2>Users</h2>

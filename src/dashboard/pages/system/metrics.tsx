@@ -50,12 +50,7 @@ export function Metrics(): JSX.Element {
           </p>
           <dl className="health">
             <IngestRow stored={data.events_stored} at={healthMetricsQuery.dataUpdatedAt} />
-            {rowsOf(data).map(([name, value, ok]) => (
-              <div key={name} className="health-row">
-                <dt>{name}</dt>
-                <dd className={ok ? '' : 'tone-ask'}>{value}</dd>
-              </div>
-            ))}
+            <HealthRows rows={rowsOf(data)} />
           </dl>
           <Table
             name="routes"
@@ -70,6 +65,19 @@ export function Metrics(): JSX.Element {
     </QueryResult>
   );
 }
+
+export type HealthRow = readonly [name: string, value: ReactNode, isOk: boolean];
+
+export const HealthRows = ({ rows }: { readonly rows: readonly HealthRow[] }): JSX.Element => (
+  <>
+    {rows.map(([name, value, isOk]) => (
+      <div key={name} className="health-row">
+        <dt>{name}</dt>
+        <dd className={isOk ? '' : 'tone-ask'}>{value}</dd>
+      </div>
+    ))}
+  </>
+);
 
 interface Poll {
   /** Epoch milliseconds. */
@@ -88,22 +96,11 @@ function useRate(value: number, at: number): number | null {
 
 function IngestRow({ stored, at }: { readonly stored: number; readonly at: number }): JSX.Element {
   const rate = useRate(stored, at);
-  return (
-    <div className="health-row">
-      <dt>Events</dt>
-      <dd>
-        {count(stored)} stored since start{rate === null ? '' : `, ${count(Math.round(rate))} a second now`}
-      </dd>
-    </div>
-  );
+  const perSecond = rate === null ? '' : `, ${count(Math.round(rate))} a second now`;
+  return <HealthRows rows={[['Events', `${count(stored)} stored since start${perSecond}`, true]]} />;
 }
 
-function rowsOf({
-  streams,
-  queues,
-  event_loop: loop,
-  installation,
-}: Figures): readonly (readonly [string, ReactNode, boolean])[] {
+function rowsOf({ streams, queues, event_loop: loop, installation }: Figures): readonly HealthRow[] {
   const ended = Object.entries(streams.ended)
     .filter(([, times]) => times > 0)
     .map(([why, times]) => `${count(times)} ${why.replaceAll('_', ' ')}`);

@@ -9,7 +9,7 @@ import { Name, PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, refetchMs } from './figures.ts';
-import { Metrics } from './metrics.tsx';
+import { type HealthRow, HealthRows, Metrics } from './metrics.tsx';
 import './system.css';
 
 export default function System(): JSX.Element {
@@ -55,7 +55,7 @@ const took = (ms: number | null): string =>
   ms === null ? 'not responding' : `responds in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
 
 function Figures({ details }: { readonly details: Details }): JSX.Element {
-  const rows: readonly (readonly [string, string, boolean])[] = [
+  const rows: readonly HealthRow[] = [
     ['Store', took(details.database.latency_ms), details.database.connected],
     ['Key-value store', took(details.cache.latency_ms), details.cache.connected],
     [
@@ -76,12 +76,7 @@ function Figures({ details }: { readonly details: Details }): JSX.Element {
   return (
     <section className="card" aria-label="Health">
       <dl className="health">
-        {rows.map(([name, value, ok]) => (
-          <div key={name} className="health-row">
-            <dt>{name}</dt>
-            <dd className={ok ? '' : 'tone-ask'}>{value}</dd>
-          </div>
-        ))}
+        <HealthRows rows={rows} />
       </dl>
     </section>
   );

@@ -2,9 +2,9 @@
 // deployment.
 import { type JSX, useMemo, useState } from 'react';
 import { useDraft } from '../../lib/drafts.ts';
-import { definitionOf, problemsOf } from '../../lib/engine.ts';
+import { definitionOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
-import { useOwnWords } from '../../lib/own-words.ts';
+import { useProblems } from '../../lib/own-words.ts';
 import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
@@ -14,8 +14,7 @@ import { Form, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { Problems } from '../contracts/form.tsx';
-import { ForceForm } from './force.tsx';
+import { ForceForm } from '../changes/force.tsx';
 import { starterRuleset } from './starter.ts';
 
 interface Props {
@@ -58,8 +57,8 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
     if (next !== text) setDraft({ text: next, base: draft?.base ?? stored });
   };
   const [target, setTarget] = useState('');
-  const words = useOwnWords();
-  const problems = useMemo(() => (text === '' ? [] : problemsOf(text, words)), [text, words]);
+  const [reason, setReason] = useState('');
+  const problems = useProblems(text === '' ? null : text);
   // The name in the document decides the ruleset.
   const called = useMemo(() => nameIn(text), [text]);
   const isRefused = useRefused(save.error?.status === 422, '');
@@ -92,9 +91,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
       act={target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
       isOff={called === ''}
       buttons={draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
-      onSubmit={() => {
-        submit(null);
-      }}
+      onSubmit={() => submit(null)}
     >
       {isOld && (
         <p className="notice notice-ask" role="status">
@@ -102,7 +99,6 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         </p>
       )}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
-      <Problems problems={problems} />
       {name !== undefined && called !== '' && called !== name && (
         <p className="field-error">
           The value of metadata.name is different, so saving creates a separate ruleset.
@@ -114,7 +110,16 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         options={[['', 'Save without deploying'], ...envs]}
         onValue={setTarget}
       />
-      {isRefused && <ForceForm action="Save despite errors" busy={save.isPending} onForce={submit} />}
+      {isRefused && (
+        <ForceForm
+          action="Save despite errors"
+          act="continue despite these errors"
+          busy={save.isPending}
+          onForce={() => submit(reason.trim())}
+          reason={reason}
+          onReason={setReason}
+        />
+      )}
     </Form>
   );
 }

@@ -1,0 +1,213 @@
+// The documents that agents load: bundles through /api/v1, rulesets through /v1. Both lists have one shape.
+import { useNavigate } from '@tanstack/react-router';
+import type { RowData } from '@tanstack/react-table';
+import type { JSX } from 'react';
+import { linkTo, type ThingLink } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
+import { useCall, usePageRows } from '../../lib/query.ts';
+import { useEnv } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { countColumn, envsColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Data, Env, TabHead, Time } from '../../ui/parts.tsx';
+import { QueryResult, type QueryState } from '../../ui/query-result.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { RulesetForm } from './ruleset-form.tsx';
+import { UploadBundle } from './upload.tsx';
+import { type UseVersions, useBundleVersions, useRulesetVersions } from './versions.ts';
+
+export const Documents = (): JSX.Element => (
+  <>
+    <Bundles />
+    <Rulesets />
+  </>
+);
+
+interface ListProps<R> {
+  readonly title: 'Bundles' | 'Rulesets';
+  readonly noun: 'bundle' | 'ruleset';
+  /** The API whose agents load them. */
+  readonly api: string;
+  readonly columns: readonly Column<R>[];
+  readonly linkOf: (name: string) => ThingLink;
+  readonly useVersions: UseVersions;
+  readonly add: NonNullable<Resource<R>['add']>;
+  /** The text of an empty list. */
+  readonly emptyText: string;
+  readonly query: QueryState<unknown>;
+  readonly rows: readonly R[];
+  readonly envsOf: (row: R) => readonly string[];
+}
+
+function DocumentList<R extends RowData & { readonly name: string }>(props: ListProps<R>): JSX.Element {
+  const { title, noun, api, columns, linkOf, useVersions, add, emptyText, query, rows, envsOf } = props;
+  const env = useEnv();
+  const visibleRows = env ? rows.filter((row) => envsOf(row).includes(env)) : rows;
+  const resource: Resource<R> = {
+    name: `${noun}s`,
+    noun,
+    // Both lists are on one page, and their rows may have the same name.
+    sortAs: noun === 'bundle' ? 'sort' : 'rulesets_sort',
+    keyOf: ({ name }) => (noun === 'bundle' ? name : `ruleset ${name}`),
+    columns,
+    add: { ...add, kind: 'primary' },
+    linkOf: ({ name }) => linkOf(name),
+    title: ({ name }) => `${title.slice(0, -1)} ${name}`,
+    peek: ({ name }) => <DocumentPeek name={name} useVersions={useVersions} />,
+    empty: { title: env ? `No ${noun}s deployed to ${env}` : `No ${noun}s yet`, text: emptyText },
+  };
+  return (
+    <section className="tab-part" aria-label={title}>
+      <h2>
+        {title} <span className="tag">{api}</span>
+      </h2>
+      <ResourceView
+        resource={resource}
+        query={query}
+        rows={visibleRows}
+        head={(button) => (
+          <TabHead
+            summary={
+              query.data !== undefined &&
+              `${counted(visibleRows.length, noun)}${query.hasNextPage ? ' and more' : ''} ${env ? `deployed to ${env}` : 'in the hub'}.`
+            }
+          >
+            {button}
+          </TabHead>
+        )}
+      />
+    </section>
+  );
+}
+
+/** A document beside its list: its versions and where they run, without actions. */
+function DocumentPeek({
+  name,
+  useVersions,
+}: Readonly<{ name: string; useVersions: UseVersions }>): JSX.Element {
+  const versions = useVersions(name);
+  return (
+    <QueryResult query={versions} rows={4}>
+      {(list) => (
+        <ul className="feed">
+          {list.map((one) => (
+            <li key={one.version} className="feed-row">
+              <span>
+                <strong>v{one.version}</strong>{' '}
+                {one.deployed_envs.map((env) => (
+                  <Env key={env} name={env} />
+                ))}
+              </span>
+              <span className="muted">
+                <Time at={one.created_at} /> by <Data text={one.uploaded_by} mono={false} max={60} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </QueryResult>
+  );
+}
+
+type Bundle = Reply<'listBundles'>[number];
+
+const bundleColumns: readonly Column<Bundle>[] = [
+  nameColumn('name', 'Bundle', (row) => row.name, 2),
+  versionColumn('latest', 'Latest', (row) => row.latest_version),
+  countColumn('contracts', 'Contracts', (row) => row.contract_count),
+  envsColumn('not deployed')('envs', 'Deployed to', (row) => row.deployed_envs, 2.4),
+  timeColumn('deployed', 'Last deployed', (row) => row.last_deployed_at, 1.2),
+  timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
+];
+
+function Bundles(): JSX.Element {
+  const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
+  return (
+    <DocumentList
+      title="Bundles"
+      noun="bundle"
+      api="/api/v1"
+      columns={bundleColumns}
+      linkOf={linkTo.bundle}
+      useVersions={useBundleVersions}
+      add={{
+        label: 'Upload bundle',
+        icon: 'upload',
+        operation: 'uploadBundle',
+        command: 'uploadBundle',
+        dialog: (close) => <UploadBundle onClose={close} />,
+      }}
+      emptyText="Bundles appear here when you deploy a composition or upload a bundle."
+      query={bundlesQuery}
+      rows={bundlesQuery.data ?? []}
+      envsOf={(row) => row.deployed_envs}
+    />
+  );
+}
+
+type Ruleset = HostedReply<'hostedListRulesets'>['rulesets'][number];
+
+const rulesetColumns: readonly Column<Ruleset>[] = [
+  nameColumn('name', 'Ruleset', (one) => one.name, 2),
+  versionColumn('latest', 'Latest', (one) => one.latest_version, 0.9),
+  countColumn('rules', 'Rules', (one) => one.rule_count, 0.8),
+  {
+    key: 'runs',
+    label: 'Runs in',
+    width: 2.4,
+    sort: ({ deployed }) => deployed.map(({ env, version }) => `${env} v${version}`).join(', '),
+    cell: ({ deployed }) =>
+      deployed.length === 0 ? (
+        <span className="muted">not deployed</span>
+      ) : (
+        deployed.map(({ env, version }) => (
+          <span key={env}>
+            <Env name={env} /> v{version}{' '}
+          </span>
+        ))
+      ),
+  },
+  nameColumn('revision', 'Latest SHA-256', (one) => one.revision_hash, 1.6),
+  timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
+];
+
+function Rulesets(): JSX.Element {
+  const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
+  const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets);
+  return (
+    <DocumentList
+      title="Rulesets"
+      noun="ruleset"
+      api="/v1"
+      columns={rulesetColumns}
+      linkOf={linkTo.ruleset}
+      useVersions={useRulesetVersions}
+      add={{
+        label: 'New ruleset',
+        operation: 'hostedPutRuleset',
+        command: 'newRuleset',
+        dialog: (close) => <NewRuleset onClose={close} />,
+      }}
+      emptyText="Rulesets appear here when you create them. Agents that use the /v1 API load rulesets."
+      query={rulesetsQuery}
+      rows={rows}
+      envsOf={({ deployed }) => deployed.map(({ env }) => env)}
+    />
+  );
+}
+
+function NewRuleset({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const navigate = useNavigate();
+  const done = (name: string): void => {
+    onClose();
+    void navigate({ ...linkTo.ruleset(name) });
+  };
+  return (
+    <Dialog title="New ruleset" shape="wide" open onClose={onClose}>
+      <RulesetForm onDone={done} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,44 @@
+// The upload of a bundle, as text in an editor. The draft survives its dialog.
+import type { JSX } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useDraft } from '../../lib/drafts.ts';
+import { useProblems } from '../../lib/own-words.ts';
+import { useAction } from '../../lib/query.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Editor } from '../../ui/editor.tsx';
+import { say } from '../../ui/messages.tsx';
+import { Button } from '../../ui/parts.tsx';
+import { Failed } from '../../ui/query-result.tsx';
+import { starterBundle } from '../contracts/starters.ts';
+
+export function UploadBundle({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const [draft, setDraft] = useDraft<{ readonly text: string }>('bundle');
+  const text = draft?.text ?? starterBundle;
+  const setText = (next: string): void => {
+    if (next !== text) setDraft({ text: next });
+  };
+  const problems = useProblems(text);
+  const upload = useAction('uploadBundle', ['listBundles', 'listBundleVersions']);
+  const done = ({ name, version }: Reply<'uploadBundle'>): void => {
+    say(`${name} v${version} uploaded. Deploy it to send it to agents.`, 'allow');
+    setDraft(null);
+    onClose();
+  };
+  return (
+    <Dialog title="Upload bundle" shape="wide" open onClose={onClose}>
+      <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />
+      {upload.error && <Failed error={upload.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="primary"
+          busy={upload.isPending}
+          onClick={() => upload.mutate({ body: { yaml_content: text } }, done)}
+        >
+          Upload bundle
+        </Button>
+        {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
+        <Button onClick={onClose}>{draft ? 'Keep draft and close' : 'Cancel'}</Button>
+      </div>
+    </Dialog>
+  );
+}
