@@ -121,7 +121,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       tags: {},
       transport: 'sse' as const,
       api: 'console' as const,
-      client: '',
+      client: () => '',
       resumes: false,
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,

@@ -31,7 +31,7 @@ it('says until its environment has it that the agent is assigned anew, although 
       tags: {},
       transport: 'sse',
       api: 'console',
-      client: '',
+      client: () => '',
       resumes: false,
       audience: agentsOf('t1', 'production'),
       skips: null,

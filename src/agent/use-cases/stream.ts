@@ -56,8 +56,8 @@ export interface Asked {
   /** Becomes the text that all streams share which run the same. */
   policyVersion: string | null;
   readonly tags: Tags;
-  /** API key, agent id and client address together. */
-  readonly client: string;
+  /** API key, agent id and client address in one name, made when needed: tens of thousands would keep the text. */
+  readonly client: () => string;
   /** True if the client named the last frame that it received. */
   readonly resumes: boolean;
   /** Audience whose frames the stream receives. */
@@ -187,7 +187,7 @@ export class AgentStream {
     this.#ended = true;
     const { ports, copies } = this.#node;
     const { connectionId, agentId, client } = this.#asked;
-    copies.ended(client, this.#sent, ports.clock.now());
+    copies.ended(client(), this.#sent, ports.clock.now());
     void leave(ports, async () => {
       await ports.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
       await ports.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
@@ -200,8 +200,9 @@ export class AgentStream {
     if (requested === null || policyVersion !== null || resumes) return deployments;
     const { copies, ports } = this.#node;
     const now = ports.clock.now();
+    const name = client();
     return deployments.filter(
-      ({ bundleName, revisionHash }) => !copies.has(client, bundleName, revisionHash, now),
+      ({ bundleName, revisionHash }) => !copies.has(name, bundleName, revisionHash, now),
     );
   }
 

@@ -169,7 +169,7 @@ function admitAgent(
     requested,
     policyVersion,
     tags,
-    client: callerNames.streamsOf(caller) ?? '',
+    client: () => callerNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
     skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : agentSkipsOf(query),
