@@ -248,7 +248,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
     const batch = {
       tenantId: 't1',
-      events: [{ call_id: 'c', agent_id: 'a', payload: { session_id: 's' } }],
+      events: [{ callId: 'c', agentId: 'a', payload: { session_id: 's' } }],
       receivedAt: 0,
     } as never;
     return last(16 + 256 + 1, () => ingest.store(batch));
@@ -257,7 +257,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
     const batch = {
       tenantId: 't1',
-      events: [{ call_id: 'c', agent_id: 'a', payload: { session_id: 's' } }],
+      events: [{ callId: 'c', agentId: 'a', payload: { session_id: 's' } }],
       receivedAt: 0,
     } as never;
     return late(16, 5_000, () => ingest.store(batch));
