@@ -1,5 +1,5 @@
-// Notification channels: where people receive news of approvals. The record, what each kind needs, and which approvals
-// it wants. Sends nothing.
+// Notification channels, where people receive news of approvals: their fields, configurations and filters; and the
+// fields of deliveries.
 import { globMatch } from 'reeve-agent/rules';
 import { z } from 'zod';
 import type { Approval } from '../approval/record.ts';
@@ -96,6 +96,66 @@ const channelFields = {
 export type Channel = RecordOf<typeof channelFields>;
 
 export const channelRecord = record('channels', channelFields);
+
+/** `expired` takes the buttons off a message whose approval timed out. */
+export const deliveryEvents = ['requested', 'decided', 'expired', 'tool_definition_changed'] as const;
+export type DeliveryEvent = (typeof deliveryEvents)[number];
+
+/** `waiting` has a next attempt. `expired`: the approval ended before its request was delivered. `dead`: given up. */
+export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** Reasons why an attempt failed, in a closed list: nothing that the other side sent. */
+export const attemptFailures = [
+  'refused_address',
+  'unresolved',
+  'connection',
+  'timeout',
+  'too_large',
+  'rate_limited',
+  'status',
+  'rejected',
+  'channel_gone',
+  'channel_disabled',
+] as const;
+export type AttemptFailure = (typeof attemptFailures)[number];
+
+export interface Attempt {
+  readonly at: number;
+  readonly status: number | null;
+  /** Null when it was delivered. */
+  readonly failure: AttemptFailure | null;
+  readonly durationMs: number;
+}
+
+/** One notification on its way to one channel. */
+const deliveryFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  channelId: field(z.string()),
+  /** Or of a tool's definition, for `tool_definition_changed`. */
+  approvalId: field(z.string()),
+  event: field(z.enum(deliveryEvents)),
+  status: field(z.enum(deliveryStatuses)),
+  /** Failed and successful ones of this run. */
+  attempts: field(z.int()),
+  /** 1, and one more with every replay: what belongs to an earlier run changes nothing. */
+  run: field(z.int()),
+  /** Of the next attempt; null unless it waits. */
+  nextAt: field(instant.nullable()),
+  /** After this time no attempt is made. */
+  giveUpAt: field(instant),
+  createdAt: field(instant),
+  updatedAt: field(instant),
+  /** Of a chat, so that the message can be edited. */
+  messageId: field(z.string().nullable()),
+  /** The newest attempts, oldest first, over all runs. */
+  log: field(json<readonly Attempt[], z.ZodUnknown>(z.unknown())),
+};
+
+export type Delivery = RecordOf<typeof deliveryFields>;
+
+export const deliveryRecord = record('deliveries', deliveryFields);
 
 /** Of a tenant. */
 export const maxChannels = 100;

@@ -1,4 +1,6 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
+import type { Document } from 'mongodb';
+import { deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';
@@ -10,6 +12,18 @@ const plain = <K extends StoredKind>(collection: string): Form<K> => ({
   toDocument: (record) => toRow(record as unknown as { readonly id: string }),
   toRecord: (document) => fromRow(document as never) as MovedRecords[K],
 });
+
+/** A record whose document follows from the declaration of its fields. */
+const declared = <K extends StoredKind>(
+  collection: string,
+  {
+    toDocument,
+    fromDocument,
+  }: {
+    toDocument(record: MovedRecords[K]): Document;
+    fromDocument(document: Document): MovedRecords[K];
+  },
+): Form<K> => ({ collection, toDocument, toRecord: fromDocument });
 
 /** A record under an id that follows from some of its fields. */
 const under = <K extends StoredKind>(
@@ -79,11 +93,7 @@ export const peopleForms: Forms<SingleKind> = {
     toDocument: (channel) => ({ ...toRow(channel), filters: toText(channel.filters) }),
     toRecord: (row) => fromRow({ ...row, filters: fromText(row.filters) } as never),
   },
-  deliveries: {
-    collection: 'deliveries',
-    toDocument: (delivery) => ({ ...toRow(delivery), log: JSON.stringify(delivery.log) }),
-    toRecord: (row) => fromRow({ ...row, log: fromText(row.log) } as never),
-  },
+  deliveries: declared('deliveries', deliveryRecord),
   aiUsage: {
     collection: 'aiUsage',
     toDocument: ({ cost, ...rest }) => ({

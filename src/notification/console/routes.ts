@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
+import { deliveryEvents, deliveryStatuses } from '../record.ts';
 import { attemptFailure, channelConfig, channelTypes } from '../wire/schemas.ts';
 
 const patterns = z.array(line(255)).max(100).nullish();

@@ -1,6 +1,6 @@
 // Schemas of channels that both APIs share.
 import { z } from 'zod';
-import { attemptFailures } from '../rules/delivery.ts';
+import { attemptFailures } from '../record.ts';
 
 export const channelTypes = [
   'chat_bot',

@@ -1,0 +1,63 @@
+// The documents of nouns whose fields are declared once. Databases contain them: a declaration must not change them.
+import type { Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { forms } from '../../../adapters/mongo/move/all-forms.ts';
+import type { StoredKind } from '../../../adapters/mongo/move/forms.ts';
+import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
+
+function keeps<K extends StoredKind>(
+  kind: K,
+  cases: readonly (readonly [record: MovedRecords[K], document: Document])[],
+): void {
+  describe(`documents of ${kind}`, () => {
+    it.each(cases)('contain the fields of the record, case %$', (record, document) => {
+      expect(forms[kind].toDocument(record)).toStrictEqual(document);
+    });
+
+    it.each(cases)('come back as the record, case %$', (record, document) => {
+      expect(forms[kind].toRecord(document)).toStrictEqual(record);
+    });
+  });
+}
+
+const delivery: MovedRecords['deliveries'] = {
+  id: 'd',
+  tenantId: 't',
+  channelId: 'c',
+  approvalId: 'a',
+  event: 'requested',
+  status: 'waiting',
+  attempts: 1,
+  run: 2,
+  nextAt: 30,
+  giveUpAt: 40,
+  createdAt: 10,
+  updatedAt: 20,
+  messageId: 'm',
+  log: [{ at: 15, status: 503, failure: 'status', durationMs: 5 }],
+};
+
+const deliveryDocument = {
+  _id: 'd',
+  tenantId: 't',
+  channelId: 'c',
+  approvalId: 'a',
+  event: 'requested',
+  status: 'waiting',
+  attempts: 1,
+  run: 2,
+  nextAt: 30,
+  giveUpAt: 40,
+  createdAt: 10,
+  updatedAt: 20,
+  messageId: 'm',
+  log: '[{"at":15,"status":503,"failure":"status","durationMs":5}]',
+};
+
+keeps('deliveries', [
+  [delivery, deliveryDocument],
+  [
+    { ...delivery, nextAt: null, messageId: null, log: [] },
+    { ...deliveryDocument, nextAt: null, messageId: null, log: '[]' },
+  ],
+]);
