@@ -61,3 +61,17 @@ keeps('deliveries', [
     { ...deliveryDocument, nextAt: null, messageId: null, log: '[]' },
   ],
 ]);
+
+keeps('identities', [
+  [
+    { issuer: 'https://issuer.example', subject: 's', userId: 'u', tenantId: 't', linkedAt: 10 },
+    {
+      _id: '["https://issuer.example","s"]',
+      issuer: 'https://issuer.example',
+      subject: 's',
+      userId: 'u',
+      tenantId: 't',
+      linkedAt: 10,
+    },
+  ],
+]);
