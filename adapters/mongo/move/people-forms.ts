@@ -2,6 +2,7 @@
 import type { Document } from 'mongodb';
 import { deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
+import { settingRecord } from '../../../src/tenant/record.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
 import { fromRow, fromText, toRow, toText } from '../form.ts';
 import type { Form, Forms, StoredKind } from './forms.ts';
@@ -83,10 +84,9 @@ export const peopleForms: Forms<SingleKind> = {
     collection: 'settings',
     toDocument: (setting) => ({
       _id: idList(setting.tenantId, setting.name),
-      ...setting,
-      value: toText(setting.value),
+      ...settingRecord.toDocument(setting),
     }),
-    toRecord: ({ _id, ...row }) => ({ ...row, value: fromText(row.value) }) as MovedRecords['settings'],
+    toRecord: (document) => settingRecord.fromDocument(document) as MovedRecords['settings'],
   },
   channels: {
     collection: 'channels',

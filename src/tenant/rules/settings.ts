@@ -2,6 +2,7 @@
 import type { CommandProfiles, ToolArguments } from 'reeve-agent/rules';
 import type { AiConfig } from '../../assistant/record.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { SettingFields } from '../record.ts';
 import type { RetentionPolicy } from './retention.ts';
 
 export interface ToolWords {
@@ -38,11 +39,7 @@ export interface SettingValues extends Policies {
 
 export type SettingName = keyof SettingValues;
 
-export interface Setting<N extends SettingName = SettingName> {
-  readonly tenantId: string;
+export interface Setting<N extends SettingName = SettingName> extends SettingFields {
   readonly name: N;
   readonly value: SettingValues[N];
-  readonly updatedAt: number;
-  /** The e-mail of who wrote it. */
-  readonly updatedBy: string;
 }

@@ -75,3 +75,19 @@ keeps('identities', [
     },
   ],
 ]);
+
+const tools = { toolArguments: { shell: { line: 'command' } } } as const;
+
+keeps('settings', [
+  [
+    { tenantId: 't', name: 'tools', value: tools, updatedAt: 10, updatedBy: 'ann@example.com' },
+    {
+      _id: '["t","tools"]',
+      tenantId: 't',
+      name: 'tools',
+      value: '{"toolArguments":{"shell":{"line":"command"}}}',
+      updatedAt: 10,
+      updatedBy: 'ann@example.com',
+    },
+  ],
+]);
