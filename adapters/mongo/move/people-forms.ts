@@ -1,5 +1,6 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
 import type { Document } from 'mongodb';
+import { aiDayRecord } from '../../../src/assistant/record.ts';
 import { deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { settingRecord } from '../../../src/tenant/record.ts';
@@ -96,12 +97,11 @@ export const peopleForms: Forms<SingleKind> = {
   deliveries: declared('deliveries', deliveryRecord),
   aiUsage: {
     collection: 'aiUsage',
-    toDocument: ({ cost, ...rest }) => ({
-      _id: idList(rest.tenantId, rest.day),
-      ...rest,
-      ...(cost === null ? {} : { cost }),
-    }),
-    toRecord: ({ _id, cost = null, ...rest }) => ({ ...rest, cost }) as MovedRecords['aiUsage'],
+    toDocument(record) {
+      const { cost, ...day } = aiDayRecord.toDocument(record);
+      return { _id: idList(day.tenantId, day.day), ...day, ...(cost === null ? {} : { cost }) };
+    },
+    toRecord: aiDayRecord.fromDocument,
   },
   agents: {
     collection: 'agents',

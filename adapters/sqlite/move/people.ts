@@ -123,16 +123,7 @@ export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   settings: (db) => records(db, settings, 'settings', { key: ['tenant_id', 'name'] }),
   channels: (db) => records(db, channels, 'channels'),
   deliveries: (db) => records(db, deliveries, 'deliveries'),
-  *aiUsage(db) {
-    for (const page of placed<typeof days extends { read(row: never): infer T } ? T : never, [string]>(
-      db,
-      days,
-      'ai_usage',
-      ['tenant_id'],
-      ['tenant_id', 'day'],
-    ))
-      yield page.map(([[tenantId], day]) => ({ ...day, tenantId }));
-  },
+  aiUsage: (db) => records(db, days, 'ai_usage', { key: ['tenant_id', 'day'] }),
   agents: (db) => records(db, registrations, 'registrations', { size: 200 }),
   *reports(db) {
     type Reported = MovedRecords['reports'];

@@ -6,6 +6,7 @@ import type { WrittenKind } from '../../../src/tenant/port/files.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
 import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
+import { days } from '../ai-usage.ts';
 import { noteApprovalLine } from '../approval-lines.ts';
 import { approvals } from '../approvals.ts';
 import { adoptLinks, heads, links } from '../audit.ts';
@@ -257,7 +258,6 @@ const writeArguments: Write<'approvalArgs'> = (db, _tenantId, records) => {
     ]);
 };
 
-const dayColumns = ['tenant_id', 'day', 'queries', 'input_tokens', 'output_tokens', 'cost', 'duration_ms'];
 const reportColumns = ['tenant_id', 'env', 'agent_id', 'bundle_name', 'policy_version', 'at'];
 
 export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
@@ -284,14 +284,7 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   settings: keyed('settings', settings, ({ name }) => [['name', name]]),
   channels: rowsOf('channels', channels),
   deliveries: rowsOf('deliveries', deliveries),
-  aiUsage(db, tenantId, records) {
-    for (const { day, queries, inputTokens, outputTokens, cost, durationMs } of records) {
-      const values = [tenantId, day, queries, inputTokens, outputTokens, cost, durationMs];
-      insertOnce(db, { table: 'ai_usage', insert: plainInsert('ai_usage', dayColumns), values }, tenantId, [
-        ['day', day],
-      ]);
-    }
-  },
+  aiUsage: keyed('ai_usage', days, ({ day }) => [['day', day]]),
   agents: rowsOf('registrations', registrations),
   reports(db, tenantId, records) {
     for (const { env, agentId, bundleName, policyVersion, at } of records) {

@@ -185,7 +185,7 @@ export interface MovedRecords {
   readonly settings: Setting;
   readonly channels: Channel;
   readonly deliveries: Delivery;
-  readonly aiUsage: AiDay & { readonly tenantId: string };
+  readonly aiUsage: AiDay;
   readonly agents: Registration;
   readonly agentStreams: PastStream;
   readonly reports: Reported & { readonly tenantId: string; readonly env: Env };

@@ -91,3 +91,30 @@ keeps('settings', [
     },
   ],
 ]);
+
+const day = {
+  tenantId: 't',
+  day: '2026-06-01',
+  queries: 2,
+  inputTokens: 30,
+  outputTokens: 5,
+  durationMs: 100.5,
+};
+const dayDocument = {
+  _id: '["t","2026-06-01"]',
+  tenantId: 't',
+  day: '2026-06-01',
+  queries: 2,
+  inputTokens: 30,
+  outputTokens: 5,
+  durationMs: 100.5,
+};
+
+// A day without a known cost has no such field: an update adds to it from 0.
+keeps('aiUsage', [
+  [
+    { ...day, cost: 0.25 },
+    { ...dayDocument, cost: 0.25 },
+  ],
+  [{ ...day, cost: null }, dayDocument],
+]);
