@@ -1,13 +1,9 @@
 // Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
-import type { Registration, Reported } from '../../src/agent/record.ts';
+import type { Reported, registrationRecord } from '../../src/agent/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
-import type { Fenced, Row } from './form.ts';
+import type { Fenced } from './form.ts';
 
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
-  Fenced & {
-    readonly tags: string;
-    readonly manifest: string | null;
-  };
+export type AgentRow = ReturnType<typeof registrationRecord.toDocument> & Fenced;
 
 export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };
 

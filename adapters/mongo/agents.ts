@@ -4,28 +4,28 @@
 
 import type { Collection, Filter } from 'mongodb';
 import type { AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
-import type { Registration, RegistrationSummary, Reported, Tags } from '../../src/agent/record.ts';
+import {
+  type Registration,
+  type RegistrationSummary,
+  type Reported,
+  registrationRecord,
+} from '../../src/agent/record.ts';
 import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, notAfter, searchPattern, toText } from './form.ts';
+import { byTenant, fromText, notAfter, searchPattern, toText } from './form.ts';
 import { inOrder, lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
-const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
-  fromRow<Registration>({
-    ...rest,
-    seenEnvs: inOrder(rest.seenEnvs),
-    tags: fromText<Tags>(tags) ?? {},
-    manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
-  });
+const record = (row: AgentRow): Registration =>
+  registrationRecord.fromDocument({ ...row, seenEnvs: inOrder(row.seenEnvs) });
 
-function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow): RegistrationSummary {
-  const seenEnvs = inOrder(rest.seenEnvs);
-  return fromRow<RegistrationSummary>({ ...rest, seenEnvs, tags: fromText<Tags>(tags) ?? {} });
+function summary(row: AgentRow): RegistrationSummary {
+  const { manifest: _manifest, ...rest } = record(row);
+  return rest;
 }
 
 const one = (tenantId: string, agentId: string) => ({

@@ -1,7 +1,7 @@
 // Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
 // single writes would cost a commit each. Requests during a bulk write go into the next one.
 import type { Collection } from 'mongodb';
-import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
+import { maxReportedBundles, newRegistration, type Reported, registrationRecord } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';
@@ -44,23 +44,8 @@ export const inOrder = (envs: readonly Env[]): readonly Env[] =>
 const spoken = (on: SeenOn | null) =>
   on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
 
-const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow => ({
-  _id,
-  tenantId,
-  agentId,
-  displayName: null,
-  tags: '{}',
-  bundleName: null,
-  manifest: null,
-  lastEnv: env,
-  seenEnvs: [env],
-  lastSeenAt: now,
-  createdAt: now,
-  retiredAt: null,
-  lastApi: null,
-  loadsAny: false,
-  ...spoken(on),
-});
+const fresh = (seenAgent: Seen, id: string): AgentRow =>
+  registrationRecord.toDocument(newRegistration({ ...seenAgent, id }));
 
 /** Environments of these that the row does not have. */
 const addedEnvs = (row: AgentRow, items: readonly Seen[]): Env[] =>

@@ -4,31 +4,69 @@ import type { AgentManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
 import { env, uuid } from '../shared/schemas.ts';
-import type { AgentApi, AgentVocabulary } from '../shared/vocabulary.ts';
+import { type AgentApi, agentApis, type SeenOn } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 const tagMap = z.record(z.string(), z.string());
 
-export interface Registration extends AgentVocabulary {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly displayName: string | null;
-  readonly tags: Tags;
+type StoredManifest = AgentManifest & { readonly updatedAt: number };
+
+const registrationFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  agentId: field(z.string()),
+  displayName: field(z.string().nullable()),
+  tags: field(json<Tags, typeof tagMap>(tagMap)),
   /** Explicit assignment. */
-  readonly bundleName: string | null;
-  readonly manifest: (AgentManifest & { readonly updatedAt: number }) | null;
-  readonly lastEnv: Env | null;
+  bundleName: field(z.string().nullable()),
+  manifest: field(json<StoredManifest, z.ZodUnknown>(z.unknown()).nullable()),
+  lastEnv: field(env.nullable()),
   /** Every environment in which it was seen, in their usual order. */
-  readonly seenEnvs: readonly Env[];
-  readonly lastSeenAt: number | null;
-  readonly createdAt: number;
+  seenEnvs: field(z.array(env)),
+  lastSeenAt: field(instant.nullable()),
+  createdAt: field(instant),
   /**
    * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no
    * list shows it, and it counts as new when it is seen again. Null while it lives.
    */
-  readonly retiredAt: number | null;
-}
+  retiredAt: field(instant.nullable()),
+  /** This field and the next are an `AgentVocabulary`. */
+  lastApi: field(z.enum(agentApis).nullable()),
+  loadsAny: field(z.boolean()),
+};
+
+export type Registration = RecordOf<typeof registrationFields>;
+
+export const registrationRecord = record('registrations', registrationFields);
+
+/** The registration of an agent that is seen for the first time. @param on null or absent: the API is unknown */
+export const newRegistration = ({
+  id,
+  tenantId,
+  agentId,
+  env,
+  now,
+  on,
+}: Pick<Registration, 'id' | 'tenantId' | 'agentId'> & {
+  readonly env: Env;
+  readonly now: number;
+  readonly on?: SeenOn | null | undefined;
+}): Registration => ({
+  id,
+  tenantId,
+  agentId,
+  displayName: null,
+  tags: {},
+  bundleName: null,
+  manifest: null,
+  lastEnv: env,
+  seenEnvs: [env],
+  lastSeenAt: now,
+  createdAt: now,
+  retiredAt: null,
+  lastApi: on?.api ?? null,
+  loadsAny: on?.loadsAny ?? false,
+});
 
 /** A registration as lists show it. */
 export type RegistrationSummary = Omit<Registration, 'manifest'>;

@@ -1,5 +1,6 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
 import type { Document } from 'mongodb';
+import { registrationRecord } from '../../../src/agent/record.ts';
 import { aiDayRecord } from '../../../src/assistant/record.ts';
 import { deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
@@ -103,16 +104,7 @@ export const peopleForms: Forms<SingleKind> = {
     },
     toRecord: aiDayRecord.fromDocument,
   },
-  agents: {
-    collection: 'agents',
-    toDocument: (agent) => ({
-      ...toRow(agent),
-      tags: JSON.stringify(agent.tags),
-      manifest: toText(agent.manifest),
-    }),
-    toRecord: (row) =>
-      fromRow({ ...row, tags: fromText(row.tags), manifest: fromText(row.manifest) } as never),
-  },
+  agents: declared('agents', registrationRecord),
   reports: under('reports', ({ tenantId, env, agentId, bundleName }) =>
     idList(tenantId, env, agentId, bundleName),
   ),

@@ -118,3 +118,55 @@ keeps('aiUsage', [
   ],
   [{ ...day, cost: null }, dayDocument],
 ]);
+
+const agent: MovedRecords['agents'] = {
+  id: 'r',
+  tenantId: 't',
+  agentId: 'a',
+  displayName: 'Agent',
+  tags: { team: 'x' },
+  bundleName: 'b',
+  manifest: { agent_id: 'a', policy_version: 'v', contracts: [], updatedAt: 30 },
+  lastEnv: 'staging',
+  seenEnvs: ['production', 'staging'],
+  lastSeenAt: 20,
+  createdAt: 10,
+  retiredAt: 40,
+  lastApi: 'hosted',
+  loadsAny: true,
+};
+
+const agentDocument = {
+  _id: 'r',
+  tenantId: 't',
+  agentId: 'a',
+  displayName: 'Agent',
+  tags: '{"team":"x"}',
+  bundleName: 'b',
+  manifest: '{"agent_id":"a","policy_version":"v","contracts":[],"updatedAt":30}',
+  lastEnv: 'staging',
+  seenEnvs: ['production', 'staging'],
+  lastSeenAt: 20,
+  createdAt: 10,
+  retiredAt: 40,
+  lastApi: 'hosted',
+  loadsAny: true,
+};
+
+const absentInAgent = {
+  displayName: null,
+  bundleName: null,
+  manifest: null,
+  lastEnv: null,
+  lastSeenAt: null,
+  retiredAt: null,
+  lastApi: null,
+};
+
+keeps('agents', [
+  [agent, agentDocument],
+  [
+    { ...agent, ...absentInAgent, tags: {}, seenEnvs: [], loadsAny: false },
+    { ...agentDocument, ...absentInAgent, tags: '{}', seenEnvs: [], loadsAny: false },
+  ],
+]);
