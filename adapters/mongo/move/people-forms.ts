@@ -1,12 +1,12 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
 import type { Document } from 'mongodb';
-import { registrationRecord } from '../../../src/agent/record.ts';
+import { registrationRecord, ruleRecord } from '../../../src/agent/record.ts';
 import { aiDayRecord } from '../../../src/assistant/record.ts';
-import { deliveryRecord } from '../../../src/notification/record.ts';
+import { channelRecord, deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
 import { settingRecord } from '../../../src/tenant/record.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
-import { fromRow, fromText, toRow, toText } from '../form.ts';
+import { fromRow, toRow } from '../form.ts';
 import type { Form, Forms, StoredKind } from './forms.ts';
 
 /** A record whose fields are those of its document. */
@@ -77,11 +77,7 @@ export const peopleForms: Forms<SingleKind> = {
   operatorTokens: plain('operatorTokens'),
   views: plain('views'),
   agentStreams: plain('agentStreams'),
-  rules: {
-    collection: 'rules',
-    toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),
-    toRecord: (row) => fromRow({ ...row, tagMatch: fromText(row.tagMatch) } as never),
-  },
+  rules: declared('rules', ruleRecord),
   settings: {
     collection: 'settings',
     toDocument: (setting) => ({
@@ -90,11 +86,7 @@ export const peopleForms: Forms<SingleKind> = {
     }),
     toRecord: (document) => settingRecord.fromDocument(document) as MovedRecords['settings'],
   },
-  channels: {
-    collection: 'channels',
-    toDocument: (channel) => ({ ...toRow(channel), filters: toText(channel.filters) }),
-    toRecord: (row) => fromRow({ ...row, filters: fromText(row.filters) } as never),
-  },
+  channels: declared('channels', channelRecord),
   deliveries: declared('deliveries', deliveryRecord),
   aiUsage: {
     collection: 'aiUsage',

@@ -170,3 +170,75 @@ keeps('agents', [
     { ...agentDocument, ...absentInAgent, tags: '{}', seenEnvs: [], loadsAny: false },
   ],
 ]);
+
+const channel: MovedRecords['channels'] = {
+  id: 'c',
+  tenantId: 't',
+  name: 'Duty',
+  kind: 'email',
+  payloadStyle: 'hosted',
+  enabled: true,
+  filters: { environments: ['staging'], agentPatterns: null, contractNames: null, rulesetNames: null },
+  sealedConfig: 'sealed',
+  revision: 2,
+  createdAt: 10,
+  updatedAt: 20,
+  lastTestAt: 30,
+  lastTestOk: false,
+};
+
+const channelDocument = {
+  _id: 'c',
+  tenantId: 't',
+  name: 'Duty',
+  kind: 'email',
+  payloadStyle: 'hosted',
+  enabled: true,
+  filters: '{"environments":["staging"],"agentPatterns":null,"contractNames":null,"rulesetNames":null}',
+  sealedConfig: 'sealed',
+  revision: 2,
+  createdAt: 10,
+  updatedAt: 20,
+  lastTestAt: 30,
+  lastTestOk: false,
+};
+
+const absentInChannel = { filters: null, lastTestAt: null, lastTestOk: null };
+
+keeps('channels', [
+  [channel, channelDocument],
+  [
+    { ...channel, ...absentInChannel },
+    { ...channelDocument, ...absentInChannel },
+  ],
+]);
+
+const rule: MovedRecords['rules'] = {
+  id: 'r',
+  tenantId: 't',
+  priority: 1,
+  pattern: 'a*',
+  tagMatch: { team: 'x' },
+  bundleName: 'b',
+  env: 'production',
+  createdAt: 10,
+};
+
+const ruleDocument = {
+  _id: 'r',
+  tenantId: 't',
+  priority: 1,
+  pattern: 'a*',
+  tagMatch: '{"team":"x"}',
+  bundleName: 'b',
+  env: 'production',
+  createdAt: 10,
+};
+
+keeps('rules', [
+  [rule, ruleDocument],
+  [
+    { ...rule, tagMatch: null },
+    { ...ruleDocument, tagMatch: null },
+  ],
+]);
