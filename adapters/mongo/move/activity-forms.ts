@@ -2,7 +2,6 @@
 import { entriesOf } from '../../../src/audit/record.ts';
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { OrderedKind } from '../../../src/export/record.ts';
-import type { RunFacts } from '../../../src/run/record.ts';
 import { reportFacts } from '../../../src/run/rules/report.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type {
@@ -12,7 +11,6 @@ import type {
   MovedEvent,
   MovedExportItem,
   MovedRecords,
-  MovedRun,
 } from '../../../src/shared/ports/moved-records.ts';
 import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
 import type { LinkRow } from '../audit.ts';
@@ -24,8 +22,8 @@ import {
   itemOf,
   outcomeEntry,
 } from '../export-log.ts';
-import { fromBsonText, toBsonText } from '../form.ts';
-import { type RunRow, runId } from '../run-projection.ts';
+import { toBsonText } from '../form.ts';
+import { type CountedRow, runOf, runRowOf } from '../run-projection.ts';
 import type { Forms } from './forms.ts';
 
 /** The batch of an event in the order of exports: those of one segment, which the first digits of its id name. */
@@ -65,28 +63,6 @@ function eventDocument({ tenantId, ...event }: MovedEvent): EventRow {
     verdicts: [...verdicts],
     outcomes: outcomes.map((outcome, i) => outcomeRow({ tenantId, ...event }, outcome, outcomeIds[i] ?? 0)),
   };
-}
-
-const runDocument = ({ tenantId, agentId, sessionId, isTrimmed, facts, ...run }: MovedRun): RunRow => ({
-  _id: runId(tenantId, agentId, sessionId),
-  tenantId,
-  agentId: toBsonText(agentId),
-  sessionId: toBsonText(sessionId),
-  rev: 1,
-  open: [],
-  ...run,
-  ...(isTrimmed ? { trimmed: true as const } : {}),
-  ...(facts === null ? {} : { facts: JSON.stringify(facts) }),
-});
-
-function runRecord({ _id, rev: _rev, open: _open, trimmed, facts, ...row }: RunRow): MovedRun {
-  return {
-    ...row,
-    agentId: fromBsonText(row.agentId),
-    sessionId: fromBsonText(row.sessionId),
-    isTrimmed: trimmed ?? false,
-    facts: facts === undefined ? null : (JSON.parse(facts) as RunFacts),
-  } as MovedRun;
 }
 
 /** Texts that rise with the order, as those of approvals that are stored here do. */
@@ -174,8 +150,8 @@ export const activityForms: Forms<ActivityKind | ExportOrderKind> = {
   },
   runs: {
     collection: 'runs',
-    toDocument: runDocument,
-    toRecord: (document) => runRecord(document as unknown as RunRow),
+    toDocument: runRowOf,
+    toRecord: (document) => runOf(document as unknown as CountedRow),
   },
   approvals: {
     collection: 'approvals',

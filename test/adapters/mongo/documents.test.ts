@@ -242,3 +242,77 @@ keeps('rules', [
     { ...ruleDocument, tagMatch: null },
   ],
 ]);
+
+const run: MovedRecords['runs'] = {
+  tenantId: 't',
+  agentId: 'a',
+  sessionId: '\ud800',
+  env: 'production',
+  startedAt: 10.5,
+  lastAt: 20.5,
+  sample: false,
+  receivedAt: 30,
+  standing: 'open',
+  isTrimmed: false,
+  facts: null,
+};
+
+// Half of a surrogate pair is kept as a JSON string behind a mark.
+const runDocument = {
+  _id: '["t","a","\\ud800"]',
+  tenantId: 't',
+  agentId: 'a',
+  sessionId: '\u0001"\\ud800"',
+  rev: 1,
+  open: [],
+  env: 'production',
+  startedAt: 10.5,
+  lastAt: 20.5,
+  sample: false,
+  receivedAt: 30,
+  standing: 'open',
+};
+
+const last = {
+  at: 20.5,
+  index: 0,
+  seq: 1,
+  id: 'e',
+  action: 'call_allowed',
+  toolName: 'shell',
+  decisionName: null,
+  mode: 'enforce',
+} as const;
+const facts = {
+  env: 'production',
+  startedAt: 10.5,
+  lastAt: 20.5,
+  appliedSeq: 1,
+  runId: null,
+  parentSessionId: null,
+  last,
+  lastDecision: last,
+  lastWorkflow: null,
+  snapshot: null,
+  version: null,
+  counts: { allow: 1 },
+  calls: 1,
+} as const;
+const lastText =
+  '{"at":20.5,"index":0,"seq":1,"id":"e","action":"call_allowed","toolName":"shell","decisionName":null,' +
+  '"mode":"enforce"}';
+
+keeps('runs', [
+  [run, runDocument],
+  [
+    { ...run, isTrimmed: true, facts },
+    {
+      ...runDocument,
+      trimmed: true,
+      facts:
+        '{"env":"production","startedAt":10.5,"lastAt":20.5,"appliedSeq":1,"runId":null,"parentSessionId":null,' +
+        `"last":${lastText},"lastDecision":${lastText},"lastWorkflow":null,"snapshot":null,"version":null,` +
+        '"counts":{"allow":1},"calls":1}',
+    },
+  ],
+]);
