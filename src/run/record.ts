@@ -81,15 +81,26 @@ export interface RunFacts {
   readonly steps?: CallSteps;
 }
 
-/** The details of a decision in the audit chain, by their stored names. Each event is noted, so nothing is copied. */
-export const decisionDetails = (
-  env: Env,
-  rule: string | null,
-  toolName: string,
-  callId: string | null,
-  reportedAt: string,
-  keyId: string | null,
-) => ({ env, rule, tool_name: toolName, call_id: callId, reported_at: reportedAt, key_id: keyId });
+/** A reported decision. */
+export interface ReportedDecision {
+  readonly env: Env;
+  readonly rule: string | null;
+  readonly toolName: string;
+  readonly callId: string | null;
+  /** ISO 8601, by the agent's clock. */
+  readonly reportedAt: string;
+  readonly keyId: string | null;
+}
+
+/** The details of a decision by their names in the audit chain; written out, because `snakeKeys` lists each field. */
+export const decisionDetails = ({ env, rule, toolName, callId, reportedAt, keyId }: ReportedDecision) => ({
+  env,
+  rule,
+  tool_name: toolName,
+  call_id: callId,
+  reported_at: reportedAt,
+  key_id: keyId,
+});
 
 /** A run's state by its events alone, whatever the time. `asking`: its workflow waits for a person. */
 const standing = z.enum(['asking', 'completed', 'blocked', 'open']);
