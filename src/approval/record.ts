@@ -161,6 +161,9 @@ const argsOf = ({ toolArgs, argsBytes }: Approval) =>
 const args = computed(listed(anyObject).nullable(), argsOf);
 const action = z.enum(['block', 'allow']);
 
+export const ruleNameOf = ({ contractName, toolName }: Pick<Approval, 'contractName' | 'toolName'>): string =>
+  contractName ?? toolName;
+
 /** The agent's next act; null while the approval is pending. */
 function effectiveAction({ status, timeoutEffect }: Approval): z.output<typeof action> | null {
   if (status === 'pending') return null;
@@ -172,7 +175,7 @@ export const approvalRecord = record('approvals', approvalFields, {
   console: { tool_args: args },
   hosted: {
     tool_args: args,
-    rule_name: computed(z.string(), ({ contractName, toolName }: Approval) => contractName ?? toolName),
+    rule_name: computed(z.string(), ruleNameOf),
     decided_at: computed(isoInstant.nullable(), ({ status, decidedAt, deadline }: Approval) => {
       const at = status === 'timeout' ? deadline : decidedAt;
       return at === null ? null : renderMicros(at);
