@@ -1,7 +1,12 @@
 // Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
 // single writes would cost a commit each. Requests during a bulk write go into the next one.
 import type { Collection } from 'mongodb';
-import { maxReportedBundles, newRegistration, type Reported, registrationRecord } from '../../src/agent/record.ts';
+import {
+  maxReportedBundles,
+  newRegistration,
+  registrationRecord,
+  type StoredReport,
+} from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';
@@ -20,8 +25,6 @@ interface Seen {
   /** API that the agent was seen on; null if unknown. */
   readonly on: SeenOn | null;
 }
-
-type ReportOf = Reported & { readonly tenantId: string; readonly env: Env };
 
 /** Writes that go into one bulk write. */
 const maxBatch = 200;
@@ -182,11 +185,11 @@ export const lastSeen = (agents: Collection<AgentRow>): ((seenAgent: Seen) => Pr
 export function lastReports(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
-): (report: ReportOf) => Promise<true> {
-  const idOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
+): (report: StoredReport) => Promise<true> {
+  const idOf = ({ tenantId, env, agentId, bundleName }: StoredReport): string =>
     JSON.stringify([tenantId, env, agentId, bundleName]);
 
-  async function registered(items: readonly ReportOf[]): Promise<ReadonlySet<string>> {
+  async function registered(items: readonly StoredReport[]): Promise<ReadonlySet<string>> {
     const lists = await Promise.all(
       byTenant(items, ({ agentId }) => agentId).map(([tenantId, ids]) =>
         agents
@@ -201,7 +204,7 @@ export function lastReports(
   }
 
   /** Removes what an agent reported of more bundles than are kept. */
-  async function trim({ tenantId, env, agentId }: ReportOf): Promise<void> {
+  async function trim({ tenantId, env, agentId }: StoredReport): Promise<void> {
     const surplus = await reports
       .find({ tenantId, env, agentId }, { projection: { _id: 1 } })
       .sort({ at: -1 })

@@ -79,13 +79,19 @@ export type AgentOrder = (typeof agentOrders)[number];
 export const maxReportedBundles = 8;
 
 /** A policy version that an agent reported to run, newest per (tenant, env, agent, bundle). */
-export interface Reported {
-  readonly agentId: string;
+const reportFields = {
+  tenantId: field(z.string()),
+  env: field(env),
+  agentId: field(z.string()),
   /** Null when the agent did not report the bundle. */
-  readonly bundleName: string | null;
-  readonly policyVersion: string;
-  readonly at: number;
-}
+  bundleName: field(z.string().nullable()),
+  policyVersion: field(z.string()),
+  at: field(instant),
+};
+export type StoredReport = RecordOf<typeof reportFields>;
+export const reportRecord = record('reports', reportFields);
+/** A report in an environment of a tenant. */
+export type Reported = Omit<StoredReport, 'tenantId' | 'env'>;
 
 /** A stream of an agent, as it is remembered for a week. */
 const pastStreamFields = {

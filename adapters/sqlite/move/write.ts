@@ -4,6 +4,7 @@ import type { AuditLink } from '../../../src/audit/record.ts';
 import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import type { WrittenKind } from '../../../src/tenant/port/files.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
+import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
 import { days } from '../ai-usage.ts';
@@ -258,8 +259,6 @@ const writeArguments: Write<'approvalArgs'> = (db, _tenantId, records) => {
     ]);
 };
 
-const reportColumns = ['tenant_id', 'env', 'agent_id', 'bundle_name', 'policy_version', 'at'];
-
 export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   users: rowsOf('users', users),
   identities: keyed('identities', identities, ({ issuer, subject }) => [
@@ -286,16 +285,11 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   deliveries: rowsOf('deliveries', deliveries),
   aiUsage: keyed('ai_usage', days, ({ day }) => [['day', day]]),
   agents: rowsOf('registrations', registrations),
-  reports(db, tenantId, records) {
-    for (const { env, agentId, bundleName, policyVersion, at } of records) {
-      const values = [tenantId, env, agentId, bundleName, policyVersion, at];
-      insertOnce(db, { table: 'reports', insert: plainInsert('reports', reportColumns), values }, tenantId, [
-        ['env', env],
-        ['agent_id', agentId],
-        ['bundle_name', bundleName],
-      ]);
-    }
-  },
+  reports: keyed('reports', reports, ({ env, agentId, bundleName }) => [
+    ['env', env],
+    ['agent_id', agentId],
+    ['bundle_name', bundleName],
+  ]),
   leftOut(db, tenantId, records) {
     for (const { hour, count } of records)
       db.run('INSERT OR IGNORE INTO agents_left_out (tenant_id, hour, count) VALUES (?, ?, ?)', [

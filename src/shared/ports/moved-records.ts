@@ -1,7 +1,7 @@
 // Everything that a store contains, as records that no store's form shows: what a move carries from one store to
 // another. Both sides read the same records, so equal digests prove that nothing was lost or changed.
 import type { PinMode } from 'reeve-agent/rules';
-import type { AssignmentRule, PastStream, Registration, Reported } from '../../agent/record.ts';
+import type { AssignmentRule, PastStream, Registration, StoredReport } from '../../agent/record.ts';
 import type { Approval } from '../../approval/record.ts';
 import type { AiDay } from '../../assistant/record.ts';
 import type { AuditLink, SignedHead } from '../../audit/record.ts';
@@ -188,7 +188,7 @@ export interface MovedRecords {
   readonly aiUsage: AiDay;
   readonly agents: Registration;
   readonly agentStreams: PastStream;
-  readonly reports: Reported & { readonly tenantId: string; readonly env: Env };
+  readonly reports: StoredReport;
   readonly leftOut: { readonly tenantId: string; readonly hour: number; readonly count: number };
   readonly toolPins: MovedPins;
   readonly toolDefinitions: MovedDefinition;

@@ -316,3 +316,18 @@ keeps('runs', [
     },
   ],
 ]);
+
+keeps('reports', [
+  [
+    { tenantId: 't', env: 'staging', agentId: 'a', bundleName: null, policyVersion: 'v', at: 10 },
+    {
+      _id: '["t","staging","a",null]',
+      tenantId: 't',
+      env: 'staging',
+      agentId: 'a',
+      bundleName: null,
+      policyVersion: 'v',
+      at: 10,
+    },
+  ],
+]);
