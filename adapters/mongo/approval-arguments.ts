@@ -1,7 +1,7 @@
 // The arguments of approvals in MongoDB, kept apart from the approvals: lists never read them.
 import type { Collection } from 'mongodb';
 import type { ApprovalStore, KeptArgs } from '../../src/approval/port.ts';
-import { largeArgs } from '../../src/approval/record.ts';
+import { argsRecord, largeArgs } from '../../src/approval/record.ts';
 import {
   enoughToRemove,
   type Holding,
@@ -102,9 +102,8 @@ export const mongoApprovalArguments = (
   approvals: Collection<ApprovalRow>,
 ): Pick<ApprovalStore, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
   async keepArgs(request, quota) {
-    const { id, ...row } = request;
-    if (row.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
-    await unlessTaken(args.insertOne({ _id: id, ...row }));
+    if (request.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
+    await unlessTaken(args.insertOne(argsRecord.toDocument(request)));
     return 'kept';
   },
   async dropArgs(tenantId, id) {

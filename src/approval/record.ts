@@ -184,6 +184,20 @@ export const approvalRecord = record('approvals', approvalFields, {
   },
 });
 
+/** Arguments that are kept apart from their approval (over `maxInlineArgs`), whose id they have. */
+const argsFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  env: field(env),
+  /** The API key of the request; null: it is not stored. */
+  keyId: field(z.string().nullable()),
+  bytes: field(z.number()),
+  createdAt: field(instant),
+  json: field(z.string(), { column: 'args' }),
+};
+export type StoredArgs = RecordOf<typeof argsFields>;
+export const argsRecord = record('approval_args', argsFields);
+
 /** A request for an approval. */
 export interface ApprovalRequest
   extends Pick<

@@ -1,4 +1,5 @@
 // Events, runs, approvals and the audit chain of a move as documents.
+import { argsRecord } from '../../../src/approval/record.ts';
 import { entriesOf } from '../../../src/audit/record.ts';
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { OrderedKind } from '../../../src/export/record.ts';
@@ -12,7 +13,7 @@ import type {
   MovedExportItem,
   MovedRecords,
 } from '../../../src/shared/ports/moved-records.ts';
-import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
+import { type ApprovalRow, approvalOf, rowOf } from '../approval-rows.ts';
 import type { LinkRow } from '../audit.ts';
 import { type EventRow, mapTexts, type OutcomeRow, toEvent, toEventRow } from '../event-filter.ts';
 import {
@@ -168,8 +169,8 @@ export const activityForms: Forms<ActivityKind | ExportOrderKind> = {
   },
   approvalArgs: {
     collection: 'approvalArgs',
-    toDocument: ({ id, ...rest }) => ({ _id: id, ...rest }) satisfies ArgsRow,
-    toRecord: ({ _id, ...rest }) => ({ id: String(_id), ...rest }) as MovedRecords['approvalArgs'],
+    toDocument: argsRecord.toDocument,
+    toRecord: argsRecord.fromDocument,
   },
   auditLinks: {
     collection: 'auditLinks',

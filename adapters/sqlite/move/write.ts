@@ -8,6 +8,7 @@ import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
 import { days } from '../ai-usage.ts';
+import { insertArgs, storedArgs } from '../approval-arguments.ts';
 import { noteApprovalLine } from '../approval-lines.ts';
 import { approvals } from '../approvals.ts';
 import { adoptLinks, heads, links } from '../audit.ts';
@@ -81,9 +82,6 @@ const keyed =
     for (const record of records)
       insertOnce(db, { table: name, insert: of.insert, values: of.values(record) }, tenantId, keyOf(record));
   };
-
-const plainInsert = (name: string, columns: readonly string[]): string =>
-  `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
 /** After the deployments: the active key has signed the current ones. */
 const writeSigning: Write<'signing'> = (db, tenantId, records) => {
@@ -165,10 +163,12 @@ const writeLibraries: Write<'libraries'> = (db, _tenantId, records) => {
 
 const writePins: Write<'toolPins'> = (db, tenantId, records) => {
   for (const { env, mode, sequence, servers: list, entries } of records) {
-    db.run(
-      `${plainInsert('tool_environments', ['tenant_id', 'env', 'mode', 'sequence'])} ON CONFLICT DO NOTHING`,
-      [tenantId, env, mode, sequence],
-    );
+    db.run('INSERT OR IGNORE INTO tool_environments (tenant_id, env, mode, sequence) VALUES (?, ?, ?, ?)', [
+      tenantId,
+      env,
+      mode,
+      sequence,
+    ]);
     for (const server of list)
       db.run(`${servers.insert} ON CONFLICT DO NOTHING`, servers.values({ tenantId, env, ...server }));
     for (const { ruling, isAnnounced, ...entry } of entries) {
@@ -246,17 +246,7 @@ const writeApprovals: Write<'approvals'> = (db, tenantId, records) => {
 };
 
 const writeArguments: Write<'approvalArgs'> = (db, _tenantId, records) => {
-  const columns = ['tenant_id', 'id', 'env', 'key_id', 'bytes', 'created_at', 'args'];
-  for (const { tenantId, id, env, keyId, bytes, createdAt, json } of records)
-    db.run(`${plainInsert('approval_args', columns)} ON CONFLICT DO NOTHING`, [
-      tenantId,
-      id,
-      env,
-      keyId,
-      bytes,
-      createdAt,
-      json,
-    ]);
+  for (const record of records) db.run(insertArgs, storedArgs.values(record));
 };
 
 export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {

@@ -2,7 +2,7 @@
 // another. Both sides read the same records, so equal digests prove that nothing was lost or changed.
 import type { PinMode } from 'reeve-agent/rules';
 import type { AssignmentRule, PastStream, Registration, StoredReport } from '../../agent/record.ts';
-import type { Approval } from '../../approval/record.ts';
+import type { Approval, StoredArgs } from '../../approval/record.ts';
 import type { AiDay } from '../../assistant/record.ts';
 import type { AuditLink, SignedHead } from '../../audit/record.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
@@ -103,16 +103,6 @@ export type MovedApproval = Approval & {
   readonly decisionId: string | null;
 };
 
-export interface MovedArguments {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly keyId: string | null;
-  readonly bytes: number;
-  readonly createdAt: number;
-  readonly json: string;
-}
-
 export interface MovedIdempotency {
   readonly tenantId: string;
   readonly id: string;
@@ -193,7 +183,7 @@ export interface MovedRecords {
   readonly toolPins: MovedPins;
   readonly toolDefinitions: MovedDefinition;
   readonly approvals: MovedApproval;
-  readonly approvalArgs: MovedArguments;
+  readonly approvalArgs: StoredArgs;
   readonly idempotency: MovedIdempotency;
   readonly retentionCounts: { readonly tenantId: string; readonly removed: RetentionCounts };
   readonly auditLinks: AuditLink & { readonly tenantId: string; readonly at: number };

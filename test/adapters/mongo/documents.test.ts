@@ -331,3 +331,31 @@ keeps('reports', [
     },
   ],
 ]);
+
+const args = {
+  id: 'a',
+  tenantId: 't',
+  env: 'production',
+  bytes: 5000,
+  createdAt: 10,
+  json: '{"a":1}',
+} as const;
+const argsDocument = {
+  _id: 'a',
+  tenantId: 't',
+  env: 'production',
+  bytes: 5000,
+  createdAt: 10,
+  json: '{"a":1}',
+};
+
+keeps('approvalArgs', [
+  [
+    { ...args, keyId: 'k' },
+    { ...argsDocument, keyId: 'k' },
+  ],
+  [
+    { ...args, keyId: null },
+    { ...argsDocument, keyId: null },
+  ],
+]);
