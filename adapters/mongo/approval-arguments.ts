@@ -11,6 +11,7 @@ import {
 } from '../../src/approval/rules/argument-quota.ts';
 import type { ApprovalRow, ArgsRow } from './approval-rows.ts';
 import { unlessTaken } from './failure.ts';
+import { deleteSome } from './removal.ts';
 
 /** Approvals that one query looks up. */
 const atOnce = 1_000;
@@ -86,17 +87,6 @@ async function makeRoom(
   return false;
 }
 
-async function dropLargeArgs(args: Collection<ArgsRow>, before: number, limit: number): Promise<number> {
-  const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
-  const rows = await args
-    .find(old, { projection: { _id: 1 } })
-    .sort({ createdAt: 1 })
-    .limit(limit)
-    .toArray();
-  if (rows.length === 0) return 0;
-  return (await args.deleteMany({ _id: { $in: rows.map((row) => row._id) } })).deletedCount;
-}
-
 export const mongoApprovalArguments = (
   args: Collection<ArgsRow>,
   approvals: Collection<ApprovalRow>,
@@ -109,5 +99,8 @@ export const mongoApprovalArguments = (
   async dropArgs(tenantId, id) {
     await args.deleteOne({ _id: id, tenantId });
   },
-  dropLargeArgs: (before, limit) => dropLargeArgs(args, before, limit),
+  dropLargeArgs(before, limit) {
+    const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
+    return deleteSome(args, old, { sort: { createdAt: 1 }, limit });
+  },
 });

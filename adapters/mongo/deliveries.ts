@@ -4,22 +4,13 @@ import type { DeliveryStore } from '../../src/notification/port/channels.ts';
 import { deliveryRecord } from '../../src/notification/record.ts';
 import { unlessTaken } from './failure.ts';
 import { pageOf } from './page.ts';
+import { deleteSome } from './removal.ts';
 
 export type DeliveryRow = ReturnType<typeof deliveryRecord.toDocument>;
 
 const { toDocument, fromDocument } = deliveryRecord;
 
 export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliveryStore {
-  async function removed(filter: object, limit: number): Promise<number> {
-    const rows = await deliveries
-      .find(filter, { projection: { _id: 1 } })
-      .limit(limit)
-      .toArray();
-    if (rows.length === 0) return 0;
-    const { deletedCount } = await deliveries.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } });
-    return deletedCount;
-  }
-
   return {
     async add(delivery) {
       if (await unlessTaken(deliveries.insertOne(toDocument(delivery)))) return delivery;
@@ -45,6 +36,7 @@ export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliverySt
       const filter = { tenantId, channelId, ...(status === undefined ? {} : { status }) };
       return pageOf(deliveries.find(filter).sort({ createdAt: -1, _id: -1 }), page, fromDocument);
     },
-    removeOfChannel: (tenantId, channelId, limit) => removed({ tenantId, channelId }, limit),
+    removeOfChannel: (tenantId, channelId, limit) =>
+      deleteSome(deliveries, { tenantId, channelId }, { limit }),
   };
 }

@@ -13,6 +13,7 @@ import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
+import { deleteSome } from './removal.ts';
 
 /** An agent was seen in an environment. */
 interface Seen {
@@ -204,14 +205,8 @@ export function lastReports(
   }
 
   /** Removes what an agent reported of more bundles than are kept. */
-  async function trim({ tenantId, env, agentId }: StoredReport): Promise<void> {
-    const surplus = await reports
-      .find({ tenantId, env, agentId }, { projection: { _id: 1 } })
-      .sort({ at: -1 })
-      .skip(maxReportedBundles)
-      .toArray();
-    if (surplus.length > 0) await reports.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
-  }
+  const trim = ({ tenantId, env, agentId }: StoredReport): Promise<number> =>
+    deleteSome(reports, { tenantId, env, agentId }, { sort: { at: -1 }, skip: maxReportedBundles });
 
   return createBatcher(async (items) => {
     const agents = await registered(items);
