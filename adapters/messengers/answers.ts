@@ -1,7 +1,8 @@
 // How an attempt ended, read from an HTTP answer or from what failed. Nothing that the other side wrote gets further
 // than this.
 
-import type { AttemptFailure, AttemptOutcome } from '../../src/notification/rules/delivery.ts';
+import type { AttemptFailure } from '../../src/notification/record.ts';
+import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
 import { OutboundError, type OutboundFailure } from '../../src/shared/outbound.ts';
 import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 

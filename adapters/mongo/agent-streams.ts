@@ -4,6 +4,7 @@ import type { AgentStreamStore, AwayAgent } from '../../src/agent/port.ts';
 import { maxPastStreams, type PastStream } from '../../src/agent/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { fromRow, type Row, toRow } from './form.ts';
+import { deleteSome } from './removal.ts';
 
 export type AgentStreamRow = Row<PastStream>;
 
@@ -52,12 +53,8 @@ async function dropOldest(
     ])
     .toArray();
   for (const { _id: agentId } of groups) {
-    const old = await streams
-      .find({ tenantId, env, agentId } as Filter<AgentStreamRow>, { projection: { _id: 1 } })
-      .sort({ startedAt: -1 })
-      .skip(maxPastStreams)
-      .toArray();
-    await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
+    const ofAgent = { tenantId, env, agentId } as Filter<AgentStreamRow>;
+    await deleteSome(streams, ofAgent, { sort: { startedAt: -1 }, skip: maxPastStreams });
   }
 }
 
@@ -112,25 +109,6 @@ async function awayAgents(
   return agentIds.map((agentId) => ({ agentId, streams: rows.filter((row) => row.agentId === agentId) }));
 }
 
-async function forgetStreams(
-  streams: Collection<AgentStreamRow>,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const old = await streams
-    .find(
-      {
-        startedAt: { $lt: before },
-        $or: [{ endedAt: null }, { endedAt: { $lt: before } }],
-      } as Filter<AgentStreamRow>,
-      { projection: { _id: 1 } },
-    )
-    .limit(limit)
-    .toArray();
-  if (old.length === 0) return 0;
-  return (await streams.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
-}
-
 export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStreamStore => ({
   record: (recorded) => recordStreams(streams, recorded),
   of: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
@@ -140,5 +118,8 @@ export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStr
     return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
   },
   away: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
-  forget: (before, limit) => forgetStreams(streams, before, limit),
+  forget(before, limit) {
+    const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
+    return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, { limit });
+  },
 });

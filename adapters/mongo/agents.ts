@@ -4,28 +4,29 @@
 
 import type { Collection, Filter } from 'mongodb';
 import type { AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
-import type { Registration, RegistrationSummary, Reported, Tags } from '../../src/agent/record.ts';
+import {
+  type Registration,
+  type RegistrationSummary,
+  type Reported,
+  registrationRecord,
+} from '../../src/agent/record.ts';
+import { manifestText, readManifest } from '../../src/event/record/json.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
-import { type AgentRow, type LeftOutRow, manifestText, type ReportRow, readManifest } from './agent-rows.ts';
+import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, notAfter, searchPattern } from './form.ts';
+import { byTenant, notAfter, searchPattern } from './form.ts';
 import { inOrder, lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
-const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
-  fromRow<Registration>({
-    ...rest,
-    seenEnvs: inOrder(rest.seenEnvs),
-    tags: fromText<Tags>(tags) ?? {},
-    manifest: readManifest(manifest),
-  });
+const record = (row: AgentRow): Registration =>
+  registrationRecord.fromDocument({ ...row, seenEnvs: inOrder(row.seenEnvs) });
 
-function summary({ tags, manifest: _manifest, fence: _fence, ...rest }: AgentRow): RegistrationSummary {
-  const seenEnvs = inOrder(rest.seenEnvs);
-  return fromRow<RegistrationSummary>({ ...rest, seenEnvs, tags: fromText<Tags>(tags) ?? {} });
+function summary(row: AgentRow): RegistrationSummary {
+  const { manifest: _manifest, ...rest } = record(row);
+  return rest;
 }
 
 const one = (tenantId: string, agentId: string) => ({
@@ -247,7 +248,7 @@ export function mongoAgents(
       const rows = await agents
         .find({ tenantId, agentId: { $in: [...agentIds] } }, { projection: { manifest: 1 } })
         .toArray();
-      return rows.flatMap(({ manifest }) => readManifest(manifest) ?? []);
+      return rows.flatMap(({ manifest }) => (typeof manifest === 'string' ? [readManifest(manifest)] : []));
     },
     async putManifest(tenantId, manifest, now) {
       const live = { ...one(tenantId, manifest.agentId), retiredAt: null };

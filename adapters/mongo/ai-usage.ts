@@ -1,13 +1,12 @@
 // Usage of AI assistance in MongoDB: one document per tenant and day.
 import type { Collection } from 'mongodb';
 import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
-import type { AiDay } from '../../src/assistant/record.ts';
+import { aiDayRecord } from '../../src/assistant/record.ts';
 import { unlessTaken } from './failure.ts';
 
-export type AiDayRow = Omit<AiDay, 'cost'> & {
+export type AiDayRow = Omit<ReturnType<typeof aiDayRecord.toDocument>, 'cost'> & {
   /** Tenant and day. */
   readonly _id: string;
-  readonly tenantId: string;
   /** Absent while no question's cost was known. */
   readonly cost?: number;
 };
@@ -27,7 +26,7 @@ export function mongoAiUsage(usage: Collection<AiDayRow>): AiUsageStore {
         .find({ tenantId, day: { $gte: since } })
         .sort({ day: 1 })
         .toArray();
-      return rows.map(({ _id, tenantId: _tenant, cost = null, ...rest }) => ({ ...rest, cost }));
+      return rows.map((row) => aiDayRecord.fromDocument(row));
     },
     async forget(before) {
       return (await usage.deleteMany({ day: { $lt: before } })).deletedCount;

@@ -1,7 +1,7 @@
 // The arguments of approvals in MongoDB, kept apart from the approvals: lists never read them.
 import type { Collection } from 'mongodb';
 import type { ApprovalStore, KeptArgs } from '../../src/approval/port.ts';
-import { largeArgs } from '../../src/approval/record.ts';
+import { argsRecord, largeArgs } from '../../src/approval/record.ts';
 import {
   enoughToRemove,
   type Holding,
@@ -11,6 +11,7 @@ import {
 } from '../../src/approval/rules/argument-quota.ts';
 import type { ApprovalRow, ArgsRow } from './approval-rows.ts';
 import { unlessTaken } from './failure.ts';
+import { deleteSome } from './removal.ts';
 
 /** Approvals that one query looks up. */
 const atOnce = 1_000;
@@ -86,29 +87,20 @@ async function makeRoom(
   return false;
 }
 
-async function dropLargeArgs(args: Collection<ArgsRow>, before: number, limit: number): Promise<number> {
-  const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
-  const rows = await args
-    .find(old, { projection: { _id: 1 } })
-    .sort({ createdAt: 1 })
-    .limit(limit)
-    .toArray();
-  if (rows.length === 0) return 0;
-  return (await args.deleteMany({ _id: { $in: rows.map((row) => row._id) } })).deletedCount;
-}
-
 export const mongoApprovalArguments = (
   args: Collection<ArgsRow>,
   approvals: Collection<ApprovalRow>,
 ): Pick<ApprovalStore, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
   async keepArgs(request, quota) {
-    const { id, ...row } = request;
-    if (row.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
-    await unlessTaken(args.insertOne({ _id: id, ...row }));
+    if (request.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
+    await unlessTaken(args.insertOne(argsRecord.toDocument(request)));
     return 'kept';
   },
   async dropArgs(tenantId, id) {
     await args.deleteOne({ _id: id, tenantId });
   },
-  dropLargeArgs: (before, limit) => dropLargeArgs(args, before, limit),
+  dropLargeArgs(before, limit) {
+    const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
+    return deleteSome(args, old, { sort: { createdAt: 1 }, limit });
+  },
 });

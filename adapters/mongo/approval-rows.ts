@@ -1,9 +1,8 @@
 // How an approval is written in MongoDB: one document each, its large arguments apart.
 
 import type { ApprovalPlace } from '../../src/approval/port.ts';
-import { type Approval, approvalRecord } from '../../src/approval/record.ts';
+import { type Approval, approvalRecord, type argsRecord } from '../../src/approval/record.ts';
 import type { ApprovalChange } from '../../src/export/record.ts';
-import type { Env } from '../../src/shared/ids.ts';
 
 type ApprovalDocument = ReturnType<typeof approvalRecord.toDocument>;
 
@@ -23,17 +22,7 @@ export type ApprovalRow = Omit<ApprovalDocument, keyof Context> & {
 /** Further fields of an approval about its call. */
 type Context = Pick<ApprovalDocument, 'contracts' | 'principal' | 'sessionId' | 'callId'>;
 
-/** Arguments that are kept apart; `_id` is their approval's. */
-export interface ArgsRow {
-  readonly _id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  /** Null: no key is noted. */
-  readonly keyId: string | null;
-  readonly bytes: number;
-  readonly createdAt: number;
-  readonly json: string;
-}
+export type ArgsRow = ReturnType<typeof argsRecord.toDocument>;
 
 export const approvalOf = ({ context, ...row }: ApprovalRow): Approval =>
   approvalRecord.fromDocument({ ...row, ...context });

@@ -23,6 +23,7 @@ import { maxSearchMs } from '../../src/event/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
+import { deleteSome } from './removal.ts';
 
 interface EntryKeys {
   readonly id: string;
@@ -240,11 +241,7 @@ async function retainLinks(
   const begin = await startOf(heads, tenantId);
   if (!begin) return 0;
   await heads.deleteMany({ tenantId, seq: { $lt: begin.seq } });
-  const old = await links
-    .find({ tenantId, seq: { $lte: begin.seq } }, { projection: { _id: 1 }, sort: { seq: 1 }, limit })
-    .toArray();
-  if (old.length === 0) return 0;
-  return (await links.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
+  return deleteSome(links, { tenantId, seq: { $lte: begin.seq } }, { sort: { seq: 1 }, limit });
 }
 
 async function recoverIntents(

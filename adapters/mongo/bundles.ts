@@ -3,19 +3,18 @@
 
 import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
-import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/bundle/record.ts';
+import { type BundleSummary, type BundleVersion, bundleRecord } from '../../src/bundle/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
-import { fromText, type Row, toText } from './form.ts';
+import { toText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { OrderedDeployment, SigningDocument } from './signing.ts';
 import { decide } from './versioned-document.ts';
 
-export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
-  readonly snapshot: string | null;
+export type BundleRow = Omit<ReturnType<typeof bundleRecord.toDocument>, 'signature'> & {
   readonly yaml: Binary;
   /** Absent while it is there. */
   readonly deletedAt?: number;
@@ -34,11 +33,8 @@ const everOf = (tenantId: string, name: string) => ({ tenantId, name });
 const living = { deletedAt: { $exists: false } };
 const ofBundle = (tenantId: string, name: string) => ({ ...everOf(tenantId, name), ...living });
 
-function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | null): BundleVersion {
-  const { yaml: _yaml, deletedAt: _deletedAt, ...fields } = { yaml: null, deletedAt: 0, ...rest };
-  const assembled = fromText<readonly AssembledContract[]>(snapshot);
-  return { id: _id, ...fields, snapshot: assembled, signature };
-}
+const record = (row: WithoutYaml, signature: string | null): BundleVersion =>
+  bundleRecord.fromDocument({ ...row, signature });
 
 export const bundleHasVersion =
   (bundles: Collection<BundleRow>) =>

@@ -1,15 +1,14 @@
 // Notification channels in MongoDB: one document each, changed by compare-and-set on its revision.
 import type { Collection } from 'mongodb';
 import type { ChannelStore } from '../../src/notification/port/channels.ts';
-import type { Channel, ChannelFilters } from '../../src/notification/record.ts';
+import { type Channel, channelRecord } from '../../src/notification/record.ts';
 import { whenTaken } from './failure.ts';
-import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { toText } from './form.ts';
 import { pageOf } from './page.ts';
 
-export type ChannelRow = Omit<Row<Channel>, 'filters'> & { readonly filters: string | null };
+export type ChannelRow = ReturnType<typeof channelRecord.toDocument>;
 
-export const channelOf = (row: ChannelRow): Channel =>
-  fromRow<Channel>({ ...row, filters: fromText<ChannelFilters>(row.filters) });
+export const channelOf = (row: ChannelRow): Channel => channelRecord.fromDocument(row);
 const recordOrNull = (row: ChannelRow | null): Channel | null => row && channelOf(row);
 
 export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
@@ -18,7 +17,7 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
     async insert(channel, max) {
       const { tenantId } = channel;
       if ((await channels.countDocuments({ tenantId }, { limit: max })) >= max) return 'full';
-      await channels.insertOne({ ...toRow(channel), filters: toText(channel.filters) }).catch(whenTaken);
+      await channels.insertOne(channelRecord.toDocument(channel)).catch(whenTaken);
       return 'created';
     },
     list: (tenantId, page) =>

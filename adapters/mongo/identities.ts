@@ -1,26 +1,24 @@
 // Identities of people at the identity provider in MongoDB: one document each, under issuer and subject; a person has
 // one, which a unique index decides.
 import type { Collection } from 'mongodb';
-import type { IdentityStore, LinkedAccount } from '../../src/user/port/identities.ts';
+import type { IdentityStore } from '../../src/user/port/identities.ts';
+import { identityRecord, type LinkedAccount } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
 
-export type IdentityRow = LinkedAccount & { readonly _id: string };
+export type IdentityRow = ReturnType<typeof identityRecord.toDocument> & { readonly _id: string };
 
 const idOf = ({ issuer, subject }: Pick<LinkedAccount, 'issuer' | 'subject'>): string =>
   JSON.stringify([issuer, subject]);
 
-const identityOf = (row: IdentityRow | null): LinkedAccount | null => {
-  if (!row) return null;
-  const { _id, ...identity } = row;
-  return identity;
-};
+const identityOf = (row: IdentityRow | null): LinkedAccount | null => row && identityRecord.fromDocument(row);
 
 export const mongoIdentities = (identities: Collection<IdentityRow>): IdentityStore => ({
   find: async (issuer, subject) => identityOf(await identities.findOne({ _id: idOf({ issuer, subject }) })),
   ofUser: async (userId) => identityOf(await identities.findOne({ userId })),
   async link(identity) {
-    if (await unlessTaken(identities.insertOne({ _id: idOf(identity), ...identity }))) return 'created';
-    const stored = await identities.findOne({ _id: idOf(identity) });
+    const row = { _id: idOf(identity), ...identityRecord.toDocument(identity) };
+    if (await unlessTaken(identities.insertOne(row))) return 'created';
+    const stored = await identities.findOne({ _id: row._id });
     return stored?.userId === identity.userId ? 'created' : 'taken';
   },
   async unlink(userId) {

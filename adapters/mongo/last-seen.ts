@@ -1,13 +1,19 @@
 // Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
 // single writes would cost a commit each. Requests during a bulk write go into the next one.
 import type { Collection } from 'mongodb';
-import { maxReportedBundles, type Reported } from '../../src/agent/record.ts';
+import {
+  maxReportedBundles,
+  newRegistration,
+  registrationRecord,
+  type StoredReport,
+} from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
+import { deleteSome } from './removal.ts';
 
 /** An agent was seen in an environment. */
 interface Seen {
@@ -20,8 +26,6 @@ interface Seen {
   /** API that the agent was seen on; null if unknown. */
   readonly on: SeenOn | null;
 }
-
-type ReportOf = Reported & { readonly tenantId: string; readonly env: Env };
 
 /** Writes that go into one bulk write. */
 const maxBatch = 200;
@@ -44,23 +48,8 @@ export const inOrder = (envs: readonly Env[]): readonly Env[] =>
 const spoken = (on: SeenOn | null) =>
   on === null ? {} : { lastApi: on.api, ...(on.loadsAny === undefined ? {} : { loadsAny: on.loadsAny }) };
 
-const fresh = ({ tenantId, agentId, env, now, on }: Seen, _id: string): AgentRow => ({
-  _id,
-  tenantId,
-  agentId,
-  displayName: null,
-  tags: '{}',
-  bundleName: null,
-  manifest: null,
-  lastEnv: env,
-  seenEnvs: [env],
-  lastSeenAt: now,
-  createdAt: now,
-  retiredAt: null,
-  lastApi: null,
-  loadsAny: false,
-  ...spoken(on),
-});
+const fresh = (seenAgent: Seen, id: string): AgentRow =>
+  registrationRecord.toDocument(newRegistration({ ...seenAgent, id }));
 
 /** Environments of these that the row does not have. */
 const addedEnvs = (row: AgentRow, items: readonly Seen[]): Env[] =>
@@ -197,11 +186,11 @@ export const lastSeen = (agents: Collection<AgentRow>): ((seenAgent: Seen) => Pr
 export function lastReports(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
-): (report: ReportOf) => Promise<true> {
-  const idOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
+): (report: StoredReport) => Promise<true> {
+  const idOf = ({ tenantId, env, agentId, bundleName }: StoredReport): string =>
     JSON.stringify([tenantId, env, agentId, bundleName]);
 
-  async function registered(items: readonly ReportOf[]): Promise<ReadonlySet<string>> {
+  async function registered(items: readonly StoredReport[]): Promise<ReadonlySet<string>> {
     const lists = await Promise.all(
       byTenant(items, ({ agentId }) => agentId).map(([tenantId, ids]) =>
         agents
@@ -216,14 +205,8 @@ export function lastReports(
   }
 
   /** Removes what an agent reported of more bundles than are kept. */
-  async function trim({ tenantId, env, agentId }: ReportOf): Promise<void> {
-    const surplus = await reports
-      .find({ tenantId, env, agentId }, { projection: { _id: 1 } })
-      .sort({ at: -1 })
-      .skip(maxReportedBundles)
-      .toArray();
-    if (surplus.length > 0) await reports.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
-  }
+  const trim = ({ tenantId, env, agentId }: StoredReport): Promise<number> =>
+    deleteSome(reports, { tenantId, env, agentId }, { sort: { at: -1 }, skip: maxReportedBundles });
 
   return createBatcher(async (items) => {
     const agents = await registered(items);

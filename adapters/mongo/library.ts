@@ -5,11 +5,11 @@
 // its row was marked `kept`: history reads kept rows and the rows that the document names.
 import type { Collection } from 'mongodb';
 import type { Composition, CompositionItem } from '../../src/composition/record.ts';
-import type { ContractType, ContractVersion } from '../../src/contract/record.ts';
+import { type ContractType, type ContractVersion, contractRecord } from '../../src/contract/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { isTooLarge, unlessTaken } from './failure.ts';
-import { fieldOf, fromText, type Row, toText } from './form.ts';
+import { fieldOf, fromText, toText } from './form.ts';
 import { decide, readVersioned, type Step, type VersionedDocument } from './versioned-document.ts';
 
 export interface ContractEntry {
@@ -39,10 +39,9 @@ export interface LibraryDocument extends VersionedDocument {
   readonly compositions?: { readonly [field: string]: CompositionEntry };
 }
 
-export type ContractVersionRow = Omit<Row<ContractVersion>, 'definition'> & {
+export type ContractVersionRow = ReturnType<typeof contractRecord.toDocument> & {
   /** The version's own id; rows have another, so that a failed attempt never meets a stored version. */
   readonly id: string;
-  readonly definition: string;
   readonly lineage: string;
   readonly kept: boolean;
   /** The library's revision that made it the latest. */
@@ -117,10 +116,8 @@ export function toContractRow(
   return { ...contract, ...place, definition: JSON.stringify(contract.definition), kept: false };
 }
 
-export function toContract(row: ContractVersionRow): ContractVersion {
-  const { _id, lineage: _lineage, kept: _kept, order: _order, definition, ...rest } = row;
-  return { ...rest, definition: fromText(definition) ?? {} };
-}
+export const toContract = (row: ContractVersionRow): ContractVersion =>
+  contractRecord.fromDocument({ ...row, _id: row.id });
 
 /** Marks a version's row as part of the history: to be done before the document names another. */
 export async function keepRows(library: Library, rows: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { Collection } from 'mongodb';
 import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
 import type { Login } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
+import { deleteSome } from './removal.ts';
 
 export type LoginRow = Omit<Login, 'tokenHash'> & { readonly _id: string };
 
@@ -53,8 +54,7 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
       if (!(await unlessTaken(signIns.updateOne({ _id }, change, { upsert: true })))) {
         await signIns.updateOne({ _id }, { $max: { lastAt: now } });
       }
-      const surplus = await signIns.find({ userId }).sort({ lastAt: -1 }).skip(maxNetworks).toArray();
-      if (surplus.length > 0) await signIns.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
+      await deleteSome(signIns, { userId }, { sort: { lastAt: -1 }, skip: maxNetworks });
     },
     async hasSignedInFrom(userId, network, since) {
       return (await signIns.findOne({ _id: idOf(userId, network), lastAt: { $gte: since } })) !== null;

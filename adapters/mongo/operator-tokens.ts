@@ -4,6 +4,7 @@ import type { OperatorTokenRecord, OperatorTokenStore } from '../../src/user/por
 import { whenTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
+import { deleteSome } from './removal.ts';
 
 export type OperatorTokenRow = Row<OperatorTokenRecord>;
 
@@ -31,13 +32,6 @@ export function mongoOperatorTokens(tokens: Collection<OperatorTokenRow>): Opera
       );
       return row && record(row);
     },
-    async sweep(now, limit) {
-      const rows = await tokens
-        .find({ expiresAt: { $lte: now } }, { projection: { _id: 1 } })
-        .limit(limit)
-        .toArray();
-      if (rows.length === 0) return 0;
-      return (await tokens.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } })).deletedCount;
-    },
+    sweep: (now, limit) => deleteSome(tokens, { expiresAt: { $lte: now } }, { limit }),
   };
 }

@@ -1,15 +1,12 @@
 // Assignment rules in MongoDB: one document each; a unique (tenant, priority) decides who has a priority.
 import type { Collection } from 'mongodb';
 import type { RuleStore } from '../../src/agent/port.ts';
-import type { AssignmentRule, Tags } from '../../src/agent/record.ts';
+import { ruleRecord } from '../../src/agent/record.ts';
 import { createSharedReads } from '../../src/shared/concurrency/shared-reads.ts';
 import { isDuplicate, stale, unlessTaken } from './failure.ts';
-import { type Fenced, fromRow, fromText, notAfter, type Row, toRow, toText } from './form.ts';
+import { type Fenced, notAfter, toText } from './form.ts';
 
-export type RuleRow = Omit<Row<AssignmentRule>, 'tagMatch'> & Fenced & { readonly tagMatch: string | null };
-
-const record = ({ fence: _fence, ...row }: RuleRow): AssignmentRule =>
-  fromRow<AssignmentRule>({ ...row, tagMatch: fromText<Tags>(row.tagMatch) });
+export type RuleRow = ReturnType<typeof ruleRecord.toDocument> & Fenced;
 
 export function mongoRules(rules: Collection<RuleRow>): RuleStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
@@ -21,11 +18,10 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
     // A fleet that comes back asks for the same rules thousands of times.
     list: createSharedReads(async (tenantId) => {
       const rows = await rules.find({ tenantId }).sort({ priority: 1 }).toArray();
-      return rows.map(record);
+      return rows.map((row) => ruleRecord.fromDocument(row));
     }),
     async create(rule) {
-      const row = { ...toRow(rule), tagMatch: toText(rule.tagMatch) };
-      return (await unlessTaken(rules.insertOne(row))) ? 'created' : 'priority_taken';
+      return (await unlessTaken(rules.insertOne(ruleRecord.toDocument(rule)))) ? 'created' : 'priority_taken';
     },
     async update(tenantId, id, patch, fence = 0) {
       const { tagMatch, ...rest } = patch;
@@ -43,7 +39,7 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
                 { returnDocument: 'after' },
               );
         if (row === null) await absent(tenantId, id);
-        return row === null ? 'absent' : record(row);
+        return row === null ? 'absent' : ruleRecord.fromDocument(row);
       } catch (error) {
         if (isDuplicate(error)) return 'priority_taken';
         throw error;
@@ -52,7 +48,7 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
     async remove(tenantId, id, fence = 0) {
       const row = await rules.findOneAndDelete({ ...one(tenantId, id), ...notAfter(fence) });
       if (row === null) await absent(tenantId, id);
-      return row && record(row);
+      return row && ruleRecord.fromDocument(row);
     },
   };
 }

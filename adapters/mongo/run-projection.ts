@@ -7,43 +7,37 @@ import type { Collection } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
-import type { RunFacts, RunStanding } from '../../src/run/record.ts';
+import { type RunFacts, runRecord, type StoredRun } from '../../src/run/record.ts';
 import { type Reporter, runNote } from '../../src/run/rules/report.ts';
 import { factsOf, joinFacts, placedAt, standingOf } from '../../src/run/rules/run.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import { type EventRow, type OutcomeRow, toEvent, toOutcome } from './event-filter.ts';
 import { takenAmong, unavailable } from './failure.ts';
-import { toBsonText } from './form.ts';
+import { fromBsonText, toBsonText } from './form.ts';
 
 interface Token {
   readonly batch: string;
   readonly at: number;
 }
 
-export interface RunRow {
+type RunDocument = Omit<ReturnType<typeof runRecord.toDocument>, 'isTrimmed' | 'facts'>;
+/** Absent until the first event or approval is counted. */
+type CountedField = 'env' | 'startedAt' | 'lastAt' | 'standing';
+
+export interface RunRow extends Omit<RunDocument, CountedField>, Partial<Pick<RunDocument, CountedField>> {
   /** Tenant, agent and session. */
   readonly _id: string;
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
   /** Rises with every change of the facts. */
   readonly rev: number;
   readonly open: readonly Token[];
-  readonly sample: boolean;
-  readonly receivedAt: number;
-  /** Retention removed records of it. */
+  /** Absent in place of a run's false `isTrimmed`. */
   readonly trimmed?: true;
-  // From here on absent until the first event or approval is counted.
-  readonly env?: Env;
-  readonly startedAt?: number;
-  readonly lastAt?: number;
-  readonly standing?: RunStanding;
-  /** JSON. */
+  /** JSON; absent in place of null. */
   readonly facts?: string;
 }
 
-export type CountedRow = RunRow & Required<Pick<RunRow, 'env' | 'startedAt' | 'lastAt' | 'standing'>>;
+export type CountedRow = RunRow & Pick<RunDocument, CountedField>;
 
 /** Part of one run that a batch stored. */
 export interface RunPart {
@@ -73,6 +67,30 @@ export const runId = (tenantId: string, agentId: string, sessionId: string): str
 
 export const factsIn = ({ facts }: RunRow): RunFacts | null =>
   facts === undefined ? null : (JSON.parse(facts) as RunFacts);
+
+/** The run of a row with counted fields. */
+export const runOf = ({ trimmed, ...row }: CountedRow): StoredRun =>
+  runRecord.fromDocument({
+    ...row,
+    agentId: fromBsonText(row.agentId),
+    sessionId: fromBsonText(row.sessionId),
+    isTrimmed: trimmed ?? false,
+  });
+
+export function runRowOf(run: StoredRun): CountedRow {
+  const { tenantId, agentId, sessionId, isTrimmed, facts, ...row } = runRecord.toDocument(run);
+  return {
+    _id: runId(tenantId, agentId, sessionId),
+    tenantId,
+    agentId: toBsonText(agentId),
+    sessionId: toBsonText(sessionId),
+    rev: 1,
+    open: [],
+    ...row,
+    ...(isTrimmed ? { trimmed: true as const } : {}),
+    ...(facts === null ? {} : { facts }),
+  };
+}
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 

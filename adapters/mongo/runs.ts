@@ -19,11 +19,11 @@ import { pageOf } from './page.ts';
 import {
   abandonedMs,
   type CountedRow,
-  factsIn,
   RunProjection,
   type RunRow,
   repairedAtOnce,
   runId,
+  runOf,
 } from './run-projection.ts';
 
 const maxPending = 10_000;
@@ -152,22 +152,15 @@ class RunReader {
   }
 
   #read(row: CountedRow, pending: readonly ApprovalRow[], now: number): Run {
-    const facts = factsIn(row);
+    const { tenantId: _tenant, receivedAt: _received, lastAt: lastActivityAt, ...run } = runOf(row);
     const [oldest] = pending;
     return {
-      agentId: fromBsonText(row.agentId),
-      sessionId: fromBsonText(row.sessionId),
-      env: row.env,
-      startedAt: row.startedAt,
-      lastActivityAt: row.lastAt,
-      standing: row.standing,
-      facts,
-      lastEventId: facts?.last.id ?? null,
-      snapshotEventId: facts?.snapshot?.id ?? null,
+      ...run,
+      lastActivityAt,
+      lastEventId: run.facts?.last.id ?? null,
+      snapshotEventId: run.facts?.snapshot?.id ?? null,
       pendingApprovals: pending.length,
       oldestPending: oldest ? asSeen(approvalOf(oldest), now) : null,
-      sample: row.sample,
-      isTrimmed: row.trimmed ?? false,
     };
   }
 

@@ -10,6 +10,7 @@ import {
 import { unlessTaken } from './failure.ts';
 import { fromRow, fromRowOrNull, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
+import { deleteSome } from './removal.ts';
 
 export type ServiceAccountRow = Row<ServiceAccount>;
 export type ServiceTokenRow = Row<ServiceToken>;
@@ -33,19 +34,6 @@ async function nextExpiries(
   for await (const { accountId, expiresAt } of expiring)
     if (!next.has(accountId)) next.set(accountId, expiresAt);
   return next;
-}
-
-async function sweepTokens(
-  tokens: Collection<ServiceTokenRow>,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const rows = await tokens
-    .find({ expiresAt: { $lt: before } }, { projection: { _id: 1 } })
-    .limit(limit)
-    .toArray();
-  if (rows.length === 0) return 0;
-  return (await tokens.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) } })).deletedCount;
 }
 
 export const mongoServiceAccounts = (
@@ -93,5 +81,5 @@ export const mongoServiceAccounts = (
   async used(id, at) {
     await tokens.updateOne({ _id: id }, { $max: { lastUsedAt: at } });
   },
-  sweep: (before, limit) => sweepTokens(tokens, before, limit),
+  sweep: (before, limit) => deleteSome(tokens, { expiresAt: { $lt: before } }, { limit }),
 });

@@ -2,6 +2,7 @@
 import type { Collection, Db, Document } from 'mongodb';
 import type { TenantFigures, TenantRecord, TenantRecordStore } from '../../src/tenant/port/records.ts';
 import { fromRow } from './form.ts';
+import { deleteSome } from './removal.ts';
 import type { TenantCollections, TenantRow } from './tenants.ts';
 
 /** A tenant's document. Absent: never suspended, not removed. */
@@ -30,12 +31,6 @@ const ofTenant = (tenantId: string): Document => ({
   ],
 });
 
-async function eraseSome(collection: Collection<Document>, filter: Document, limit: number): Promise<number> {
-  const ids = await collection.find(filter, { projection: { _id: 1 }, limit }).toArray();
-  if (ids.length === 0) return 0;
-  return (await collection.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } })).deletedCount;
-}
-
 async function figuresOf(db: Db, tenantId: string): Promise<TenantFigures> {
   const events = db.collection('events');
   const [agents, count, [size]] = await Promise.all([
@@ -59,12 +54,12 @@ async function eraseTenant(
 ): Promise<number> {
   const people = await users.find({ tenantId }, { projection: { _id: 1 } }).toArray();
   const signIns = { userId: { $in: people.map(({ _id }) => _id) } };
-  let erased = await eraseSome(db.collection('signIns'), signIns, limit);
+  let erased = await deleteSome(db.collection('signIns'), signIns, { limit });
   const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   for (const name of names) {
     if (erased >= limit) break;
     if (!kept.has(name) && !name.startsWith('system.')) {
-      erased += await eraseSome(db.collection(name), ofTenant(tenantId), limit - erased);
+      erased += await deleteSome(db.collection(name), ofTenant(tenantId), { limit: limit - erased });
     }
   }
   return erased;

@@ -2,13 +2,16 @@
 // caller.
 
 import type { AgentStore } from '../../src/agent/port.ts';
-import type { Registration } from '../../src/agent/record.ts';
-import { fromManifestJson, type ManifestJson, toManifestJson } from '../../src/event/record/json.ts';
-import type { StoredManifest } from '../../src/event/record.ts';
+import {
+  newRegistration,
+  type Registration,
+  type RegistrationSummary,
+  registrationRecord,
+} from '../../src/agent/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
-import type { AgentApi, SeenOn } from '../../src/shared/vocabulary.ts';
+import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
-import { type Column, flag, json, number, table, text } from './table.ts';
+import { type Column, tableOf } from './table.ts';
 
 const envBit = (env: Env): number => 1 << environments.indexOf(env);
 
@@ -19,37 +22,13 @@ const envBits = (name: string): Column<readonly Env[]> => ({
   read: (bits) => environments.filter((env) => (Number(bits) & envBit(env)) !== 0),
 });
 
-/** The text of a manifest as the table keeps it. */
-export const manifestText = (manifest: StoredManifest): string => JSON.stringify(toManifestJson(manifest));
-export const readManifest = (text: string): StoredManifest =>
-  fromManifestJson(JSON.parse(text) as ManifestJson);
+type OwnColumns = Pick<Registration, 'seenEnvs'>;
+const own = { seenEnvs: envBits('seen_envs') };
+export const registrations = tableOf<Registration, OwnColumns>(registrationRecord, own);
 
-const manifestColumn: Column<StoredManifest | null> = {
-  name: 'manifest',
-  write: (manifest) => manifest && manifestText(manifest),
-  read: (text) => (typeof text === 'string' ? readManifest(text) : null),
-};
-
-export const listed = {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  agentId: text('agent_id'),
-  displayName: text<string | null>('display_name'),
-  tags: json<Registration['tags']>('tags'),
-  bundleName: text<string | null>('bundle_name'),
-  lastEnv: text<Env | null>('last_env'),
-  seenEnvs: envBits('seen_envs'),
-  lastSeenAt: number<number | null>('last_seen_at'),
-  createdAt: number('created_at'),
-  retiredAt: number<number | null>('retired_at'),
-  lastApi: text<AgentApi | null>('last_api'),
-  loadsAny: flag('loads_any'),
-};
-
-export const registrations = table<Registration>('registrations', {
-  ...listed,
-  manifest: manifestColumn,
-});
+const { name, columns } = registrationRecord;
+const listed = { name, columns: columns.filter(({ field }) => field !== 'manifest') };
+export const summaries = tableOf<RegistrationSummary, OwnColumns>(listed, own);
 
 interface Seen {
   readonly tenantId: string;
@@ -80,23 +59,8 @@ export function agentSeen(
   const get = registrationOf(db);
 
   /** Null when there is one. */
-  function add({ tenantId, agentId, env, now, on }: Seen, id: string): Registration | null {
-    const added: Registration = {
-      id,
-      tenantId,
-      agentId,
-      displayName: null,
-      tags: {},
-      bundleName: null,
-      manifest: null,
-      lastEnv: env,
-      seenEnvs: [env],
-      lastSeenAt: now,
-      createdAt: now,
-      retiredAt: null,
-      lastApi: on?.api ?? null,
-      loadsAny: on?.loadsAny ?? false,
-    };
+  function add(seenAgent: Seen, id: string): Registration | null {
+    const added = newRegistration({ ...seenAgent, id });
     const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
     return db.run(insert, registrations.values(added)) === 1 ? added : null;
   }

@@ -1,25 +1,17 @@
 // Agent registrations in SQLite. The versions that agents report are in agent-reports.ts.
 
 import type { AgentPageRequest, AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
-import type { Registration, RegistrationSummary } from '../../src/agent/record.ts';
+import type { Registration } from '../../src/agent/record.ts';
+import { manifestText, readManifest } from '../../src/event/record/json.ts';
 import type { AgentManifest } from '../../src/event/record.ts';
 import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
-import {
-  agentSeen,
-  listed,
-  manifestText,
-  readManifest,
-  registrationOf,
-  registrations,
-} from './agent-seen.ts';
+import { agentSeen, registrationOf, registrations, summaries } from './agent-seen.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { envClause, table } from './table.ts';
-
-const summaries = table<RegistrationSummary>('registrations', listed);
+import { envClause } from './table.ts';
 
 const times = { agentId: '0', lastSeenAt: 'ifnull(last_seen_at, 0)', createdAt: 'created_at' } as const;
 

@@ -1,19 +1,12 @@
 // Usage of AI assistance in SQLite: one row per tenant and day.
 
 import type { AiUsageStore } from '../../src/assistant/port/usage.ts';
-import type { AiDay } from '../../src/assistant/record.ts';
+import { type AiDay, aiDayRecord } from '../../src/assistant/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const days = table<AiDay>('ai_usage', {
-  day: text('day'),
-  queries: number('queries'),
-  inputTokens: number('input_tokens'),
-  outputTokens: number('output_tokens'),
-  cost: number('cost'),
-  durationMs: number('duration_ms'),
-});
+export const days = tableOf<AiDay>(aiDayRecord);
 
 export function aiUsageStore(db: Database): Sync<AiUsageStore> {
   return {

@@ -1,7 +1,7 @@
 // The arguments of approvals in SQLite, kept apart from the approvals: lists never read them.
 
 import type { ApprovalStore, KeptArgs } from '../../src/approval/port.ts';
-import { largeArgs } from '../../src/approval/record.ts';
+import { argsRecord, largeArgs, type StoredArgs } from '../../src/approval/record.ts';
 import {
   enoughToRemove,
   type Holding,
@@ -12,6 +12,11 @@ import {
 import type { Database } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
+import { tableOf } from './table.ts';
+
+export const storedArgs = tableOf<StoredArgs>(argsRecord);
+/** Arguments that are stored stay. */
+export const insertArgs = `${storedArgs.insert} ON CONFLICT DO NOTHING`;
 
 const removeArgs = (db: Database, tenantId: string, id: string) =>
   db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
@@ -64,16 +69,11 @@ function makeRoom(db: Database, args: KeptArgs, quota: number): boolean {
 }
 
 function keepArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: number): 'kept' | 'full' {
-  const { tenantId, env, keyId, id, json, bytes, createdAt } = args;
-  if (bytes > largeArgs) {
+  if (args.bytes > largeArgs) {
     if (!mayGrow()) throw diskFull();
     if (!makeRoom(db, args, quota)) return 'full';
   }
-  db.run(
-    `INSERT OR IGNORE INTO approval_args (tenant_id, id, env, key_id, bytes, created_at, args)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    [tenantId, id, env, keyId, bytes, createdAt, json],
-  );
+  db.run(insertArgs, storedArgs.values(args));
   return 'kept';
 }
 

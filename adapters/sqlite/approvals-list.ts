@@ -37,6 +37,17 @@ interface Place {
   readonly row: number;
 }
 
+/** ?1 to ?10: the filter, and a place with a number of rows, which a count does not have. */
+function paramsOf(
+  tenantId: string,
+  filter: ApprovalFilter,
+  now: number,
+  place: readonly [createdAt: number, row: number | null, rows: number | null],
+): SqlValue[] {
+  const { env, status = null, agentId = null, sessionId = null, since = null } = filter;
+  return [tenantId, envsParameter(env), now, status, agentId, since, ...place, sessionId];
+}
+
 /** Of the approvals that fit, where they are kept, newest first from a place on; some rows in each step. */
 function* fitting(
   db: Database,
@@ -45,22 +56,12 @@ function* fitting(
   start: Place,
   now: number,
 ): Generator<readonly SqlValue[], void, undefined> {
-  const { env, status = null, agentId = null, sessionId = null, since = null, search } = filter;
+  const { since = null, search } = filter;
   const needle = search === undefined ? null : foldedText(search);
   let place = start;
   for (;;) {
-    const rows = db.all(needle === null ? walkAll : walkSearched, [
-      tenantId,
-      envsParameter(env),
-      now,
-      status,
-      agentId,
-      since,
-      place.createdAt,
-      place.row,
-      atOnce,
-      sessionId,
-    ]);
+    const params = paramsOf(tenantId, filter, now, [place.createdAt, place.row, atOnce]);
+    const rows = db.all(needle === null ? walkAll : walkSearched, params);
     yield rows.flatMap(([row, , fits, ...texts]) =>
       fits === 1 && mentions(texts, needle) ? [row as SqlValue] : [],
     );
@@ -107,7 +108,7 @@ export function* listApprovals(
 
 /** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */
 export function countApprovals(db: Database, tenantId: string, filter: ApprovalFilter, now: number): number {
-  const { env, status = null, agentId = null, sessionId = null, since = null, until = null, search } = filter;
+  const { until = null, search } = filter;
   const last = until === null ? newest.createdAt : Math.floor(until);
   if (search !== undefined) {
     let count = 0;
@@ -117,19 +118,7 @@ export function countApprovals(db: Database, tenantId: string, filter: ApprovalF
   }
   const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND ${fits}
     AND ?8 IS NULL AND ?9 IS NULL`;
-  const row = db.get(sql, [
-    tenantId,
-    envsParameter(env),
-    now,
-    status,
-    agentId,
-    since,
-    last,
-    null,
-    null,
-    sessionId,
-  ]);
-  return Number(row?.[0] ?? 0);
+  return Number(db.get(sql, paramsOf(tenantId, filter, now, [last, null, null]))?.[0] ?? 0);
 }
 
 function placeOf(

@@ -1,28 +1,13 @@
 // Deliveries in SQLite: each change is one conditional UPDATE.
 
 import type { DeliveryStore } from '../../src/notification/port/channels.ts';
-import type { Delivery } from '../../src/notification/rules/delivery.ts';
+import { type Delivery, deliveryRecord } from '../../src/notification/record.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const deliveries = table<Delivery>('deliveries', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  channelId: text('channel_id'),
-  approvalId: text('approval_id'),
-  event: text('event'),
-  status: text('status'),
-  attempts: number('attempts'),
-  run: number('run'),
-  nextAt: number<number | null>('next_at'),
-  giveUpAt: number('give_up_at'),
-  createdAt: number('created_at'),
-  updatedAt: number('updated_at'),
-  messageId: text<string | null>('message_id'),
-  log: json('log'),
-});
+export const deliveries = tableOf<Delivery>(deliveryRecord);
 const select = `SELECT ${deliveries.columns} FROM deliveries`;
 
 export function deliveryStore(db: Database): Sync<DeliveryStore> {
@@ -37,25 +22,12 @@ export function deliveryStore(db: Database): Sync<DeliveryStore> {
       deliveries.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
     replace(delivery, before) {
       const { id, tenantId, status, attempts, run, nextAt, giveUpAt, updatedAt, messageId, log } = delivery;
+      const fields = { status, attempts, run, nextAt, giveUpAt, updatedAt, messageId, log };
+      const change = deliveries.change(fields);
       const changed = db.run(
-        `UPDATE deliveries SET status = ?, attempts = ?, run = ?, next_at = ?, give_up_at = ?, updated_at = ?,
-             message_id = ?, log = ?
+        `UPDATE deliveries SET ${change.assignments}
            WHERE tenant_id = ? AND id = ? AND run = ? AND attempts = ? AND status = ?`,
-        [
-          status,
-          attempts,
-          run,
-          nextAt,
-          giveUpAt,
-          updatedAt,
-          messageId,
-          JSON.stringify(log),
-          tenantId,
-          id,
-          before.run,
-          before.attempts,
-          before.status,
-        ],
+        [...change.values, tenantId, id, before.run, before.attempts, before.status],
       );
       return changed > 0;
     },

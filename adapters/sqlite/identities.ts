@@ -1,16 +1,11 @@
 // Identities of people at the identity provider in SQLite.
-import type { IdentityStore, LinkedAccount } from '../../src/user/port/identities.ts';
+import type { IdentityStore } from '../../src/user/port/identities.ts';
+import { identityRecord, type LinkedAccount } from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const identities = table<LinkedAccount>('identities', {
-  issuer: text('issuer'),
-  subject: text('subject'),
-  userId: text('user_id'),
-  tenantId: text('tenant_id'),
-  linkedAt: number('linked_at'),
-});
+export const identities = tableOf<LinkedAccount>(identityRecord);
 
 export function identityStore(db: Database): Sync<IdentityStore> {
   const find = (issuer: string, subject: string): LinkedAccount | null =>

@@ -1,18 +1,13 @@
 // A tenant's settings in SQLite.
 
 import type { SettingsStore } from '../../src/tenant/port/settings.ts';
+import { settingRecord } from '../../src/tenant/record.ts';
 import type { Setting } from '../../src/tenant/rules/settings.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
-import { json, number, table, text } from './table.ts';
+import { tableOf } from './table.ts';
 
-export const settings = table<Setting>('settings', {
-  tenantId: text('tenant_id'),
-  name: text('name'),
-  value: json('value'),
-  updatedAt: number('updated_at'),
-  updatedBy: text('updated_by'),
-});
+export const settings = tableOf<Setting>(settingRecord);
 
 export function settingsStore(db: Database): Sync<SettingsStore> {
   return {

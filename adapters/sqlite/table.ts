@@ -2,6 +2,7 @@
 // language.
 import type { Env, EnvFilter } from '../../src/shared/ids.ts';
 import type { RecordColumn, RecordStorage } from '../../src/shared/record.ts';
+import type { JsonForm } from '../../src/shared/record-fields.ts';
 import { givenText, type Row, type SqlValue } from './database.ts';
 
 export interface Column<T> {
@@ -32,11 +33,15 @@ export const flagOrNull = (name: string): Column<boolean | null> => ({
   write: (value) => (value === null ? null : Number(value)),
   read: (value) => (value === null ? null : value === 1),
 });
-/** A value kept as JSON text; null is NULL. */
-export const json = <T>(name: string): Column<T> => ({
+/** A value kept as JSON text, in its stored form where it has one; null is NULL. */
+export const json = <T>(name: string, form: JsonForm | null = null): Column<T> => ({
   name,
-  write: (value) => (value === null ? null : JSON.stringify(value)),
-  read: (value) => (typeof value === 'string' ? (JSON.parse(value) as T) : (null as T)),
+  write: (value) => (value === null ? null : JSON.stringify(form ? form.toJson(value) : value)),
+  read(value) {
+    if (typeof value !== 'string') return null as T;
+    const stored: unknown = JSON.parse(value);
+    return (form ? form.fromJson(stored) : stored) as T;
+  },
 });
 
 /**
@@ -105,12 +110,12 @@ export function table<T>(name: string, columns: Columns<T>): Table<T> {
   };
 }
 
-const columnOf: { readonly [S in RecordStorage]: (name: string) => Column<never> } = {
-  text: (name) => text<never>(name),
-  number: (name) => number<never>(name),
-  flag: (name) => flag(name) as Column<never>,
-  flagOrNull: (name) => flagOrNull(name) as Column<never>,
-  json: (name) => json<never>(name),
+const columnOf: { readonly [S in RecordStorage]: (column: RecordColumn) => Column<never> } = {
+  text: ({ name }) => text<never>(name),
+  number: ({ name }) => number<never>(name),
+  flag: ({ name }) => flag(name) as Column<never>,
+  flagOrNull: ({ name }) => flagOrNull(name) as Column<never>,
+  json: ({ name, form }) => json<never>(name, form),
 };
 
 /**
@@ -121,6 +126,6 @@ export function tableOf<T, O extends object = Record<never, never>>(
   { name, columns }: { readonly name: string; readonly columns: readonly RecordColumn[] },
   own: Columns<O> = {} as Columns<O>,
 ): Table<T & O> {
-  const declared = columns.map((column) => [column.field, columnOf[column.storage](column.name)]);
+  const declared = columns.map((column) => [column.field, columnOf[column.storage](column)]);
   return table<T & O>(name, { ...Object.fromEntries(declared), ...own } as Columns<T & O>);
 }

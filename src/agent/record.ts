@@ -1,34 +1,71 @@
 // Agents: registrations, assignment rules and drift. Which rule an agent gets is in assignment.ts. Pure.
 import { z } from 'zod';
+import { manifestForm } from '../event/record/json.ts';
 import type { StoredManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
 import { env, uuid } from '../shared/schemas.ts';
-import type { AgentApi, AgentVocabulary } from '../shared/vocabulary.ts';
+import { type AgentApi, agentApis, type SeenOn } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 const tagMap = z.record(z.string(), z.string());
 
-export interface Registration extends AgentVocabulary {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly displayName: string | null;
-  readonly tags: Tags;
+const registrationFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  agentId: field(z.string()),
+  displayName: field(z.string().nullable()),
+  tags: field(json<Tags, typeof tagMap>(tagMap)),
   /** Explicit assignment. */
-  readonly bundleName: string | null;
-  readonly manifest: StoredManifest | null;
-  readonly lastEnv: Env | null;
+  bundleName: field(z.string().nullable()),
+  manifest: field(json<StoredManifest, z.ZodUnknown>(z.unknown(), manifestForm).nullable()),
+  lastEnv: field(env.nullable()),
   /** Every environment in which it was seen, in their usual order. */
-  readonly seenEnvs: readonly Env[];
-  readonly lastSeenAt: number | null;
-  readonly createdAt: number;
+  seenEnvs: field(z.array(env)),
+  lastSeenAt: field(instant.nullable()),
+  createdAt: field(instant),
   /**
    * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no
    * list shows it, and it counts as new when it is seen again. Null while it lives.
    */
-  readonly retiredAt: number | null;
-}
+  retiredAt: field(instant.nullable()),
+  /** This field and the next are an `AgentVocabulary`. */
+  lastApi: field(z.enum(agentApis).nullable()),
+  loadsAny: field(z.boolean()),
+};
+
+export type Registration = RecordOf<typeof registrationFields>;
+
+export const registrationRecord = record('registrations', registrationFields);
+
+/** The registration of an agent that is seen for the first time. @param on null or absent: the API is unknown */
+export const newRegistration = ({
+  id,
+  tenantId,
+  agentId,
+  env,
+  now,
+  on,
+}: Pick<Registration, 'id' | 'tenantId' | 'agentId'> & {
+  readonly env: Env;
+  readonly now: number;
+  readonly on?: SeenOn | null | undefined;
+}): Registration => ({
+  id,
+  tenantId,
+  agentId,
+  displayName: null,
+  tags: {},
+  bundleName: null,
+  manifest: null,
+  lastEnv: env,
+  seenEnvs: [env],
+  lastSeenAt: now,
+  createdAt: now,
+  retiredAt: null,
+  lastApi: on?.api ?? null,
+  loadsAny: on?.loadsAny ?? false,
+});
 
 /** A registration as lists show it. */
 export type RegistrationSummary = Omit<Registration, 'manifest'>;
@@ -41,13 +78,19 @@ export type AgentOrder = (typeof agentOrders)[number];
 export const maxReportedBundles = 8;
 
 /** A policy version that an agent reported to run, newest per (tenant, env, agent, bundle). */
-export interface Reported {
-  readonly agentId: string;
+const reportFields = {
+  tenantId: field(z.string()),
+  env: field(env),
+  agentId: field(z.string()),
   /** Null when the agent did not report the bundle. */
-  readonly bundleName: string | null;
-  readonly policyVersion: string;
-  readonly at: number;
-}
+  bundleName: field(z.string().nullable()),
+  policyVersion: field(z.string()),
+  at: field(instant),
+};
+export type StoredReport = RecordOf<typeof reportFields>;
+export const reportRecord = record('reports', reportFields);
+/** A report in an environment of a tenant. */
+export type Reported = Omit<StoredReport, 'tenantId' | 'env'>;
 
 /** A stream of an agent, as it is remembered for a week. */
 const pastStreamFields = {

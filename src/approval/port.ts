@@ -2,7 +2,7 @@
 
 import type { Env, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
-import type { Approval, ApprovalAssignee, ApprovalStatus, Decision } from './record.ts';
+import type { Approval, ApprovalAssignee, ApprovalStatus, Decision, StoredArgs } from './record.ts';
 
 /** An approval that something is to be done about. */
 export interface ApprovalPlace {
@@ -11,14 +11,9 @@ export interface ApprovalPlace {
   readonly id: string;
 }
 
-/** Arguments that are kept apart from their approval (over `maxInlineArgs`). */
-export interface KeptArgs extends ApprovalPlace {
-  /** The API key of the request. */
+/** Arguments of a new approval. */
+export interface KeptArgs extends StoredArgs {
   readonly keyId: string;
-  /** JSON. */
-  readonly json: string;
-  readonly bytes: number;
-  readonly createdAt: number;
 }
 
 /** Selection of approvals in a list. Texts are equal as they stand. */

@@ -161,6 +161,9 @@ const argsOf = ({ toolArgs, argsBytes }: Approval) =>
 const args = computed(listed(anyObject).nullable(), argsOf);
 const action = z.enum(['block', 'allow']);
 
+export const ruleNameOf = ({ contractName, toolName }: Pick<Approval, 'contractName' | 'toolName'>): string =>
+  contractName ?? toolName;
+
 /** The agent's next act; null while the approval is pending. */
 function effectiveAction({ status, timeoutEffect }: Approval): z.output<typeof action> | null {
   if (status === 'pending') return null;
@@ -172,7 +175,7 @@ export const approvalRecord = record('approvals', approvalFields, {
   console: { tool_args: args },
   hosted: {
     tool_args: args,
-    rule_name: computed(z.string(), ({ contractName, toolName }: Approval) => contractName ?? toolName),
+    rule_name: computed(z.string(), ruleNameOf),
     decided_at: computed(isoInstant.nullable(), ({ status, decidedAt, deadline }: Approval) => {
       const at = status === 'timeout' ? deadline : decidedAt;
       return at === null ? null : renderMicros(at);
@@ -180,6 +183,20 @@ export const approvalRecord = record('approvals', approvalFields, {
     effective_action: computed(action.nullable(), effectiveAction),
   },
 });
+
+/** Arguments that are kept apart from their approval (over `maxInlineArgs`), whose id they have. */
+const argsFields = {
+  id: field(z.string()),
+  tenantId: field(z.string()),
+  env: field(env),
+  /** The API key of the request; null: it is not stored. */
+  keyId: field(z.string().nullable()),
+  bytes: field(z.number()),
+  createdAt: field(instant),
+  json: field(z.string(), { column: 'args' }),
+};
+export type StoredArgs = RecordOf<typeof argsFields>;
+export const argsRecord = record('approval_args', argsFields);
 
 /** A request for an approval. */
 export interface ApprovalRequest

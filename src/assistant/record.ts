@@ -1,4 +1,6 @@
 // AI assistance: who provides it, what it is set to, and what its use cost. Pure.
+import { z } from 'zod';
+import { computed, field, type RecordOf, record } from '../shared/record.ts';
 
 /**
  * `hosted_a` speaks the messages format; the others speak chat completions. `local` runs on the operator's own machines
@@ -34,20 +36,33 @@ export interface AiPrice {
 /** By the name of the model. */
 export type AiPrices = Readonly<Record<string, AiPrice>>;
 
-/** Tokens, cost and time of one question. */
-export interface AiUse {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** USD; null when the cost is unknown. */
-  readonly cost: number | null;
-  readonly durationMs: number;
-}
+const count = z.number().int();
 
-/** Sums over a tenant's questions on a day (UTC, `2026-06-01`). */
-export interface AiDay extends AiUse {
-  readonly day: string;
-  readonly queries: number;
-}
+/** Sums over a tenant's questions on a day. */
+const dayFields = {
+  tenantId: field(z.string(), { wire: false }),
+  /** UTC, `2026-06-01`. */
+  day: field(z.iso.date(), { name: 'date' }),
+  inputTokens: field(count),
+  outputTokens: field(count),
+  /** USD; null when the cost is unknown. */
+  cost: field(z.number().nullable(), { name: 'cost_usd' }),
+  queries: field(count),
+  durationMs: field(z.number(), { wire: false }),
+};
+
+export type AiDay = RecordOf<typeof dayFields>;
+
+/** Tokens, cost and time of one question. */
+export type AiUse = Pick<AiDay, 'inputTokens' | 'outputTokens' | 'cost' | 'durationMs'>;
+
+/** To a millionth of a dollar: a sum of fractions has digits that mean nothing. */
+export const roundedCost = (cost: number | null): number | null =>
+  cost === null ? null : Math.round(cost * 1e6) / 1e6;
+
+export const aiDayRecord = record('ai_usage', dayFields, {
+  console: { cost_usd: computed(z.number().nullable(), ({ cost }: AiDay) => roundedCost(cost)) },
+});
 
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 

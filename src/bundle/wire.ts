@@ -27,6 +27,16 @@ export const runningVersion = z.object({
 /** Findings about the document; errors among them stop a deploy. */
 export const warnings = z.array(lintFinding);
 
+/** Errors of a deployment through the console API. */
+export const deployErrors = [
+  'environment_protected',
+  'not_found',
+  'unprocessable',
+  'validation_failed',
+  'overloaded',
+  'unavailable',
+] as const;
+
 /** Deploys a document with errors all the same; admins only. */
 export const forceQuery = z.object({ force: boolQuery });
 

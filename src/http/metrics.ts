@@ -1,4 +1,5 @@
 // Counts and times of requests per route, kept in memory. Serves nothing by itself. Keeps promise P77.
+import type { NodeMetrics } from '../shared/ports/node-health.ts';
 
 /** Upper bounds of the duration buckets, milliseconds; the last one is open. */
 export const durationBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
@@ -15,17 +16,7 @@ export interface Series {
   bytes: number;
 }
 
-export interface RouteMetrics {
-  readonly route: string;
-  readonly requests: number;
-  /** Requests by status. */
-  readonly statuses: { readonly [status: string]: number };
-  /** Requests per duration bucket (not cumulative), one more than `durationBuckets`. */
-  readonly buckets: readonly number[];
-  readonly sumMs: number;
-  /** Bytes of bodies sent. */
-  readonly bytes: number;
-}
+type RouteMetrics = NodeMetrics['routes'][number];
 
 export interface Metrics {
   count(route: string, method: string, status: number, ms: number, bytes: number): void;

@@ -1,10 +1,11 @@
-// Notification channels: where people receive news of approvals. The record, what each kind needs, and which approvals
-// it wants. Sends nothing.
+// Notification channels, where people receive news of approvals: their fields, configurations and filters; and the
+// fields of deliveries.
 import { globMatch } from 'reeve-agent/rules';
 import { z } from 'zod';
 import type { Approval } from '../approval/record.ts';
 import type { Env } from '../shared/ids.ts';
-import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { computed, field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { uuid } from '../shared/schemas.ts';
 
 /** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {
@@ -96,6 +97,76 @@ const channelFields = {
 export type Channel = RecordOf<typeof channelFields>;
 
 export const channelRecord = record('channels', channelFields);
+
+/** `expired` takes the buttons off a message whose approval timed out. */
+const deliveryEvents = ['requested', 'decided', 'expired', 'tool_definition_changed'] as const;
+export type DeliveryEvent = (typeof deliveryEvents)[number];
+
+/** `waiting` has a next attempt. `expired`: the approval ended before its request was delivered. `dead`: given up. */
+export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
+export const deliveryStatus = z.enum(deliveryStatuses);
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** Reasons why an attempt failed, in a closed list: nothing that the other side sent. */
+const attemptFailures = [
+  'refused_address',
+  'unresolved',
+  'connection',
+  'timeout',
+  'too_large',
+  'rate_limited',
+  'status',
+  'rejected',
+  'channel_gone',
+  'channel_disabled',
+] as const;
+export const attemptFailure = z.enum(attemptFailures);
+export type AttemptFailure = (typeof attemptFailures)[number];
+
+const count = z.number().int();
+const attemptFields = {
+  at: field(instant),
+  status: field(count.nullable()),
+  /** Null when it was delivered. */
+  failure: field(attemptFailure.nullable(), { name: 'error' }),
+  durationMs: field(count),
+};
+export type Attempt = RecordOf<typeof attemptFields>;
+const attemptRecord = record('attempts', attemptFields);
+const attempts = z.array(attemptRecord.reply('console', 'one'));
+
+/** One notification on its way to one channel. */
+const deliveryFields = {
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
+  channelId: field(uuid),
+  /** Or of a tool's definition, for `tool_definition_changed`. */
+  approvalId: field(uuid),
+  event: field(z.enum(deliveryEvents)),
+  status: field(deliveryStatus),
+  /** Failed and successful ones of this run. */
+  attempts: field(count),
+  /** 1, and one more with every replay: what belongs to an earlier run changes nothing. */
+  run: field(count, { wire: false }),
+  /** Of the next attempt; null unless it waits. */
+  nextAt: field(instant.nullable(), { name: 'next_attempt_at' }),
+  /** After this time no attempt is made. */
+  giveUpAt: field(instant, { wire: false }),
+  createdAt: field(instant),
+  updatedAt: field(instant),
+  /** Of a chat, so that the message can be edited. */
+  messageId: field(z.string().nullable(), { wire: false }),
+  /** The newest attempts, oldest first, over all runs. */
+  log: field(json<readonly Attempt[], typeof attempts>(attempts)),
+};
+
+export type Delivery = RecordOf<typeof deliveryFields>;
+
+export const deliveryRecord = record('deliveries', deliveryFields, {
+  console: {
+    log: computed(attempts, ({ log }: Delivery) => log.map((one) => attemptRecord.render('console', one))),
+  },
+});
 
 /** Of a tenant. */
 export const maxChannels = 100;

@@ -1,6 +1,6 @@
 // A run's fields: the summary of an agent's events in one session, and their form in an agent's snapshot.
 import { z } from 'zod';
-import { approvalRecord } from '../approval/record.ts';
+import { approvalFields } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import { decisionClass } from '../event/record/decision-class.ts';
 import type { DecisionClass } from '../event/record/words.ts';
@@ -81,15 +81,26 @@ export interface RunFacts {
   readonly steps?: CallSteps;
 }
 
-/** The details of a decision in the audit chain, by their stored names. Each event is noted, so nothing is copied. */
-export const decisionDetails = (
-  env: Env,
-  rule: string | null,
-  toolName: string,
-  callId: string | null,
-  reportedAt: string,
-  keyId: string | null,
-) => ({ env, rule, tool_name: toolName, call_id: callId, reported_at: reportedAt, key_id: keyId });
+/** A reported decision. */
+export interface ReportedDecision {
+  readonly env: Env;
+  readonly rule: string | null;
+  readonly toolName: string;
+  readonly callId: string | null;
+  /** ISO 8601, by the agent's clock. */
+  readonly reportedAt: string;
+  readonly keyId: string | null;
+}
+
+/** The details of a decision by their names in the audit chain; written out, because `snakeKeys` lists each field. */
+export const decisionDetails = ({ env, rule, toolName, callId, reportedAt, keyId }: ReportedDecision) => ({
+  env,
+  rule,
+  tool_name: toolName,
+  call_id: callId,
+  reported_at: reportedAt,
+  key_id: keyId,
+});
 
 /** A run's state by its events alone, whatever the time. `asking`: its workflow waits for a person. */
 const standing = z.enum(['asking', 'completed', 'blocked', 'open']);
@@ -173,6 +184,16 @@ const outcomeFields = {
 export type CallOutcomes = RecordOf<typeof outcomeFields>;
 export const callOutcomeRecord = record('outcomes', outcomeFields);
 
+/** The fields of an approval that its run contains. */
+export const pendingApprovalRecord = record('approvals', {
+  id: approvalFields.id,
+  toolName: approvalFields.toolName,
+  ruleName: field(z.string()),
+  message: approvalFields.message,
+  createdAt: approvalFields.createdAt,
+  deadline: approvalFields.deadline,
+});
+
 /** Follows from the other fields, from approvals or from the time. */
 const derived = { stored: false } as const;
 const nullableText = z.string().nullable();
@@ -196,20 +217,7 @@ const runFields = {
   lastAt: field(instant, { name: 'last_activity_at' }),
   lastEvent: field(lastEventRecord.reply('hosted', 'list').nullable(), derived),
   /** The one that has waited longest. */
-  pendingApproval: field(
-    approvalRecord
-      .reply('hosted', 'list')
-      .pick({
-        id: true,
-        tool_name: true,
-        rule_name: true,
-        message: true,
-        created_at: true,
-        expires_at: true,
-      })
-      .nullable(),
-    derived,
-  ),
+  pendingApproval: field(pendingApprovalRecord.reply('hosted', 'list').nullable(), derived),
   pendingApprovalCount: field(count, derived),
   counts: field(runCountRecord.reply('hosted', 'list'), derived),
   /** Calls by their last decision. Null if the outcomes of a part of the run are unknown. */

@@ -10,11 +10,21 @@ export interface InstantSchema extends z.ZodNumber {
   readonly isInstant: true;
 }
 export const instant = z.number() as InstantSchema;
-/** Schema of a JSON value of any content: both stores keep it as text. @param reply its schema on the wire */
-export const json = <T, S extends z.ZodType>(reply: S): JsonValue<T, S> =>
-  Object.assign(z.custom<T>(), { reply }) as JsonValue<T, S>;
+/** The stored form of a JSON value, where its names differ from the domain's. */
+export interface JsonForm<T = unknown> {
+  toJson(value: T): unknown;
+  fromJson(stored: unknown): T;
+}
+/**
+ * Schema of a JSON value of any content: both stores keep it as text.
+ * @param reply its schema on the wire
+ * @param form default: the value is stored as it is
+ */
+export const json = <T, S extends z.ZodType>(reply: S, form: JsonForm<T> | null = null): JsonValue<T, S> =>
+  Object.assign(z.custom<T>(), { reply, form }) as JsonValue<T, S>;
 export interface JsonValue<T, S extends z.ZodType> extends z.ZodCustom<T, T> {
   readonly reply: S;
+  readonly form: JsonForm | null;
 }
 
 /** Form of a field in one API; what is absent follows from the field. */

@@ -12,6 +12,7 @@ import {
   instant,
   isJson,
   isNullable,
+  type JsonForm,
   type JsonValue,
   type OptionsIn,
   type RecordField,
@@ -43,6 +44,7 @@ export interface RecordColumn<N = string> {
   /** By default, the field's name in snake_case. */
   readonly name: string;
   readonly storage: RecordStorage;
+  readonly form?: JsonForm | null;
 }
 
 type WireName<N, O extends FieldOptions, A extends ReplyApi> = O extends { readonly wire: false }
@@ -140,6 +142,11 @@ function storageOf(schema: z.ZodType): RecordStorage {
   return stored instanceof z.ZodNumber ? 'number' : 'text';
 }
 
+function formOf(schema: z.ZodType): JsonForm | null {
+  const stored = inner(schema);
+  return isJson(stored) ? stored.form : null;
+}
+
 /** A field of one API's replies. */
 interface WireField {
   readonly field: string;
@@ -203,7 +210,7 @@ export function record<const F extends RecordFields, const C extends ComputedMem
   const columns = entries.flatMap(([field, { schema, options }]) =>
     options.stored === false
       ? []
-      : [{ field, name: options.column ?? snake(field), storage: storageOf(schema) }],
+      : [{ field, name: options.column ?? snake(field), storage: storageOf(schema), form: formOf(schema) }],
   );
   const wire = {
     console: entries.flatMap(([field, one]) => wireFieldOf('console', field, one) ?? []),
@@ -215,18 +222,20 @@ export function record<const F extends RecordFields, const C extends ComputedMem
     columns,
     toDocument(source: { readonly [field: string]: unknown }) {
       const document: { [field: string]: unknown } = {};
-      for (const { field } of columns) {
+      for (const { field, form } of columns) {
         const value = source[field];
         document[field === 'id' ? '_id' : field] =
-          texts.has(field) && value !== null ? JSON.stringify(value) : value;
+          texts.has(field) && value !== null ? JSON.stringify(form ? form.toJson(value) : value) : value;
       }
       return document;
     },
     fromDocument(document: { readonly [field: string]: unknown }) {
       const result: { [field: string]: unknown } = {};
-      for (const { field } of columns) {
+      for (const { field, form } of columns) {
         const value = document[field === 'id' ? '_id' : field] ?? null;
-        result[field] = texts.has(field) && typeof value === 'string' ? JSON.parse(value) : value;
+        const isText = texts.has(field) && typeof value === 'string';
+        const stored = isText ? JSON.parse(value) : value;
+        result[field] = isText && form ? form.fromJson(stored) : stored;
       }
       return result;
     },

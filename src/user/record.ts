@@ -1,4 +1,4 @@
-// A user's fields, and those of a login session.
+// A user's fields, and those of a login session, a linked account and the programs of a tenant.
 import { z } from 'zod';
 import { dayMs } from '../shared/duration.ts';
 import type { EnvRole } from '../shared/env-roles.ts';
@@ -48,6 +48,20 @@ const loginFields = {
 export type Login = RecordOf<typeof loginFields>;
 
 export const loginRecord = record('logins', loginFields);
+
+/** A user's account at the identity provider. */
+const identityFields = {
+  issuer: field(z.string()),
+  /** The `sub` claim. */
+  subject: field(z.string()),
+  userId: field(z.string()),
+  tenantId: field(z.string()),
+  linkedAt: field(instant),
+};
+
+export type LinkedAccount = RecordOf<typeof identityFields>;
+
+export const identityRecord = record('identities', identityFields);
 
 /** A network that a user signed in from within this time is familiar to the account. */
 export const familiarMs = 30 * dayMs;

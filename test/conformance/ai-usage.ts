@@ -14,8 +14,9 @@ export function aiUsageContract(name: string, open: Open): void {
       await aiUsage.add(tenantId, '2026-06-01', use);
       await aiUsage.add(other, '2026-06-02', use);
       const [first, second, ...rest] = await aiUsage.days(tenantId, '2026-06-01');
-      expect(first).toEqual({ day: '2026-06-01', queries: 1, ...use });
+      expect(first).toEqual({ tenantId, day: '2026-06-01', queries: 1, ...use });
       expect(second).toEqual({
+        tenantId,
         day: '2026-06-02',
         queries: 20,
         inputTokens: 200,

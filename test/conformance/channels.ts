@@ -1,7 +1,7 @@
 // What every store promises of notification channels and of what is on its way to them (notification/port/channels).
 import { describe, expect, it } from 'vitest';
-import type { Channel } from '../../src/notification/record.ts';
-import { again, type Delivery, ended } from '../../src/notification/rules/delivery.ts';
+import type { Channel, Delivery } from '../../src/notification/record.ts';
+import { again, ended } from '../../src/notification/rules/delivery.ts';
 import { firstPage, hostileTexts, itemsOf, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 export const aChannel = (over: Partial<Channel> = {}): Channel => ({

@@ -1,7 +1,7 @@
 // Deliveries: which channels hear of an approval, retries, the log, replay, and that a slow receiver holds up nobody
 // else.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Delivery } from '../../src/notification/rules/delivery.ts';
+import type { Delivery } from '../../src/notification/record.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { settled } from '../clock.ts';

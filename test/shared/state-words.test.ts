@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { auditActionText, displayWord, stateWord } from '../../packages/agent/src/rules/state-words.ts';
 import { classOf, knownVerdicts } from '../../src/event/rules/decision.ts';
-import { deliveryStatuses } from '../../src/notification/rules/delivery.ts';
+import { deliveryStatuses } from '../../src/notification/record.ts';
 import { runStatuses } from '../../src/run/record.ts';
 
 describe('the words for states', () => {

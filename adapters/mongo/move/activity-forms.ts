@@ -1,8 +1,8 @@
 // Events, runs, approvals and the audit chain of a move as documents.
+import { argsRecord } from '../../../src/approval/record.ts';
 import { entriesOf } from '../../../src/audit/record.ts';
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { OrderedKind } from '../../../src/export/record.ts';
-import type { RunFacts } from '../../../src/run/record.ts';
 import { reportFacts } from '../../../src/run/rules/report.ts';
 import type { Env } from '../../../src/shared/ids.ts';
 import type {
@@ -12,9 +12,8 @@ import type {
   MovedEvent,
   MovedExportItem,
   MovedRecords,
-  MovedRun,
 } from '../../../src/shared/ports/moved-records.ts';
-import { type ApprovalRow, type ArgsRow, approvalOf, rowOf } from '../approval-rows.ts';
+import { type ApprovalRow, approvalOf, rowOf } from '../approval-rows.ts';
 import type { LinkRow } from '../audit.ts';
 import { type EventRow, type OutcomeRow, toEvent, toEventRow, toOutcomeFields } from '../event-filter.ts';
 import {
@@ -24,8 +23,8 @@ import {
   itemOf,
   outcomeEntry,
 } from '../export-log.ts';
-import { fromBsonText, toBsonText } from '../form.ts';
-import { type RunRow, runId } from '../run-projection.ts';
+import { toBsonText } from '../form.ts';
+import { type CountedRow, runOf, runRowOf } from '../run-projection.ts';
 import type { Forms } from './forms.ts';
 
 /** The batch of an event in the order of exports: those of one segment, which the first digits of its id name. */
@@ -70,28 +69,6 @@ function eventDocument({ tenantId, ...event }: MovedEvent): EventRow {
     verdicts: [...verdicts],
     outcomes: outcomes.map((outcome, i) => outcomeRow({ tenantId, ...event }, outcome, outcomeIds[i] ?? 0)),
   };
-}
-
-const runDocument = ({ tenantId, agentId, sessionId, isTrimmed, facts, ...run }: MovedRun): RunRow => ({
-  _id: runId(tenantId, agentId, sessionId),
-  tenantId,
-  agentId: toBsonText(agentId),
-  sessionId: toBsonText(sessionId),
-  rev: 1,
-  open: [],
-  ...run,
-  ...(isTrimmed ? { trimmed: true as const } : {}),
-  ...(facts === null ? {} : { facts: JSON.stringify(facts) }),
-});
-
-function runRecord({ _id, rev: _rev, open: _open, trimmed, facts, ...row }: RunRow): MovedRun {
-  return {
-    ...row,
-    agentId: fromBsonText(row.agentId),
-    sessionId: fromBsonText(row.sessionId),
-    isTrimmed: trimmed ?? false,
-    facts: facts === undefined ? null : (JSON.parse(facts) as RunFacts),
-  } as MovedRun;
 }
 
 /** Texts that rise with the order, as those of approvals that are stored here do. */
@@ -179,8 +156,8 @@ export const activityForms: Forms<ActivityKind | ExportOrderKind> = {
   },
   runs: {
     collection: 'runs',
-    toDocument: runDocument,
-    toRecord: (document) => runRecord(document as unknown as RunRow),
+    toDocument: runRowOf,
+    toRecord: (document) => runOf(document as unknown as CountedRow),
   },
   approvals: {
     collection: 'approvals',
@@ -197,8 +174,8 @@ export const activityForms: Forms<ActivityKind | ExportOrderKind> = {
   },
   approvalArgs: {
     collection: 'approvalArgs',
-    toDocument: ({ id, ...rest }) => ({ _id: id, ...rest }) satisfies ArgsRow,
-    toRecord: ({ _id, ...rest }) => ({ id: String(_id), ...rest }) as MovedRecords['approvalArgs'],
+    toDocument: argsRecord.toDocument,
+    toRecord: argsRecord.fromDocument,
   },
   auditLinks: {
     collection: 'auditLinks',

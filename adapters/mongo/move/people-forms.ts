@@ -1,8 +1,12 @@
 // Tenants, people, keys and other nouns with rows of their own, as documents of a move.
+import type { Document } from 'mongodb';
+import { registrationRecord, ruleRecord } from '../../../src/agent/record.ts';
+import { aiDayRecord } from '../../../src/assistant/record.ts';
+import { channelRecord, deliveryRecord } from '../../../src/notification/record.ts';
 import type { MovedRecords, SingleKind } from '../../../src/shared/ports/moved-records.ts';
+import { settingRecord } from '../../../src/tenant/record.ts';
 import { keepEverything } from '../../../src/tenant/rules/retention.ts';
-import { manifestText, readManifest } from '../agent-rows.ts';
-import { fromRow, fromText, toRow, toText } from '../form.ts';
+import { fromRow, toRow } from '../form.ts';
 import type { Form, Forms, StoredKind } from './forms.ts';
 
 /** A record whose fields are those of its document. */
@@ -11,6 +15,18 @@ const plain = <K extends StoredKind>(collection: string): Form<K> => ({
   toDocument: (record) => toRow(record as unknown as { readonly id: string }),
   toRecord: (document) => fromRow(document as never) as MovedRecords[K],
 });
+
+/** A record whose document follows from the declaration of its fields. */
+const declared = <K extends StoredKind>(
+  collection: string,
+  {
+    toDocument,
+    fromDocument,
+  }: {
+    toDocument(record: MovedRecords[K]): Document;
+    fromDocument(document: Document): MovedRecords[K];
+  },
+): Form<K> => ({ collection, toDocument, toRecord: fromDocument });
 
 /** A record under an id that follows from some of its fields. */
 const under = <K extends StoredKind>(
@@ -61,49 +77,26 @@ export const peopleForms: Forms<SingleKind> = {
   operatorTokens: plain('operatorTokens'),
   views: plain('views'),
   agentStreams: plain('agentStreams'),
-  rules: {
-    collection: 'rules',
-    toDocument: (rule) => ({ ...toRow(rule), tagMatch: toText(rule.tagMatch) }),
-    toRecord: (row) => fromRow({ ...row, tagMatch: fromText(row.tagMatch) } as never),
-  },
+  rules: declared('rules', ruleRecord),
   settings: {
     collection: 'settings',
     toDocument: (setting) => ({
       _id: idList(setting.tenantId, setting.name),
-      ...setting,
-      value: toText(setting.value),
+      ...settingRecord.toDocument(setting),
     }),
-    toRecord: ({ _id, ...row }) => ({ ...row, value: fromText(row.value) }) as MovedRecords['settings'],
+    toRecord: (document) => settingRecord.fromDocument(document) as MovedRecords['settings'],
   },
-  channels: {
-    collection: 'channels',
-    toDocument: (channel) => ({ ...toRow(channel), filters: toText(channel.filters) }),
-    toRecord: (row) => fromRow({ ...row, filters: fromText(row.filters) } as never),
-  },
-  deliveries: {
-    collection: 'deliveries',
-    toDocument: (delivery) => ({ ...toRow(delivery), log: JSON.stringify(delivery.log) }),
-    toRecord: (row) => fromRow({ ...row, log: fromText(row.log) } as never),
-  },
+  channels: declared('channels', channelRecord),
+  deliveries: declared('deliveries', deliveryRecord),
   aiUsage: {
     collection: 'aiUsage',
-    toDocument: ({ cost, ...rest }) => ({
-      _id: idList(rest.tenantId, rest.day),
-      ...rest,
-      ...(cost === null ? {} : { cost }),
-    }),
-    toRecord: ({ _id, cost = null, ...rest }) => ({ ...rest, cost }) as MovedRecords['aiUsage'],
+    toDocument(record) {
+      const { cost, ...day } = aiDayRecord.toDocument(record);
+      return { _id: idList(day.tenantId, day.day), ...day, ...(cost === null ? {} : { cost }) };
+    },
+    toRecord: aiDayRecord.fromDocument,
   },
-  agents: {
-    collection: 'agents',
-    toDocument: (agent) => ({
-      ...toRow(agent),
-      tags: JSON.stringify(agent.tags),
-      manifest: manifestText(agent.manifest),
-    }),
-    toRecord: (row) =>
-      fromRow({ ...row, tags: fromText(row.tags), manifest: readManifest(row.manifest) } as never),
-  },
+  agents: declared('agents', registrationRecord),
   reports: under('reports', ({ tenantId, env, agentId, bundleName }) =>
     idList(tenantId, env, agentId, bundleName),
   ),

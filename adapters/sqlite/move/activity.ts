@@ -5,9 +5,9 @@ import type {
   ActivityKind,
   MovedApproval,
   MovedEvent,
-  MovedRecords,
   MovedRun,
 } from '../../../src/shared/ports/moved-records.ts';
+import { storedArgs } from '../approval-arguments.ts';
 import { approvals } from '../approvals.ts';
 import { heads, links } from '../audit.ts';
 import type { Database } from '../database.ts';
@@ -24,8 +24,7 @@ import {
   summaryColumns,
 } from '../events/segment.ts';
 import { runs } from '../runs.ts';
-import { number, table, text } from '../table.ts';
-import { pages } from './pages.ts';
+import { pages, records } from './pages.ts';
 import type { Readers } from './people.ts';
 
 /** Numbers of a segment's outcomes by position, in the order of `outcomesOf`. */
@@ -99,24 +98,11 @@ function* movedApprovals(db: Database): Generator<readonly MovedApproval[]> {
     }));
 }
 
-const kept = table<MovedRecords['approvalArgs']>('approval_args', {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  env: text('env'),
-  keyId: text('key_id'),
-  bytes: number('bytes'),
-  createdAt: number('created_at'),
-  json: text('args'),
-});
-
 export const activityReaders: Readers<ActivityKind> = {
   events,
   runs: movedRuns,
   approvals: movedApprovals,
-  *approvalArgs(db) {
-    for (const rows of pages(db, { table: 'approval_args', key: ['rowid'], columns: kept.columns, size: 8 }))
-      yield rows.map(kept.read);
-  },
+  approvalArgs: (db) => records(db, storedArgs, 'approval_args', { size: 8 }),
   *auditLinks(db) {
     const key = ['tenant_id', 'seq'];
     for (const rows of pages(db, { table: 'audit_links', key, columns: links.columns, size: 200 }))

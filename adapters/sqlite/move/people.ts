@@ -52,25 +52,6 @@ const idempotency = table<MovedRecords['idempotency']>('idempotency', {
   answer: json('answer'),
 });
 
-/** Records with columns in front that belong to no field. */
-function* placed<T, P extends readonly unknown[]>(
-  db: Database,
-  from: { readonly columns: string; read(row: readonly unknown[]): T },
-  name: string,
-  places: readonly string[],
-  key: readonly string[],
-): Generator<readonly (readonly [P, T])[]> {
-  const columns = [...places, from.columns].join(', ');
-  for (const rows of pages(db, { table: name, key, columns, size: 500 })) {
-    yield rows.map((row) => [
-      row
-        .slice(0, places.length)
-        .map((value) => (typeof value === 'string' ? givenText(value) : value)) as unknown as P,
-      from.read(row.slice(places.length)),
-    ]);
-  }
-}
-
 function* retentionCounts(db: Database): Generator<readonly MovedRecords['retentionCounts'][]> {
   const tenantIds = db.all('SELECT DISTINCT tenant_id FROM retention_counts').map(([id]) => String(id));
   yield tenantIds.map((tenantId) => {
@@ -123,28 +104,9 @@ export const peopleReaders: Readers<SingleKind | 'values' | 'jobs'> = {
   settings: (db) => records(db, settings, 'settings', { key: ['tenant_id', 'name'] }),
   channels: (db) => records(db, channels, 'channels'),
   deliveries: (db) => records(db, deliveries, 'deliveries'),
-  *aiUsage(db) {
-    for (const page of placed<typeof days extends { read(row: never): infer T } ? T : never, [string]>(
-      db,
-      days,
-      'ai_usage',
-      ['tenant_id'],
-      ['tenant_id', 'day'],
-    ))
-      yield page.map(([[tenantId], day]) => ({ ...day, tenantId }));
-  },
+  aiUsage: (db) => records(db, days, 'ai_usage', { key: ['tenant_id', 'day'] }),
   agents: (db) => records(db, registrations, 'registrations', { size: 200 }),
-  *reports(db) {
-    type Reported = MovedRecords['reports'];
-    for (const page of placed<Omit<Reported, 'tenantId' | 'env'>, [string, Reported['env']]>(
-      db,
-      reports,
-      'reports',
-      ['tenant_id', 'env'],
-      ['rowid'],
-    ))
-      yield page.map(([[tenantId, env], report]) => ({ ...report, tenantId, env }));
-  },
+  reports: (db) => records(db, reports, 'reports'),
   leftOut: (db) => records(db, leftOut, 'agents_left_out', { key: ['tenant_id', 'hour'] }),
   idempotency: (db) => records(db, idempotency, 'idempotency', { key: ['tenant_id', 'id'] }),
   retentionCounts,

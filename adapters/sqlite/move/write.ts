@@ -4,8 +4,11 @@ import type { AuditLink } from '../../../src/audit/record.ts';
 import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import type { WrittenKind } from '../../../src/tenant/port/files.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
+import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
+import { days } from '../ai-usage.ts';
+import { insertArgs, storedArgs } from '../approval-arguments.ts';
 import { noteApprovalLine } from '../approval-lines.ts';
 import { approvals } from '../approvals.ts';
 import { adoptLinks, heads, links } from '../audit.ts';
@@ -79,9 +82,6 @@ const keyed =
     for (const record of records)
       insertOnce(db, { table: name, insert: of.insert, values: of.values(record) }, tenantId, keyOf(record));
   };
-
-const plainInsert = (name: string, columns: readonly string[]): string =>
-  `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
 /** After the deployments: the active key has signed the current ones. */
 const writeSigning: Write<'signing'> = (db, tenantId, records) => {
@@ -163,10 +163,12 @@ const writeLibraries: Write<'libraries'> = (db, _tenantId, records) => {
 
 const writePins: Write<'toolPins'> = (db, tenantId, records) => {
   for (const { env, mode, sequence, servers: list, entries } of records) {
-    db.run(
-      `${plainInsert('tool_environments', ['tenant_id', 'env', 'mode', 'sequence'])} ON CONFLICT DO NOTHING`,
-      [tenantId, env, mode, sequence],
-    );
+    db.run('INSERT OR IGNORE INTO tool_environments (tenant_id, env, mode, sequence) VALUES (?, ?, ?, ?)', [
+      tenantId,
+      env,
+      mode,
+      sequence,
+    ]);
     for (const server of list)
       db.run(`${servers.insert} ON CONFLICT DO NOTHING`, servers.values({ tenantId, env, ...server }));
     for (const { ruling, isAnnounced, ...entry } of entries) {
@@ -244,21 +246,8 @@ const writeApprovals: Write<'approvals'> = (db, tenantId, records) => {
 };
 
 const writeArguments: Write<'approvalArgs'> = (db, _tenantId, records) => {
-  const columns = ['tenant_id', 'id', 'env', 'key_id', 'bytes', 'created_at', 'args'];
-  for (const { tenantId, id, env, keyId, bytes, createdAt, json } of records)
-    db.run(`${plainInsert('approval_args', columns)} ON CONFLICT DO NOTHING`, [
-      tenantId,
-      id,
-      env,
-      keyId,
-      bytes,
-      createdAt,
-      json,
-    ]);
+  for (const record of records) db.run(insertArgs, storedArgs.values(record));
 };
-
-const dayColumns = ['tenant_id', 'day', 'queries', 'input_tokens', 'output_tokens', 'cost', 'duration_ms'];
-const reportColumns = ['tenant_id', 'env', 'agent_id', 'bundle_name', 'policy_version', 'at'];
 
 export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   users: rowsOf('users', users),
@@ -284,25 +273,13 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   settings: keyed('settings', settings, ({ name }) => [['name', name]]),
   channels: rowsOf('channels', channels),
   deliveries: rowsOf('deliveries', deliveries),
-  aiUsage(db, tenantId, records) {
-    for (const { day, queries, inputTokens, outputTokens, cost, durationMs } of records) {
-      const values = [tenantId, day, queries, inputTokens, outputTokens, cost, durationMs];
-      insertOnce(db, { table: 'ai_usage', insert: plainInsert('ai_usage', dayColumns), values }, tenantId, [
-        ['day', day],
-      ]);
-    }
-  },
+  aiUsage: keyed('ai_usage', days, ({ day }) => [['day', day]]),
   agents: rowsOf('registrations', registrations),
-  reports(db, tenantId, records) {
-    for (const { env, agentId, bundleName, policyVersion, at } of records) {
-      const values = [tenantId, env, agentId, bundleName, policyVersion, at];
-      insertOnce(db, { table: 'reports', insert: plainInsert('reports', reportColumns), values }, tenantId, [
-        ['env', env],
-        ['agent_id', agentId],
-        ['bundle_name', bundleName],
-      ]);
-    }
-  },
+  reports: keyed('reports', reports, ({ env, agentId, bundleName }) => [
+    ['env', env],
+    ['agent_id', agentId],
+    ['bundle_name', bundleName],
+  ]),
   leftOut(db, tenantId, records) {
     for (const { hour, count } of records)
       db.run('INSERT OR IGNORE INTO agents_left_out (tenant_id, hour, count) VALUES (?, ?, ?)', [

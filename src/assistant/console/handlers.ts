@@ -7,7 +7,7 @@ import { iso } from '../../http/contract/render.ts';
 import type { Input } from '../../http/contract/route.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
-import type { AiDay } from '../record.ts';
+import { aiDayRecord, roundedCost } from '../record.ts';
 import type { AssistEvent } from '../use-cases/conversation.ts';
 import type { aiRoutes } from './routes.ts';
 
@@ -57,10 +57,10 @@ export const ai: Handlers<typeof aiRoutes> = {
     return {
       total_input_tokens: sum('inputTokens'),
       total_output_tokens: sum('outputTokens'),
-      total_cost_usd: costs.length === 0 ? null : rounded(costs.reduce((total, cost) => total + cost, 0)),
+      total_cost_usd: costs.length === 0 ? null : roundedCost(costs.reduce((total, cost) => total + cost, 0)),
       query_count: sum('queries'),
       avg_tokens_per_second: seconds > 0 ? Math.round((sum('outputTokens') / seconds) * 100) / 100 : 0,
-      daily: days.map(renderDay),
+      daily: days.map((day) => aiDayRecord.render('console', day)),
     };
   },
 
@@ -73,17 +73,6 @@ export const ai: Handlers<typeof aiRoutes> = {
   assist,
   assistContracts: assist,
 };
-
-/** To a millionth of a dollar: a sum of fractions has digits that mean nothing. */
-const rounded = (cost: number): number => Math.round(cost * 1e6) / 1e6;
-
-const renderDay = ({ day, inputTokens, outputTokens, cost, queries }: AiDay) => ({
-  date: day,
-  input_tokens: inputTokens,
-  output_tokens: outputTokens,
-  cost_usd: cost === null ? null : rounded(cost),
-  queries,
-});
 
 function render(setting: Setting<'ai'> | null) {
   const masked = setting?.value.maskedKey ?? null;
@@ -120,7 +109,7 @@ function frameOf(event: AssistEvent): string {
         total_tokens: inputTokens + outputTokens,
         duration_ms: Math.round(durationMs),
         tokens_per_second: durationMs > 0 ? Math.round((outputTokens / durationMs) * 100_000) / 100 : 0,
-        estimated_cost_usd: cost === null ? null : rounded(cost),
+        estimated_cost_usd: roundedCost(cost),
         model: event.model,
       });
     }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { instant, intQuery, line, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { aiProviders } from '../record.ts';
+import { aiDayRecord, aiProviders } from '../record.ts';
 
 export const aiProvider = z.enum(aiProviders);
 const count = z.number().int();
@@ -21,15 +21,6 @@ export const aiSettings = z.object({
   configured: z.boolean(),
   updated_at: instant.nullable(),
   updated_by: z.string().nullable(),
-});
-
-/** Sums of a day, UTC. */
-export const aiDay = z.object({
-  date: z.iso.date(),
-  input_tokens: count,
-  output_tokens: count,
-  cost_usd: z.number().nullable(),
-  queries: count,
 });
 
 /** A line of a conversation. */
@@ -143,7 +134,7 @@ export const aiRoutes = routes({
       total_cost_usd: z.number().nullable(),
       query_count: count,
       avg_tokens_per_second: z.number(),
-      daily: z.array(aiDay),
+      daily: z.array(aiDayRecord.reply('console', 'list')),
     }),
     errors: ['validation_failed'],
   },

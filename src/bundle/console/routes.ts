@@ -15,7 +15,7 @@ import {
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
 import { bundleRecord } from '../record.ts';
-import { deployReason, forceQuery, runningVersion, warnings } from '../wire.ts';
+import { deployErrors, deployReason, forceQuery, runningVersion, warnings } from '../wire.ts';
 
 export const version = bundleRecord.reply('console', 'one');
 export const deployment = deploymentRecord.reply('console', 'one');
@@ -147,14 +147,7 @@ export const bundleRoutes = routes({
     status: 201,
     reply: deployment.extend({ warnings }),
     audit: ['ruleset.deployed'],
-    errors: [
-      'environment_protected',
-      'not_found',
-      'unprocessable',
-      'validation_failed',
-      'overloaded',
-      'unavailable',
-    ],
+    errors: deployErrors,
     bodyLimit: documentBody,
   },
   deleteBundle: {

@@ -1,6 +1,6 @@
 // Routes of compositions.
 import { z } from 'zod';
-import { deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
+import { deployErrors, deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
 import { documentKinds } from '../../contract/record.ts';
 import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
 import {
@@ -241,14 +241,7 @@ export const compositionRoutes = routes({
       warnings,
     }),
     audit: ['ruleset.deployed'],
-    errors: [
-      'environment_protected',
-      'not_found',
-      'unprocessable',
-      'validation_failed',
-      'overloaded',
-      'unavailable',
-    ],
+    errors: deployErrors,
     bodyLimit: documentBody,
   },
 });

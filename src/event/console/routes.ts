@@ -16,7 +16,7 @@ import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
-import { callEnd, condition, name, rejected } from '../wire/schemas.ts';
+import { callEnd, name, rejected, reportedCall } from '../wire/schemas.ts';
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:
@@ -47,20 +47,7 @@ export const eventInput = z.object({
       /** The run that the call counts in, unless `session_id` names it. */
       run_id: name.nullish(),
       session_id: name.nullish(),
-      call_index: z.number().int().nullish(),
-      parent_call_id: name.nullish(),
-      tool_success: z.boolean().nullish(),
-      postconditions_passed: z.boolean().nullish(),
-      /** Time that the tool ran; counted if `tool_success` shows that it did. */
-      duration_ms: z.number().nullish(),
-      error: name.nullish(),
-      policy_error: z.boolean().nullish(),
-      session_attempt_count: z.number().int().nullish(),
-      session_execution_count: z.number().int().nullish(),
-      /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
-      follows_decision: z.boolean().nullish(),
-      /** Of the contract that decided, at most 50. */
-      conditions: z.array(condition).nullish(),
+      ...reportedCall,
     })
     .nullish(),
 });

@@ -15,7 +15,7 @@ import { listed } from '../../shared/truncated.ts';
 import { decisionClass } from '../record/decision-class.ts';
 import { decisionActions } from '../record/words.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
-import { callEnd, condition, rejected } from '../wire/schemas.ts';
+import { callEnd, rejected, reportedCall } from '../wire/schemas.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());
@@ -44,20 +44,7 @@ export const decisionEventInput = z.object({
   session_id: name.nullish(),
   parent_session_id: name.nullish(),
   run_id: name.nullish(),
-  call_index: z.number().int().nullish(),
-  parent_call_id: name.nullish(),
-  tool_success: z.boolean().nullish(),
-  postconditions_passed: z.boolean().nullish(),
-  /** Run time of the tool, in milliseconds; 0 is not counted: many clients do not measure. */
-  duration_ms: z.number().nullish(),
-  error: name.nullish(),
-  policy_error: z.boolean().nullish(),
-  session_attempt_count: z.number().int().nullish(),
-  session_execution_count: z.number().int().nullish(),
-  /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
-  follows_decision: z.boolean().nullish(),
-  /** Each condition of the contract that decided. */
-  conditions: z.array(condition).nullish(),
+  ...reportedCall,
   policy_version: name.nullish(),
   decision_source: name.nullish(),
   decision_name: name.nullish(),

@@ -2,6 +2,7 @@
 // bytes follow the order of keys in this file.
 import type { JsonObject } from '../../contract/record.ts';
 import { parseInstant } from '../../shared/instant.ts';
+import type { JsonForm } from '../../shared/record-fields.ts';
 import type { EventInput, EventOutcome, StoredManifest } from '../record.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -144,3 +145,14 @@ export const fromManifestJson = (json: ManifestJson): StoredManifest => ({
   contracts: json.contracts,
   updatedAt: json.updatedAt,
 });
+
+/** The form of manifests in both stores. */
+export const manifestForm: JsonForm<StoredManifest> = {
+  toJson: toManifestJson,
+  fromJson: (stored) => fromManifestJson(stored as ManifestJson),
+};
+
+/** The text of a manifest in both stores. */
+export const manifestText = (manifest: StoredManifest): string => JSON.stringify(toManifestJson(manifest));
+export const readManifest = (text: string): StoredManifest =>
+  fromManifestJson(JSON.parse(text) as ManifestJson);

@@ -29,6 +29,27 @@ export const rejected = z.object({
   detail: z.string(),
 });
 
+/** The call and its end in an event that an agent sends. */
+export const reportedCall = {
+  call_index: z.number().int().nullish(),
+  parent_call_id: name.nullish(),
+  tool_success: z.boolean().nullish(),
+  postconditions_passed: z.boolean().nullish(),
+  /**
+   * Run time of the tool, in milliseconds. On the console API, it counts if `tool_success` shows that the tool ran; on
+   * the hosted API, 0 does not count, because many clients do not measure.
+   */
+  duration_ms: z.number().nullish(),
+  error: name.nullish(),
+  policy_error: z.boolean().nullish(),
+  session_attempt_count: z.number().int().nullish(),
+  session_execution_count: z.number().int().nullish(),
+  /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
+  follows_decision: z.boolean().nullish(),
+  /** Of the contract that decided, at most 50. */
+  conditions: z.array(condition).nullish(),
+};
+
 /** End of a call, if the event or the repeat contains it. */
 export const callEnd = {
   tool_success: z.boolean().optional(),

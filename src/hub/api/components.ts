@@ -45,13 +45,8 @@ import {
   type FrameTable,
 } from '../../http/contract/frames.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
-import {
-  channel,
-  channelFilters,
-  channelType,
-  delivery,
-  deliveryStatus,
-} from '../../notification/console/routes.ts';
+import { channel, channelFilters, channelType, delivery } from '../../notification/console/routes.ts';
+import { deliveryStatus } from '../../notification/record.ts';
 import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
 import * as sessions from '../../session/console/routes.ts';

@@ -14,7 +14,7 @@ import {
   hostedLastDelivery,
   savedHostedChannel,
 } from '../../notification/hosted/routes.ts';
-import { attemptFailure } from '../../notification/wire/schemas.ts';
+import { attemptFailure } from '../../notification/record.ts';
 import { healthStatus, hostedAgent, runRow } from '../../run/hosted/routes.ts';
 import { runStatus } from '../../run/record.ts';
 

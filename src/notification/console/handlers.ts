@@ -6,8 +6,7 @@ import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { ChannelFilters } from '../record.ts';
-import type { AttemptFailure, Delivery } from '../rules/delivery.ts';
+import { type AttemptFailure, type ChannelFilters, type Delivery, deliveryRecord } from '../record.ts';
 import type { OpenChannel, TestResult } from '../use-cases/channels.ts';
 import { maskedConfig, readConfig, typeOf } from '../wire/channel-config.ts';
 import type { channelFilters, channelRoutes } from './routes.ts';
@@ -99,23 +98,7 @@ const render = ({ channel, config }: OpenChannel) => {
   };
 };
 
-const renderDelivery = (delivery: Delivery) => ({
-  id: delivery.id,
-  channel_id: delivery.channelId,
-  approval_id: delivery.approvalId,
-  event: delivery.event,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  next_attempt_at: isoOrNull(delivery.nextAt),
-  created_at: iso(delivery.createdAt),
-  updated_at: iso(delivery.updatedAt),
-  log: delivery.log.map(({ at, status, failure, durationMs }) => ({
-    at: iso(at),
-    status,
-    error: failure,
-    duration_ms: durationMs,
-  })),
-});
+const renderDelivery = (delivery: Delivery) => deliveryRecord.render('console', delivery);
 
 /** Messages to the person who tries a channel: never the text that the other side wrote. */
 const sentences: { readonly [F in AttemptFailure]: string } = {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { deliveryEvents, deliveryStatuses } from '../rules/delivery.ts';
-import { attemptFailure, channelConfig, channelTypes } from '../wire/schemas.ts';
+import { deliveryRecord, deliveryStatus } from '../record.ts';
+import { channelConfig, channelTypes } from '../wire/schemas.ts';
 
 const patterns = z.array(line(255)).max(100).nullish();
 
@@ -20,7 +20,6 @@ export const channelFilters = z.object({
 });
 
 export const channelType = z.enum(channelTypes);
-export const deliveryStatus = z.enum(deliveryStatuses);
 
 export const channel = z.object({
   id: uuid,
@@ -36,27 +35,7 @@ export const channel = z.object({
   last_test_ok: z.boolean().nullable(),
 });
 
-export const delivery = z.object({
-  id: uuid,
-  channel_id: uuid,
-  approval_id: uuid,
-  event: z.enum(deliveryEvents),
-  /** waiting: on its way; dead: given up; expired: the approval ended before its request was delivered. */
-  status: deliveryStatus,
-  attempts: z.number().int(),
-  next_attempt_at: instant.nullable(),
-  created_at: instant,
-  updated_at: instant,
-  /** The newest 20, oldest first. */
-  log: z.array(
-    z.object({
-      at: instant,
-      status: z.number().int().nullable(),
-      error: attemptFailure.nullable(),
-      duration_ms: z.number().int(),
-    }),
-  ),
-});
+export const delivery = deliveryRecord.reply('console', 'one');
 
 const params = z.object({ channel_id: uuid });
 const path = '/api/v1/notifications/channels';

@@ -9,8 +9,7 @@ import { type HostedCaller, principalOf } from '../../http/contract/hosted-princ
 import { micros } from '../../http/contract/hosted-time.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
-import { type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
-import type { Attempt } from '../rules/delivery.ts';
+import { type Attempt, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../wire/channel-config.ts';
 import { chatBotCallback } from '../wire/chat-bot.ts';

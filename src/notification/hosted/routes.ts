@@ -4,7 +4,8 @@ import { limits } from '../../admission/limit.ts';
 import { anyObject, env, instant, line, uuid } from '../../http/contract/fields.ts';
 import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { attemptFailure, channelConfig } from '../wire/schemas.ts';
+import { attemptFailure } from '../record.ts';
+import { channelConfig } from '../wire/schemas.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
 

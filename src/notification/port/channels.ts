@@ -1,8 +1,7 @@
 // Store ports of notification channels and of what is on its way to them.
 
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import type { Channel, ChannelKind } from '../record.ts';
-import type { Delivery, DeliveryStatus } from '../rules/delivery.ts';
+import type { Channel, ChannelKind, Delivery, DeliveryStatus } from '../record.ts';
 
 /** Notification channels of a tenant. */
 export interface ChannelStore {

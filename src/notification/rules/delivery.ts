@@ -1,29 +1,6 @@
-// Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure:
-// time is an argument.
+// The state machine of deliveries, attempt by attempt. Pure: time is an argument.
 import { dayMs, hourMs } from '../../shared/duration.ts';
-
-/** `expired` takes the buttons off a message whose approval timed out. */
-export const deliveryEvents = ['requested', 'decided', 'expired', 'tool_definition_changed'] as const;
-export type DeliveryEvent = (typeof deliveryEvents)[number];
-
-/** `waiting` has a next attempt. `expired`: the approval ended before its request was delivered. `dead`: given up. */
-export const deliveryStatuses = ['waiting', 'delivered', 'dead', 'expired'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
-/** Reasons why an attempt failed, in a closed list: nothing that the other side sent. */
-export const attemptFailures = [
-  'refused_address',
-  'unresolved',
-  'connection',
-  'timeout',
-  'too_large',
-  'rate_limited',
-  'status',
-  'rejected',
-  'channel_gone',
-  'channel_disabled',
-] as const;
-export type AttemptFailure = (typeof attemptFailures)[number];
+import type { AttemptFailure, Delivery } from '../record.ts';
 
 /** Result of one attempt. */
 export type AttemptOutcome =
@@ -43,38 +20,6 @@ export type AttemptOutcome =
       /** Milliseconds that the receiver asked to be left alone. */
       readonly retryAfterMs?: number;
     };
-
-export interface Attempt {
-  readonly at: number;
-  readonly status: number | null;
-  /** Null when it was delivered. */
-  readonly failure: AttemptFailure | null;
-  readonly durationMs: number;
-}
-
-export interface Delivery {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly channelId: string;
-  /** Or of a tool's definition, for `tool_definition_changed`. */
-  readonly approvalId: string;
-  readonly event: DeliveryEvent;
-  readonly status: DeliveryStatus;
-  /** Failed and successful ones of this run. */
-  readonly attempts: number;
-  /** 1, and one more with every replay: what belongs to an earlier run changes nothing. */
-  readonly run: number;
-  /** Of the next attempt; null unless it waits. */
-  readonly nextAt: number | null;
-  /** After this time no attempt is made. */
-  readonly giveUpAt: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Of a chat, so that the message can be edited. */
-  readonly messageId: string | null;
-  /** The newest attempts, oldest first, over all runs. */
-  readonly log: readonly Attempt[];
-}
 
 /** A decision is tried for so long; a request only until its approval ends. */
 export const giveUpMs = 72 * hourMs;

@@ -2,8 +2,7 @@
 import type { Approval, ApprovalStatus } from '../../approval/record.ts';
 import type { Job } from '../../shared/job.ts';
 import type { ToolEntry } from '../../tool/record.ts';
-import type { Channel } from '../record.ts';
-import type { Delivery } from './delivery.ts';
+import type { Channel, Delivery } from '../record.ts';
 
 export const notificationQueues = {
   /** Finds the channels of an approval that was asked for or has ended. */

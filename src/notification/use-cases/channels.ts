@@ -10,8 +10,14 @@ import { OutboundError } from '../../shared/outbound.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
-import type { AttemptFailure, AttemptOutcome } from '../rules/delivery.ts';
+import {
+  type AttemptFailure,
+  type Channel,
+  type ChannelConfig,
+  type ChannelFilters,
+  maxChannels,
+} from '../record.ts';
+import type { AttemptOutcome } from '../rules/delivery.ts';
 import { registrationJob } from '../rules/jobs.ts';
 
 /** A channel with its configuration in the clear: mask it before it is shown. */

@@ -10,8 +10,14 @@ import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import { type ChannelConfig, type ChannelKind, type ConfigOf, notifiedCallOf, wants } from '../record.ts';
-import type { Delivery } from '../rules/delivery.ts';
+import {
+  type ChannelConfig,
+  type ChannelKind,
+  type ConfigOf,
+  type Delivery,
+  notifiedCallOf,
+  wants,
+} from '../record.ts';
 import type { Notice } from '../rules/notice.ts';
 import type { Channels, OpenChannel } from './channels.ts';
 

@@ -14,17 +14,16 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { toolLink } from '../../tool/rules/link.ts';
-import { type Channel, isInteractive, notifiedCallOf, wants } from '../record.ts';
 import {
-  afterAttempt,
-  again,
+  type Channel,
   type Delivery,
   type DeliveryEvent,
   type DeliveryStatus,
-  ended,
-  endsWithApproval,
-  giveUpMs,
-} from '../rules/delivery.ts';
+  isInteractive,
+  notifiedCallOf,
+  wants,
+} from '../record.ts';
+import { afterAttempt, again, ended, endsWithApproval, giveUpMs } from '../rules/delivery.ts';
 import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob, type ToolChange } from '../rules/jobs.ts';
 import type { Notice } from '../rules/notice.ts';
 import type { Channels } from './channels.ts';

@@ -1,6 +1,5 @@
 // Schemas of channels that both APIs share.
 import { z } from 'zod';
-import { attemptFailures } from '../rules/delivery.ts';
 
 export const channelTypes = [
   'chat_bot',
@@ -10,7 +9,5 @@ export const channelTypes = [
   'webhook',
   'email',
 ] as const;
-
-export const attemptFailure = z.enum(attemptFailures);
 
 export const channelConfig = z.record(z.string().max(64), z.unknown());

@@ -1,5 +1,5 @@
 // Runs, agents and workflow state in the hosted API's words.
-import { type Approval, approvalRecord } from '../../approval/record.ts';
+import { type Approval, ruleNameOf } from '../../approval/record.ts';
 import type { DecisionClass } from '../../event/record/words.ts';
 import { classOf } from '../../event/rules/decision.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
@@ -15,6 +15,7 @@ import type { Truncated } from '../../shared/truncated.ts';
 import {
   callOutcomeRecord,
   lastEventRecord,
+  pendingApprovalRecord,
   type RunFacts,
   type RunPlace,
   readSnapshot,
@@ -147,11 +148,8 @@ export function renderRun({ run, status, ruleset }: RunView) {
 }
 
 function renderPending(approval: Approval) {
-  const { id, tool_name, rule_name, message, created_at, expires_at } = approvalRecord.render(
-    'hosted',
-    approval,
-  );
-  return { id, tool_name, rule_name, message: brief(message), created_at, expires_at };
+  const reply = pendingApprovalRecord.render('hosted', { ...approval, ruleName: ruleNameOf(approval) });
+  return { ...reply, message: brief(reply.message) };
 }
 
 function renderCounts(facts: RunFacts | null) {

@@ -101,14 +101,14 @@ export function runNote(
     summary:
       `Reported by ${reporter ? `key ${reporter.prefix}` : 'the agent'}: ` +
       `a call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
-    details: decisionDetails(
+    details: decisionDetails({
       env,
-      decisionNameOf(event)?.slice(0, 128) ?? null,
-      tool.slice(0, 128),
-      callIdOf(event),
-      renderInstant(event.timestamp),
-      reporter?.keyId ?? null,
-    ),
+      rule: decisionNameOf(event)?.slice(0, 128) ?? null,
+      toolName: tool.slice(0, 128),
+      callId: callIdOf(event),
+      reportedAt: renderInstant(event.timestamp),
+      keyId: reporter?.keyId ?? null,
+    }),
     agentId,
     sessionId: session,
   };

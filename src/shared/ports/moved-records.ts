@@ -1,8 +1,8 @@
 // Everything that a store contains, as records that no store's form shows: what a move carries from one store to
 // another. Both sides read the same records, so equal digests prove that nothing was lost or changed.
 import type { PinMode } from 'reeve-agent/rules';
-import type { AssignmentRule, PastStream, Registration, Reported } from '../../agent/record.ts';
-import type { Approval } from '../../approval/record.ts';
+import type { AssignmentRule, PastStream, Registration, StoredReport } from '../../agent/record.ts';
+import type { Approval, StoredArgs } from '../../approval/record.ts';
 import type { AiDay } from '../../assistant/record.ts';
 import type { AuditLink, SignedHead } from '../../audit/record.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
@@ -12,8 +12,7 @@ import type { Deployment } from '../../deployment/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import type { ApprovalChange, OrderedKind } from '../../export/record.ts';
 import type { ApiKey } from '../../key/record.ts';
-import type { Channel } from '../../notification/record.ts';
-import type { Delivery } from '../../notification/rules/delivery.ts';
+import type { Channel, Delivery } from '../../notification/record.ts';
 import type { StoredRun } from '../../run/record.ts';
 import type { SessionValue } from '../../session/record.ts';
 import type { KeySuccession, SigningKey } from '../../signing/record.ts';
@@ -21,9 +20,8 @@ import type { TenantRecord } from '../../tenant/port/records.ts';
 import type { RetentionCounts } from '../../tenant/rules/retention.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
 import type { ToolEntry, ToolServer } from '../../tool/record.ts';
-import type { LinkedAccount } from '../../user/port/identities.ts';
 import type { OperatorTokenRecord } from '../../user/port/operator-tokens.ts';
-import type { Login, ServiceAccount, ServiceToken, User } from '../../user/record.ts';
+import type { LinkedAccount, Login, ServiceAccount, ServiceToken, User } from '../../user/record.ts';
 import type { SavedView } from '../../view/record.ts';
 import type { Env } from '../ids.ts';
 import type { StoredAnswer } from './idempotency.ts';
@@ -105,16 +103,6 @@ export type MovedApproval = Approval & {
   readonly decisionId: string | null;
 };
 
-export interface MovedArguments {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly keyId: string | null;
-  readonly bytes: number;
-  readonly createdAt: number;
-  readonly json: string;
-}
-
 export interface MovedIdempotency {
   readonly tenantId: string;
   readonly id: string;
@@ -187,15 +175,15 @@ export interface MovedRecords {
   readonly settings: Setting;
   readonly channels: Channel;
   readonly deliveries: Delivery;
-  readonly aiUsage: AiDay & { readonly tenantId: string };
+  readonly aiUsage: AiDay;
   readonly agents: Registration;
   readonly agentStreams: PastStream;
-  readonly reports: Reported & { readonly tenantId: string; readonly env: Env };
+  readonly reports: StoredReport;
   readonly leftOut: { readonly tenantId: string; readonly hour: number; readonly count: number };
   readonly toolPins: MovedPins;
   readonly toolDefinitions: MovedDefinition;
   readonly approvals: MovedApproval;
-  readonly approvalArgs: MovedArguments;
+  readonly approvalArgs: StoredArgs;
   readonly idempotency: MovedIdempotency;
   readonly retentionCounts: { readonly tenantId: string; readonly removed: RetentionCounts };
   readonly auditLinks: AuditLink & { readonly tenantId: string; readonly at: number };

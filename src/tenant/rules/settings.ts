@@ -3,6 +3,7 @@ import type { CommandProfiles, IsolationMode, ToolArguments } from 'reeve-agent/
 import type { AiConfig } from '../../assistant/record.ts';
 import type { AnnouncementOf } from '../../shared/announcement.ts';
 import { type Env, environments } from '../../shared/ids.ts';
+import type { SettingFields } from '../record.ts';
 import type { RetentionPolicy } from './retention.ts';
 
 export interface ToolWords {
@@ -41,13 +42,9 @@ export interface SettingValues extends Policies {
 
 export type SettingName = keyof SettingValues;
 
-export interface Setting<N extends SettingName = SettingName> {
-  readonly tenantId: string;
+export interface Setting<N extends SettingName = SettingName> extends SettingFields {
   readonly name: N;
   readonly value: SettingValues[N];
-  readonly updatedAt: number;
-  /** The e-mail of who wrote it. */
-  readonly updatedBy: string;
 }
 
 export const isolationOf = (setting: Setting<'tools'> | null): IsolationMode =>

@@ -1,14 +1,6 @@
 // Store port of identities: which person an account at the identity provider is. Never by e-mail alone: an address may
 // pass to somebody else.
-
-export interface LinkedAccount {
-  readonly issuer: string;
-  /** The `sub` claim. */
-  readonly subject: string;
-  readonly userId: string;
-  readonly tenantId: string;
-  readonly linkedAt: number;
-}
+import type { LinkedAccount } from '../record.ts';
 
 export interface IdentityStore {
   find(issuer: string, subject: string): Promise<LinkedAccount | null>;
