@@ -11,11 +11,19 @@ import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { type QueryTest, queryTest } from '../../../src/event/rules/query/match.ts';
 import { needlesOf } from '../../../src/event/rules/query/needles.ts';
 import { searchedTextsOf } from '../../../src/event/rules/texts.ts';
-import { HubError } from '../../../src/shared/error.ts';
-import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import { findsIn, foldedText } from '../../../src/shared/search-text.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
+import {
+  type Candidate,
+  compare,
+  type Key,
+  maxBatch,
+  PageInOrder,
+  readCursor,
+  StepClock,
+} from './page-in-order.ts';
+import { after, PausedSearches } from './paused-searches.ts';
 import {
   bodyEvents,
   type Counted,
@@ -40,37 +48,6 @@ import { walk, walkUp } from './walk.ts';
 const stepMs = 6;
 /** A search that has not filled its page by then gives a short one and where to go on. Milliseconds. */
 const patienceMs = maxSearchMs / 3;
-
-/** An event's place in the order of all: time, then batch, then place in the batch. */
-interface Key {
-  readonly ts: number;
-  readonly batch: number;
-  readonly place: number;
-}
-
-const compare = (a: Key, b: Key): number => a.ts - b.ts || a.batch - b.batch || a.place - b.place;
-
-const cursorBytes = 16;
-/** Six bytes: higher than that of any batch. */
-const maxBatch = 2 ** 48 - 1;
-
-function writeCursor({ ts, batch, place }: Key): string {
-  const bytes = Buffer.alloc(cursorBytes);
-  bytes.writeDoubleBE(ts, 0);
-  bytes.writeUIntBE(batch, 8, 6);
-  bytes.writeUInt16BE(place, 14);
-  return bytes.toString('base64url');
-}
-
-/** @throws HubError('bad_request') */
-function readCursor(cursor: string): Key {
-  const bytes = cursor.length <= 2 * cursorBytes ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0);
-  if (bytes.length === cursorBytes && bytes.toString('base64url') === cursor) {
-    const ts = bytes.readDoubleBE(0);
-    if (Number.isFinite(ts)) return { ts, batch: bytes.readUIntBE(8, 6), place: bytes.readUInt16BE(14) };
-  }
-  throw new HubError('bad_request', 'The cursor is not valid. Start again without a cursor.');
-}
 
 /** A query with what is made of it once. */
 interface CompiledQuery extends QueryTest {
@@ -116,7 +93,8 @@ function countsFit(
     (since === undefined || event.ts >= since) &&
     (until === undefined || event.ts <= until) &&
     (name === undefined || event.name === name || outcomes.some((o) => o.decisionName === name)) &&
-    (compiled === undefined || compiled.fitsCounted({ ...event, ...owner }, outcomes))
+    (compiled === undefined ||
+      compiled.fitsCounted({ ...event, env: owner.env, agent: owner.agent }, outcomes))
   );
 }
 
@@ -207,10 +185,10 @@ export function* fittingCounts(
   db: Database,
   segment: Summary,
   filter: CompiledFilter,
-): Generator<{ event: Counted; outcomes: readonly EventOutcome[] }, void, undefined> {
+): Generator<{ event: Counted; outcomes: readonly EventOutcome[]; position: number }, void, undefined> {
   if (needsBodies(filter)) {
-    for (const { event, outcomes } of fitting(db, segment, filter)) {
-      yield { event: countedOf(event), outcomes };
+    for (const { event, outcomes, position } of fitting(db, segment, filter)) {
+      yield { event: countedOf(event), outcomes, position };
     }
     return;
   }
@@ -218,7 +196,8 @@ export function* fittingCounts(
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
     const eventOutcomes = outcomes?.get(position) ?? [];
-    if (event && countsFit(event, eventOutcomes, filter, segment)) yield { event, outcomes: eventOutcomes };
+    if (event && countsFit(event, eventOutcomes, filter, segment))
+      yield { event, outcomes: eventOutcomes, position };
   }
 }
 
@@ -292,72 +271,64 @@ const directions: { readonly [O in EventOrder]: Direction } = {
   },
 };
 
-/** A page that is filled while segments are read: an event waits until nothing that still comes can precede it. */
-class PageInOrder {
-  readonly #order: Direction['order'];
-  readonly #limit: number;
-  /** Against the order: the next one to give out is the last. */
-  readonly #waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
-  readonly #events: StoredEvent[] = [];
-  #last: Key | null = null;
-  #bytes = 0;
-  #hasDropped = false;
-  #lastFitting: Key | null = null;
-
-  constructor(order: Direction['order'], limit: number) {
-    this.#order = order;
-    this.#limit = limit;
-  }
-
-  /** The last key that the page has place for; null while more may fit. */
-  get lastFitting(): Key | null {
-    return this.#lastFitting;
-  }
-
-  /** Moves out what nothing still to come can precede; true when the page is full. */
-  giveOut(before: Key | null): boolean {
-    while (this.#events.length < this.#limit && this.#bytes < maxPageBytes) {
-      const next = this.#waiting.at(-1);
-      if (!next || (before && this.#order(next.key, before) > 0)) return false;
-      this.#waiting.pop();
-      this.#events.push(next.event);
-      this.#bytes += Buffer.byteLength(JSON.stringify(next.event));
-      this.#last = next.key;
+/** The events of a segment that fit, by key. Where marks suffice, bodies are read only for a page's own events. */
+function* candidatesOf(
+  db: Database,
+  segment: Summary,
+  filter: CompiledFilter,
+  bodies: SegmentBodies,
+): Generator<Candidate, void, undefined> {
+  const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
+  const keyOf = (ts: number, position: number): Key => ({
+    ts,
+    batch: segment.batch,
+    place: places?.[position] ?? position,
+  });
+  if (needsBodies(filter)) {
+    for (const { event, outcomes, position } of fitting(db, segment, filter)) {
+      const stored = storedEvent(event, bodies.mark, position, segment, outcomes);
+      yield { key: keyOf(event.timestamp, position), read: () => stored };
     }
-    return true;
+    return;
+  }
+  for (const { event, outcomes, position } of fittingCounts(db, segment, filter)) {
+    yield {
+      key: keyOf(event.ts, position),
+      read: () => bodies.read(segment, position, outcomes),
+    };
+  }
+}
+
+/** Segments whose events a search keeps. */
+const maxBodies = 64;
+
+/** The events of segments, each read once in a search. */
+class SegmentBodies {
+  readonly mark: string;
+  readonly #db: Database;
+  readonly #events = new Map<number, readonly (EventInput | null)[]>();
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.mark = markOf(db);
   }
 
-  add(key: Key, event: StoredEvent): void {
-    this.#waiting.push({ key, event });
-  }
-
-  /** Drops what the page has no place for. */
-  dropSurplus(): void {
-    const waiting = this.#waiting;
-    const free = this.#limit - this.#events.length;
-    waiting.sort((a, b) => this.#order(b.key, a.key));
-    if (waiting.splice(0, waiting.length - free).length > 0) this.#hasDropped = true;
-    const [lastKept] = waiting;
-    if (this.#hasDropped && lastKept && waiting.length >= free) this.#lastFitting = lastKept.key;
-  }
-
-  upTo(next: Key | null): EventPage {
-    return { events: this.#events, next: next && writeCursor(next) };
-  }
-
-  upToLast(): EventPage {
-    return this.upTo(this.#last);
-  }
-
-  /** Gives out what waits: nothing comes any more. */
-  end(): EventPage {
-    this.giveOut(null);
-    return this.upTo(this.#waiting.length > 0 || this.#hasDropped ? this.#last : null);
+  /** Null if the event was removed since. */
+  read(segment: Summary, position: number, outcomes: readonly EventOutcome[]): StoredEvent | null {
+    let events = this.#events.get(segment.id);
+    if (events === undefined) {
+      events = segmentEventsOf(this.#db, segment.id);
+      if (this.#events.size >= maxBodies) this.#events.clear();
+      this.#events.set(segment.id, events);
+    }
+    const event = events[position];
+    return event ? storedEvent(event, this.mark, position, segment, outcomes) : null;
   }
 }
 
 /** @param now milliseconds of a clock that never jumps */
 export function eventSearch(db: Database, now = () => performance.now()) {
+  const paused = new PausedSearches();
   return function* search(
     tenantId: string,
     wholeFilter: EventFilter,
@@ -368,33 +339,41 @@ export function eventSearch(db: Database, now = () => performance.now()) {
   ): Steps<EventPage> {
     const { order, segments, frontier, isAfter } = directions[by];
     const filter = compileFilter(wholeFilter);
-    const mark = markOf(db);
-    const from = cursor === null ? null : readCursor(cursor);
-    const page = new PageInOrder(order, limit);
+    const bodies = new SegmentBodies(db);
+    const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, at]);
     const began = now();
-    let stepBegan = began;
-    for (const segment of segments(db, tenantId, filter, from, () => page.lastFitting)) {
+    const before = cursor === null ? null : paused.take(nameOf(cursor), began);
+    const from = before ? before.from : cursor === null ? null : readCursor(cursor);
+    const page = new PageInOrder(order, limit, before?.page);
+    const rest = before?.rest ?? segments(db, tenantId, filter, from, () => page.lastFitting);
+    const step = new StepClock(now, stepMs);
+    let hasRead = before === null;
+    for (let segment = before?.next ?? after(rest); segment !== null; segment = after(rest)) {
       const reached = frontier(segment);
-      if (page.giveOut(reached)) return page.upToLast();
+      if (yield* page.giveOut(reached, step)) return page.upToLast();
       // Only past the cursor, so that each page gets further.
-      const isPast = !from || order(reached, from) > 0;
+      const isPast = hasRead && (!from || order(reached, from) > 0);
       const isLate = now() - began > budgetMs;
-      if (isPast && isLate) return { ...page.upTo(reached), searchedTo: reached.ts };
-      if (typeof segment === 'number' || now() - stepBegan > stepMs) {
-        yield;
-        stepBegan = now();
+      if (isPast && isLate) {
+        const late = { ...page.upTo(reached), searchedTo: reached.ts };
+        if (by === 'newest' && late.next !== null)
+          paused.keep(nameOf(late.next), { rest, next: segment, page, from, pausedAt: now() });
+        return late;
       }
+      if (typeof segment === 'number' || step.isOver) {
+        yield;
+        step.restart();
+      }
+      hasRead = true;
       if (typeof segment === 'number') continue;
       // A later page reads the events for which this page has no place.
       if (page.lastFitting && isAfter(segment, page.lastFitting)) continue;
-      const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
-      for (const { event, outcomes, position } of fitting(db, segment, filter)) {
-        const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
-        if (from && order(key, from) <= 0) continue;
-        page.add(key, storedEvent(event, mark, position, segment, outcomes));
+      for (const candidate of candidatesOf(db, segment, filter, bodies)) {
+        if (from && order(candidate.key, from) <= 0) continue;
+        page.add(candidate);
       }
       page.dropSurplus();
     }
-    return page.end();
+    return yield* page.end(step);
   };
 }

@@ -40,7 +40,8 @@ it.each([
     seen.push(...page.events.map((event) => event.callId));
     cursor = page.next;
     pages++;
-    expect(pages).toBeLessThan(100);
+    // At least one segment a page.
+    expect(pages).toBeLessThanOrEqual(101);
   } while (cursor !== null);
   expect(seen).toEqual(found);
   expect(pages).toBeGreaterThan(1);
