@@ -496,6 +496,24 @@ describe('the isolation of programs', () => {
     expect(bundle.isolation).toBe('required');
   });
 
+  it('becomes stricter with the answer after lost frames', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('isolation_changed', { isolation: 'preferred' });
+    await until(() => bundle.isolation === 'preferred', 'the mode');
+    hub.on(current, {
+      body: { ...update('two'), name: 'guardrails' },
+      headers: { 'X-Reeve-Isolation': 'required' },
+    });
+    stream.send('resync', {});
+    await until(() => runs() === 'two', 'the bundle');
+    expect(bundle.isolation).toBe('required');
+    stream.send('isolation_changed', { isolation: 'none' });
+    await until(() => bundle.isolation === 'none', 'the mode of the next frame');
+  });
+
   it('is kept on disk with the bundle, from an answer and from a frame, for a start without the hub', async () => {
     withHeader('preferred');
     const first = live({ cache: cacheFor() });

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
-import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
+import { type IsolationMode, readIsolationMode, stricterMode } from '../rules/isolation.ts';
 import { Serial } from '../serial.ts';
 import { StreamFollower } from '../stream/follower.ts';
 import type { StreamTransport } from '../stream/transport.ts';
@@ -59,8 +59,8 @@ export class LiveBundle<T> {
   #wanted: string | null;
   /** Null until the hub or the file on disk names it. */
   #isolation: IsolationMode | null = null;
-  /** True once a frame contained the mode. Answers may be older than frames. */
-  #isIsolationLive = false;
+  /** `live` once a frame contained the mode: answers may be older than frames. `lost`: a later frame may be missing. */
+  #isolationFrames: 'none' | 'live' | 'lost' = 'none';
   readonly #serial = new Serial();
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
@@ -205,6 +205,7 @@ export class LiveBundle<T> {
     else if (event === 'tool_pins_changed') {
       this.#options.onToolPins?.(typeof data.server === 'string' ? data.server : null);
     } else if (event === 'resync') {
+      if (this.#isolationFrames === 'live') this.#isolationFrames = 'lost';
       this.#options.onToolPins?.(null);
       this.#queue('reconnecting the stream', () =>
         this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
@@ -220,7 +221,7 @@ export class LiveBundle<T> {
 
   /** The mode is in force at once, and is saved after the changes before it. */
   #takeIsolation(isolation: IsolationMode): void {
-    this.#isIsolationLive = true;
+    this.#isolationFrames = 'live';
     if (isolation === this.#isolation) return;
     this.#isolation = isolation;
     const { cache, onError } = this.#options;
@@ -252,8 +253,14 @@ export class LiveBundle<T> {
     if (name === null) return;
     const stop = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
     const bundle = await this.#options.hub.currentBundle(name, stop);
-    if (!this.#isIsolationLive && bundle.isolation !== undefined) this.#isolation = bundle.isolation;
+    if (bundle.isolation !== undefined) this.#takeAnswered(bundle.isolation);
     await this.#apply({ ...bundle, bundleName: name });
+  }
+
+  /** After lost frames, an answer makes the mode stricter only: the answer may be older than the last frame. */
+  #takeAnswered(isolation: IsolationMode): void {
+    if (this.#isolationFrames === 'none') this.#isolation = isolation;
+    else if (this.#isolationFrames === 'lost') this.#isolation = stricterMode(this.isolation, isolation);
   }
 
   /** @throws BundleRejectedError, or what compile throws; the bundle in use stays */
