@@ -514,6 +514,30 @@ describe('the isolation of programs', () => {
     await until(() => bundle.isolation === 'none', 'the mode of the next frame');
   });
 
+  it('is kept on disk from a frame that repeats the mode of an answer with an unusable bundle', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    hub.on(current, {
+      body: { ...update('two'), name: 'guardrails', revision_hash: sha256(Buffer.from('three')) },
+      headers: { 'X-Reeve-Isolation': 'required' },
+    });
+    let isPinFrameHere = false;
+    const onToolPins = (): void => {
+      isPinFrameHere = true;
+    };
+    const second = live({ cache: cacheFor(), onToolPins });
+    await second.bundle.start();
+    expect([second.runs(), second.bundle.isolation]).toEqual(['one', 'required']);
+    const stream = await hub.stream();
+    stream.send('isolation_changed', { isolation: 'required' });
+    stream.send('tool_pins_changed', {});
+    await until(() => isPinFrameHere, 'the frame behind the mode');
+    await second.bundle.close();
+    expect(await cacheFor().load()).toMatchObject({ isolation: 'required' });
+  });
+
   it('is kept on disk with the bundle, from an answer and from a frame, for a start without the hub', async () => {
     withHeader('preferred');
     const first = live({ cache: cacheFor() });

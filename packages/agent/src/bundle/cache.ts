@@ -28,10 +28,10 @@ export class BundleCache {
     await this.#write({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });
   }
 
-  /** Replaces the mode beside the bundle. Without a file of this scope, nothing is written. */
+  /** Replaces another mode beside the bundle. Without a file of this scope, nothing is written. */
   async saveIsolation(isolation: IsolationMode): Promise<void> {
     const record = await this.#read();
-    if (record !== null) await this.#write({ ...record, isolation });
+    if (record !== null && record.isolation !== isolation) await this.#write({ ...record, isolation });
   }
 
   async #write(record: object): Promise<void> {

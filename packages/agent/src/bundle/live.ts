@@ -222,7 +222,6 @@ export class LiveBundle<T> {
   /** The mode is in force at once, and is saved after the changes before it. */
   #takeIsolation(isolation: IsolationMode): void {
     this.#isolationFrames = 'live';
-    if (isolation === this.#isolation) return;
     this.#isolation = isolation;
     const { cache, onError } = this.#options;
     void this.#serial
