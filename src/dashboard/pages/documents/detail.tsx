@@ -108,7 +108,7 @@ function DocumentDetail({ vocabulary, name }: DetailProps): JSX.Element {
 
 type Deployment = Reply<'listDeployments'>[number];
 
-/** What an environment runs. */
+/** The version that an environment runs. */
 interface Running {
   readonly env: Environment;
   readonly version: number;
