@@ -47,3 +47,69 @@ it.each([
   expect(pages).toBeGreaterThan(1);
   db.close();
 });
+
+/** A store with batches of 20 events over 4 s each, that overlap by nearly all of it. */
+function overlappingStore(batches: number) {
+  const db = new Database(':memory:');
+  migrate(db);
+  const calls = new CallIndex(db);
+  calls.load();
+  const writer = eventWriter(db, calls, new UsageWriter(db));
+  const tenantId = uuid();
+  for (let i = 0; i < batches; i++) {
+    const events = Array.from({ length: 20 }, (_, n) =>
+      anEvent({
+        callId: `call-${i}-${n}`,
+        agentId: `agent-${i}`,
+        timestamp: t0 + i * 3 + n * 200,
+        verdict: n % 7 === 0 ? 'call_denied' : 'call_allowed',
+        payload: { tool_args: { path: `${n}.txt` } },
+      }),
+    );
+    db.atomically(() => writer.ingest(encodeBatch(aBatch(tenantId, events))));
+  }
+  return { db, tenantId };
+}
+
+it.each([
+  { name: 'a text early in each batch', filter: { env: null, search: '2.txt' }, limit: 100 },
+  { name: 'a verdict', filter: { env: null, verdict: 'call_denied' }, limit: 100 },
+  { name: 'every event', filter: { env: null }, limit: 1000 },
+  { name: 'more pages than one', filter: { env: null, search: '0.txt' }, limit: 30 },
+] as const)(
+  '$name among overlapping segments, in small slices, costs and gives the same',
+  ({ filter, limit }) => {
+    const { db, tenantId } = overlappingStore(150);
+    let reads = 0;
+    const get = db.get.bind(db);
+    db.get = (sql, ...rest) => {
+      if (sql.includes('segment_bodies') || sql.includes('marks')) reads++;
+      return get(sql, ...rest);
+    };
+    const idsOf = (search: ReturnType<typeof eventSearch>, budgetMs: number) => {
+      const ids: string[] = [];
+      reads = 0;
+      let cursor: string | null = null;
+      do {
+        const page: EventPage = finish(search(tenantId, filter, limit, cursor, 'newest', budgetMs));
+        ids.push(...page.events.map(({ callId }) => callId));
+        cursor = page.next;
+      } while (cursor !== null);
+      return { ids, reads };
+    };
+    const whole = idsOf(
+      eventSearch(db, () => 0),
+      1,
+    );
+    let now = 0;
+    const sliced = idsOf(
+      eventSearch(db, () => (now += 1)),
+      50,
+    );
+    expect(sliced.ids).toEqual(whole.ids);
+    expect(new Set(whole.ids).size).toBe(whole.ids.length);
+    expect(whole.ids.length).toBeGreaterThan(100);
+    expect(sliced.reads).toBeLessThanOrEqual(whole.reads * 2);
+    db.close();
+  },
+);
