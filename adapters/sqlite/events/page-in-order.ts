@@ -72,12 +72,12 @@ export class PageInOrder {
   /** Against the order: the next one to give out is the last. */
   readonly #waiting: Candidate[];
   readonly #events: StoredEvent[] = [];
-  /** Candidates that had a place, those that were removed since included. */
-  #given = 0;
+  /** Places of the page that candidates have had, those that were removed since included. */
+  #occupied = 0;
   #last: Key | null = null;
   #bytes = 0;
-  #hasDropped = false;
-  #lastFitting: Key | null = null;
+  #hasDropped: boolean;
+  #lastFitting: Key | null;
 
   /**
    * @param order below zero: the first comes before the second
@@ -85,18 +85,11 @@ export class PageInOrder {
    */
   constructor(order: (a: Key, b: Key) => number, limit: number, before?: PageInOrder) {
     this.#order = order;
-    this.#waiting = before ? before.waiting() : [];
-    this.#limit = limit;
-    if (!before?.hasDropped) return;
+    this.#waiting = before ? [...before.#waiting] : [];
+    this.#lastFitting = before ? before.#lastFitting : null;
+    this.#hasDropped = before ? before.#hasDropped : false;
     // Behind what was dropped, events are missing.
-    this.#limit = Math.min(limit, this.#waiting.length);
-    this.#hasDropped = true;
-    this.#lastFitting = before.lastFitting;
-  }
-
-  /** True once a candidate was dropped: a later page reads it again. */
-  get hasDropped(): boolean {
-    return this.#hasDropped;
+    this.#limit = this.#hasDropped ? Math.min(limit, this.#waiting.length) : limit;
   }
 
   /** The last key that the page has place for; null while more may fit. */
@@ -106,11 +99,11 @@ export class PageInOrder {
 
   /** Moves out what nothing still to come can precede; true when the page is full. */
   *giveOut(before: Key | null, step: StepClock): Steps<boolean> {
-    while (this.#given < this.#limit && this.#bytes < maxPageBytes) {
+    while (this.#occupied < this.#limit && this.#bytes < maxPageBytes) {
       const next = this.#waiting.at(-1);
       if (!next || (before && this.#order(next.key, before) > 0)) return false;
       this.#waiting.pop();
-      this.#given++;
+      this.#occupied++;
       this.#last = next.key;
       const event = next.read();
       if (event === null) continue;
@@ -124,10 +117,6 @@ export class PageInOrder {
     return true;
   }
 
-  waiting(): Candidate[] {
-    return [...this.#waiting];
-  }
-
   add(candidate: Candidate): void {
     this.#waiting.push(candidate);
   }
@@ -135,7 +124,7 @@ export class PageInOrder {
   /** Drops what the page has no place for. */
   dropSurplus(): void {
     const waiting = this.#waiting;
-    const free = this.#limit - this.#given;
+    const free = this.#limit - this.#occupied;
     waiting.sort((a, b) => this.#order(b.key, a.key));
     if (waiting.splice(0, waiting.length - free).length > 0) this.#hasDropped = true;
     const [lastKept] = waiting;

@@ -124,9 +124,13 @@ export class AgentStream {
     return this.#asked.skips?.(frame, followed) ?? false;
   }
 
-  async catchUp(): Promise<readonly Announcement[]> {
-    if (this.#ended) return [];
-    if (!this.#asked.wantsIsolation) return this.#documents();
+  /** No promise of its own where the stream did not ask for the mode: thousands open at once. */
+  catchUp(): Promise<readonly Announcement[]> {
+    if (this.#ended) return Promise.resolve([]);
+    return this.#asked.wantsIsolation ? this.#withIsolation() : this.#documents();
+  }
+
+  async #withIsolation(): Promise<readonly Announcement[]> {
     const { tenantId, env } = this.#asked;
     const [isolations, documents] = await Promise.all([this.#node.isolations(tenantId), this.#documents()]);
     return [...isolations.filter((one) => one.env === env), ...documents];

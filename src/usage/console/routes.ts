@@ -59,7 +59,7 @@ export const overviewRoutes = routes({
     envs: 'query',
     tag: 'stats',
     summary:
-      'What needs attention now, the most urgent first, at most 50 items: those about subjects that the caller may read. ' +
+      'Items that need attention now, the most urgent first, at most 50: those about subjects that the caller may read. ' +
       'Computed at most once in 5 seconds',
     query: z.object({ env: env.optional() }),
     status: 200,

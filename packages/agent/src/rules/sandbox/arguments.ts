@@ -35,7 +35,7 @@ interface Argument {
 /** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
 const restNames = new Set(['args', 'argv', 'arguments']);
 
-/** What a call names. Reading throws only for a spent budget or an accessor of the caller's own. */
+/** Paths, URLs and commands of a call. Reading throws only for a spent budget or an accessor of the caller's own. */
 export class Naming {
   readonly paths: string[] = [];
   /** Texts that are URLs or host names by their name or look. */

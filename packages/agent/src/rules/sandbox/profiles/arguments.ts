@@ -1,6 +1,6 @@
 // Names of arguments of tools, and the kinds that they tell.
 
-/** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
+/** Kinds that an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
 export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
 export type ArgumentKind = (typeof argumentKinds)[number];
 
