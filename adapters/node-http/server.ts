@@ -36,6 +36,8 @@ const slowBodyMs = 10_000;
 const minBodyRate = (16 * 1024) / 1000;
 /** More than a request may have, so that the hub's own refusal gives the reason. */
 const maxHeaderSize = 64 * 1024;
+/** Connections that wait to be accepted, as many as the kernel's own default allows. */
+const backlog = 4096;
 /** Bytes that a socket takes before it reports that it is full: a frame of a usual document fits. */
 const socketBytes = 256 * 1024;
 
@@ -124,7 +126,8 @@ class NodeServer implements Server {
       this.#server.once('error', () =>
         reject(new HubError('unavailable', portTaken(this.#options.host, this.#options.port))),
       );
-      this.#server.listen({ host: this.#options.host, port: this.#options.port, exclusive: true }, resolve);
+      const { host, port } = this.#options;
+      this.#server.listen({ host, port, exclusive: true, backlog }, resolve);
     });
     this.#boundPort = (this.#server.address() as AddressInfo).port;
     this.#sweep = this.#options.clock.every(sweepMs, () => this.#unfinished.sweep(this.#connections));

@@ -28,6 +28,9 @@ type Uws = Awaited<ReturnType<typeof loadUws>>;
 /** Over that, the connections of the network are cut. */
 const [{ atOnce: maxBlind }] = admissionTable.emptyAnswers.bounds;
 
+/** As many connections wait in all as the kernel's own default allows one socket: 4,096. */
+const acceptQueues = 8;
+
 const noBody = (): Promise<Uint8Array> => Promise.resolve(new Uint8Array(0));
 
 class UwsServer implements Server {
@@ -44,7 +47,7 @@ class UwsServer implements Server {
   #isDraining = false;
   readonly #connections: Connections;
   readonly #sweep: Timer;
-  #listening: us_listen_socket | null = null;
+  #listening: readonly us_listen_socket[] = [];
   #boundPort = 0;
 
   constructor(options: ServerOptions, uws: Uws) {
@@ -85,8 +88,8 @@ class UwsServer implements Server {
       this.#app.close();
       throw new HubError('unavailable', portTaken(this.#host, this.#port));
     }
-    this.#listening = socket;
     this.#boundPort = this.#uws.us_socket_local_port(socket);
+    this.#listening = [socket, ...(await sharePort(this.#app, this.#host, this.#port))];
   }
 
   drain(): void {
@@ -95,8 +98,8 @@ class UwsServer implements Server {
 
   stopListening(): void {
     this.drain();
-    if (this.#listening) this.#uws.us_listen_socket_close(this.#listening);
-    this.#listening = null;
+    for (const socket of this.#listening) this.#uws.us_listen_socket_close(socket);
+    this.#listening = [];
   }
 
   get port(): number {
@@ -249,6 +252,21 @@ function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_lis
     ) => void;
     listen.call(app, host, port, 0, resolve);
   });
+}
+
+/**
+ * More sockets that listen on a port of this process. The native server gives each a queue of 512 connections that wait
+ * to be accepted. When thousands of agents connect at once, the kernel drops the handshakes beyond, and their clients
+ * repeat them after 1 s, 3 s, 7 s. A port that the system chose is not shared, nor is any where systems refuse it.
+ */
+async function sharePort(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket[]> {
+  const sockets: us_listen_socket[] = [];
+  while (port !== 0 && sockets.length + 1 < acceptQueues) {
+    const socket = await listenOn(app, host, port);
+    if (!socket) break;
+    sockets.push(socket);
+  }
+  return sockets;
 }
 
 /** Peer of a connection that has just been opened. */

@@ -2,6 +2,7 @@
 // one write for each stream.
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { loadUws } from '../../adapters/uws/load.ts';
+import { freePort } from '../../test/free-port.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 
 export const bareText = 'bare corked uWebSockets.js loop';
@@ -29,6 +30,9 @@ export class BareServer extends ClientProcess<Order> {
 
 const streams = new Set<HttpResponse>();
 
+/** Sockets that listen, as many as the hub has. */
+const acceptQueues = 8;
+
 const frameOf = (bytes: number): Buffer =>
   Buffer.from(`id: 1700000000000-1\nevent: contract_update\ndata: ${'x'.repeat(Math.max(1, bytes))}\n\n`);
 
@@ -49,11 +53,14 @@ async function start(frameBytes: number): Promise<number> {
     response.cork(() => response.writeHeader('Content-Type', 'text/event-stream').write(first));
     streams.add(response);
   });
-  const listening = await new Promise<us_listen_socket | false>((resolve) => {
-    app.listen('127.0.0.1', 0, resolve);
-  });
-  if (!listening) throw new Error('There is no port for the bare server.');
-  return uws.us_socket_local_port(listening);
+  const listen = (port: number) =>
+    new Promise<us_listen_socket | false>((resolve) => {
+      app.listen('127.0.0.1', port, resolve);
+    });
+  const port = await freePort();
+  for (let queue = 0; queue < acceptQueues; queue++)
+    if (!(await listen(port))) throw new Error('There is no port for the bare server.');
+  return port;
 }
 
 function broadcast(frameBytes: number): void {

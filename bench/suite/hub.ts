@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../test/free-port.ts';
 import { adminOf, benchOperatorToken, setUp } from '../admin.ts';
 import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
@@ -116,7 +117,7 @@ export async function startBenchHub({
       PATH: process.env.PATH ?? '',
       DATA_DIR: dataFolder,
       HOST: '127.0.0.1',
-      PORT: '0',
+      PORT: String(await freePort()),
       LOG_LEVEL: 'warn',
       DRAIN_SECONDS: '0',
       OPERATOR_TOKEN: benchOperatorToken,

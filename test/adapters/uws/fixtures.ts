@@ -12,12 +12,12 @@ export const start = onNode ? startNodeServer : startServer;
 
 /** @param options.serverClock what the server's own deadlines go by; default real time */
 export async function serve(
-  options: Parameters<typeof edge>[0] & { serverClock?: Clock; maxConnections?: number } = {},
+  options: Parameters<typeof edge>[0] & { serverClock?: Clock; maxConnections?: number; port?: number } = {},
 ) {
   const parts = edge({ clock: systemClock, ...options });
   const server = await start({
     host: '127.0.0.1',
-    port: 0,
+    port: options.port ?? 0,
     pipeline: parts.pipeline,
     clock: options.serverClock ?? systemClock,
     log: parts.log,
