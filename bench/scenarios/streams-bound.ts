@@ -2,8 +2,8 @@
 // one write for each stream.
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { loadUws } from '../../adapters/uws/load.ts';
-import { freePort } from '../../test/free-port.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { freePort } from '../suite/free-port.ts';
 
 export const bareText = 'bare corked uWebSockets.js loop';
 export const bareRequest = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';

@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../test/free-port.ts';
 import { adminOf, benchOperatorToken, setUp } from '../admin.ts';
 import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
 import { makeTemporaryFolder } from './folder.ts';
+import { freePort } from './free-port.ts';
 import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 

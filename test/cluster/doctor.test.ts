@@ -1,8 +1,8 @@
 // `reeve doctor` on the servers of a cluster: sound ones, one that evicts keys and keeps nothing, and none.
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { checkServers } from '../../src/hub/doctor/servers.ts';
-import { freePort } from '../free-port.ts';
 import { startOwnRedis } from '../services/start.ts';
 import { mongoDatabases } from './stage.ts';
 

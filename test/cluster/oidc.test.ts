@@ -1,7 +1,7 @@
 // Signing in through an identity provider on one node, and what the provider ends, as another node sees it.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { freePort } from '../free-port.ts';
 import { Browser, client, SignInProvider } from '../sign-in-provider.ts';
 import { Nodes } from './nodes.ts';
 

@@ -1,6 +1,6 @@
 // What a node says of its work, from the real process.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { HubProcess, run } from './process.ts';
 import { type Samples, samplesOf, scrapeText, sumOf } from './scrape.ts';
 

@@ -4,7 +4,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { Browser, client } from '../sign-in-provider.ts';
 import { HubProcess } from './process.ts';
 

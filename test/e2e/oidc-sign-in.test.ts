@@ -1,6 +1,6 @@
 // Signing in to the console through an identity provider: the real hub, a certified provider, and a browser's cookies.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { Browser, client, SignInProvider } from '../sign-in-provider.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';

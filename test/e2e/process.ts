@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../bench/suite/free-port.ts';
 
 /** The compiled process. */
 export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathname;

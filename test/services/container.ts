@@ -1,6 +1,6 @@
 // A server in a docker container as a service. Its data live in the container, which is removed at the end.
 import { randomUUID } from 'node:crypto';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../bench/suite/free-port.ts';
 import { output } from './command.ts';
 import { type Service, until } from './service.ts';
 

@@ -1,7 +1,7 @@
 // Connections that arrive while the event loop is busy, as when a whole fleet comes back at once.
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import { freePort } from '../../free-port.ts';
+import { freePort } from '../../../bench/suite/free-port.ts';
 import { eventually, serve } from './fixtures.ts';
 
 const connections = 1_500;

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../../bench/suite/free-port.ts';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { programArgs } from '../../../packages/agent/test/program.ts';
-import { freePort } from '../../free-port.ts';
 import { testProgram } from '../../test-program.ts';
 import { Setting } from './setting.ts';
 

@@ -1,4 +1,4 @@
-// A port for a server that tests start, and may start again on the same port.
+// A free port for a server that can start again on the same port.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
