@@ -10,6 +10,8 @@ interface ShortRun {
 const smallerSizes: { readonly [scenario: string]: Partial<RunSettings> } = {
   // The stand-in for MongoDB takes a minute for 3,000 rows.
   move: { rows: 500 },
+  // A round in a browser takes a minute.
+  console: { rounds: 1 },
 };
 
 /** In order. Sizes on the command line come before these. */
