@@ -7,15 +7,100 @@ import type { Deployment } from '../src/deployment/record.ts';
 import type { AgentApi } from '../src/shared/vocabulary.ts';
 import type { ResolvedAt, StatusPlace, StreamNotice } from './protocol.ts';
 
-export interface RosterStream {
-  readonly id: string;
-  bundleName: string | null;
+/** Fields that are equal for many streams: those of a fleet share one object. */
+export interface RosterTerms {
   readonly node: string;
   readonly pinned: boolean;
-  readonly connectedAt: number;
   readonly keyId: string;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
+  /** Epoch milliseconds near the time when their first stream connected. */
+  readonly since: number;
+}
+
+/** A class, because a large fleet keeps one per stream: what is equal for many lies in the terms. */
+export class RosterStream {
+  readonly id: string;
+  bundleName: string | null;
+  readonly #terms: RosterTerms;
+  /** Milliseconds after the terms' time: a small number, where epoch milliseconds would be an object each. */
+  readonly #connectedAfter: number;
+
+  constructor(id: string, bundleName: string | null, connectedAt: number, terms: RosterTerms) {
+    this.id = id;
+    this.bundleName = bundleName;
+    this.#terms = terms;
+    this.#connectedAfter = Math.floor(connectedAt - terms.since);
+  }
+
+  /** Epoch milliseconds. */
+  get connectedAt(): number {
+    return this.#terms.since + this.#connectedAfter;
+  }
+
+  get node(): string {
+    return this.#terms.node;
+  }
+
+  get pinned(): boolean {
+    return this.#terms.pinned;
+  }
+
+  get keyId(): string {
+    return this.#terms.keyId;
+  }
+
+  get transport(): StreamTransport {
+    return this.#terms.transport;
+  }
+
+  get api(): AgentApi {
+    return this.#terms.api;
+  }
+}
+
+/** The fields of a stream, as those of a plain object. */
+export const fieldsOf = ({
+  id,
+  bundleName,
+  connectedAt,
+  node,
+  pinned,
+  keyId,
+  transport,
+  api,
+}: RosterStream) => ({
+  id,
+  bundleName,
+  connectedAt,
+  node,
+  pinned,
+  keyId,
+  transport,
+  api,
+});
+
+/** Terms that are remembered. The oldest go first. */
+const maxTerms = 1000;
+
+export class SharedRosterTerms {
+  readonly #byName = new Map<string, RosterTerms>();
+
+  /** The terms of a stream, as an object of their own or of an earlier stream. */
+  of(notice: StreamNotice): RosterTerms {
+    const { node, pinned, keyId, connectedAt } = notice;
+    const [transport, api] = [transportOf(notice), apiOf(notice)];
+    const name = [node, pinned, keyId, transport, api].join('/');
+    let terms = this.#byName.get(name);
+    if (terms) return terms;
+    terms = { node, pinned, keyId, transport, api, since: Math.floor(connectedAt) };
+    this.#byName.set(name, terms);
+    if (this.#byName.size > maxTerms) {
+      const oldest = this.#byName.keys().next();
+      if (!oldest.done) this.#byName.delete(oldest.value);
+    }
+    return terms;
+  }
 }
 
 export interface ReportedVersion {
@@ -62,11 +147,14 @@ export type CurrentVersions = ReadonlyMap<
     Partial<Pick<Deployment, 'createdAt'>> & { readonly documentKind?: DocumentKind | null }
 >;
 
+// One of each for all agents: an empty array takes 32 bytes.
 const noFetches: readonly Fetches[] = [];
+const noVersions: readonly ReportedVersion[] = [];
+const noStreams: readonly RosterStream[] = [];
 
 export const newAgent = (): RosterAgent => ({
-  streams: [],
-  versions: [],
+  streams: noStreams,
+  versions: noVersions,
   fetches: noFetches,
   assigned: null,
 });
@@ -159,10 +247,9 @@ export function kindToLoad(
 }
 
 /** Texts of the program: a message that was read holds a copy of its own for each stream. */
-export const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
+const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
   transport === 'sse' ? 'sse' : 'websocket';
-export const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
-  api === 'console' ? 'console' : 'hosted';
+const apiOf = ({ api }: StreamNotice): RosterStream['api'] => (api === 'console' ? 'console' : 'hosted');
 
 export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
   compareTexts(one.agentId, other.agentId) ||

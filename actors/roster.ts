@@ -28,11 +28,11 @@ import type {
 } from './protocol.ts';
 import {
   type Assignment,
-  apiOf,
   type CurrentVersions,
   comparePlaces,
   compareTexts,
   driftSince,
+  fieldsOf,
   followed,
   type IsGone,
   isBefore,
@@ -42,9 +42,9 @@ import {
   newestOf,
   type RosterAgent,
   type RosterBounds,
-  type RosterStream,
+  RosterStream,
+  SharedRosterTerms,
   statusOf,
-  transportOf,
 } from './roster-agent.ts';
 
 /** Agents without a stream whose versions are remembered. */
@@ -61,7 +61,7 @@ const maxVersions = 50;
 export class Roster {
   readonly #connected = new Map<string, RosterAgent>();
   readonly #absent = new Map<string, RosterAgent>();
-  /** A whole fleet shares a key. */
+  readonly #terms = new SharedRosterTerms();
   readonly #keyIds = new SharedTexts(maxKeyIds);
   readonly #absentCap: number;
   readonly #versionsCap: number;
@@ -87,21 +87,13 @@ export class Roster {
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
-    const { node, pinned, connectedAt } = notice;
-    const keyId = this.#keyIds.shared(notice.keyId);
+    const { pinned, connectedAt } = notice;
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
     const id = notice.connectionId;
-    const others = agent.streams.filter((stream) => stream.id !== id);
-    agent.streams = others.concat({
-      id,
-      bundleName: moved.bundleName,
-      node,
-      pinned,
-      connectedAt,
-      keyId,
-      transport: transportOf(notice),
-      api: apiOf(notice),
-    });
+    const terms = this.#terms.of(notice);
+    const stream = new RosterStream(id, moved.bundleName, connectedAt, terms);
+    agent.streams = agent.streams.filter((one) => one.id !== id).concat(stream);
+    const { keyId } = terms;
     const { fetched, agentId } = notice;
     if (fetched) this.fetched({ agentId, keyId, fetched }, now);
     return moved.bundleName;
@@ -245,7 +237,7 @@ export class Roster {
     const newest = [...open].sort((a, b) => b.connectedAt - a.connectedAt || compareTexts(a.id, b.id));
     const streams = newest
       .slice(0, limit)
-      .map((stream) => ({ ...stream, bundleName: agent ? followed(agent, stream) : null }));
+      .map((stream) => ({ ...fieldsOf(stream), bundleName: agent ? followed(agent, stream) : null }));
     return { total: open.length, streams };
   }
 
