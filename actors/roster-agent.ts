@@ -107,7 +107,7 @@ export interface ReportedVersion {
   readonly bundleName: string | null;
   readonly policyVersion: string;
   readonly at: number;
-  /** When the first report of this version came, as far as this activation knows. */
+  /** When the first report of this version came, as far as this activation knows. Default: `at`. */
   readonly since?: number;
 }
 
@@ -119,23 +119,50 @@ export interface Fetches {
   readonly bundleName: string | null;
 }
 
-/**
- * Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room
- * for many.
- */
-export interface RosterAgent {
-  /** Oldest first. */
-  streams: readonly RosterStream[];
-  /** One per bundle, newest report each. */
-  versions: readonly ReportedVersion[];
+/** A list as its only item, or as an array: nearly every agent has one stream and one version. */
+type Packed<T> = T | readonly T[];
+
+const packed = <T extends object>(list: readonly T[]): Packed<T> =>
+  (list.length === 1 ? list[0] : undefined) ?? list;
+
+const unpacked = <T extends object>(list: Packed<T>): readonly T[] =>
+  Array.isArray(list) ? list : [list as T];
+
+// One of each for all agents: an empty array takes 32 bytes.
+const noFetches: readonly Fetches[] = [];
+const noVersions: readonly ReportedVersion[] = [];
+const noStreams: readonly RosterStream[] = [];
+
+/** Lists are replaced, not grown, because a list that grows reserves room for many. */
+export class RosterAgent {
   /** Newest first. */
-  fetches: readonly Fetches[];
+  fetches = noFetches;
   /** The last retarget, for a stream whose join was on its way when it came. */
   assigned: {
     readonly bundleName: string | null;
     readonly at: number;
     readonly resolvedAt: ResolvedAt;
-  } | null;
+  } | null = null;
+  #streams: Packed<RosterStream> = noStreams;
+  #versions: Packed<ReportedVersion> = noVersions;
+
+  /** Oldest first. */
+  get streams(): readonly RosterStream[] {
+    return unpacked(this.#streams);
+  }
+
+  set streams(streams: readonly RosterStream[]) {
+    this.#streams = packed(streams);
+  }
+
+  /** One per bundle, newest report each. */
+  get versions(): readonly ReportedVersion[] {
+    return unpacked(this.#versions);
+  }
+
+  set versions(versions: readonly ReportedVersion[]) {
+    this.#versions = packed(versions);
+  }
 }
 
 /** True for a node that died with its streams. */
@@ -146,18 +173,6 @@ export type CurrentVersions = ReadonlyMap<
   Pick<Deployment, 'revisionHash' | 'version'> &
     Partial<Pick<Deployment, 'createdAt'>> & { readonly documentKind?: DocumentKind | null }
 >;
-
-// One of each for all agents: an empty array takes 32 bytes.
-const noFetches: readonly Fetches[] = [];
-const noVersions: readonly ReportedVersion[] = [];
-const noStreams: readonly RosterStream[] = [];
-
-export const newAgent = (): RosterAgent => ({
-  streams: noStreams,
-  versions: noVersions,
-  fetches: noFetches,
-  assigned: null,
-});
 
 /**
  * Bundle that a stream counts as running: the followed bundle, else the one document that its agent fetched with the

@@ -37,10 +37,9 @@ import {
   type IsGone,
   isBefore,
   kindToLoad,
-  newAgent,
   newest,
   newestOf,
-  type RosterAgent,
+  RosterAgent,
   type RosterBounds,
   RosterStream,
   SharedRosterTerms,
@@ -83,7 +82,7 @@ export class Roster {
   join(notice: StreamNotice, now = 0): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
-      agent = this.#absent.get(notice.agentId) ?? newAgent();
+      agent = this.#absent.get(notice.agentId) ?? new RosterAgent();
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
@@ -180,7 +179,8 @@ export class Roster {
     const before = agent.versions.find((version) => version.bundleName === bundleName);
     if (before && before.at > at) return false;
     const since = before?.policyVersion === policyVersion ? (before.since ?? before.at) : at;
-    const version = { bundleName, policyVersion, at, since };
+    const reported = { bundleName, policyVersion, at };
+    const version = since === at ? reported : { ...reported, since };
     if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
     else agent.versions = agent.versions.concat(version);
     if (agent.versions.length > this.#versionsCap) {
@@ -357,7 +357,7 @@ export class Roster {
   #agent(agentId: string): RosterAgent {
     const connected = this.#connected.get(agentId);
     if (connected) return connected;
-    const agent = this.#absent.get(agentId) ?? newAgent();
+    const agent = this.#absent.get(agentId) ?? new RosterAgent();
     this.#remember(agentId, agent);
     return agent;
   }
