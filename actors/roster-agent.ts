@@ -85,9 +85,24 @@ const maxTerms = 1000;
 
 export class SharedRosterTerms {
   readonly #byName = new Map<string, RosterTerms>();
+  #last: RosterTerms | null = null;
 
   /** The terms of a stream, as an object of their own or of an earlier stream. */
   of(notice: StreamNotice): RosterTerms {
+    const last = this.#last;
+    // Thousands join one after another on the same terms.
+    const isSame =
+      last?.node === notice.node &&
+      last.keyId === notice.keyId &&
+      last.pinned === notice.pinned &&
+      last.transport === transportOf(notice) &&
+      last.api === apiOf(notice);
+    if (last && isSame) return last;
+    this.#last = this.#named(notice);
+    return this.#last;
+  }
+
+  #named(notice: StreamNotice): RosterTerms {
     const { node, pinned, keyId, connectedAt } = notice;
     const [transport, api] = [transportOf(notice), apiOf(notice)];
     const name = [node, pinned, keyId, transport, api].join('/');
