@@ -7,17 +7,18 @@ import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } fro
 import type { ActorContext, Outcome } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
 
-/** An open stream. */
+/** An open stream, in a list: an array for each agent would take as much again. */
 interface Connection {
   readonly id: string;
-  readonly at: number;
+  /** Whole seconds since 1970: a small number, where epoch milliseconds would be an object each. */
+  readonly openedAt: number;
+  next: Connection | null;
 }
 
-/** Small, because every connected agent has one: a list that is replaced, and a key that is read when needed. */
+/** Small, because every connected agent has one. */
 interface State {
-  readonly key: string;
-  /** Oldest connection first. */
-  connections: readonly Connection[];
+  /** The newest connection. */
+  connections: Connection | null;
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
   /** Bundle that unpinned streams follow; null before this activation has read it. */
@@ -31,11 +32,25 @@ type Registered = { readonly bundleName: string | null; readonly tags: Tags } | 
 /** An agent that is assigned a bundle itself: no rules are read for it. */
 const isAssigned = (registration: Registered): boolean => (registration?.bundleName ?? null) !== null;
 
+/** The connections that `stays` holds for. */
+function kept(first: Connection | null, stays: (one: Connection) => boolean): Connection | null {
+  let newest = first;
+  while (newest && !stays(newest)) newest = newest.next;
+  for (let one = newest; one; ) {
+    if (one.next && !stays(one.next)) one.next = one.next.next;
+    else one = one.next;
+  }
+  return newest;
+}
+
+/** True for a stream whose end must have come, with or without notice. */
+const isOver = ({ openedAt }: Connection, now: number): boolean => openedAt * 1000 < now - streamLifeMs;
+
 function resolve(
-  { key, tags }: State,
+  { tags }: State,
   registration: Registered,
   rules: readonly AssignmentRule[],
-  { ruleSets }: ActorPorts,
+  { key, ports: { ruleSets } }: ActorContext<ActorPorts>,
 ): Resolution {
   const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
@@ -57,15 +72,14 @@ function connected(
   state: State,
   { connectionId, policyVersion, at }: AgentMessages['connect']['body'],
   resolution: Resolution,
-  { now, epoch }: ActorContext<ActorPorts>,
+  { key, now, epoch }: ActorContext<ActorPorts>,
 ): Outcome<AgentMessages['connect']['reply']> {
-  const oldest = now() - streamLifeMs;
-  const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
-  state.connections = kept.concat({ id: connectionId, at });
+  const next = kept(state.connections, (one) => one.id !== connectionId && !isOver(one, now()));
+  state.connections = { id: connectionId, openedAt: Math.floor(at / 1000), next };
   const { bundleName, source, ruleId, rulePattern } = resolution;
   const reply = { bundleName, source, ruleId, rulePattern, resolvedAt: { epoch, at: now() } };
   if (!policyVersion) return { reply };
-  const { tenantId, env, agentId } = readKey(state.key);
+  const { tenantId, env, agentId } = readKey(key);
   const report = { agentId, bundleName, policyVersion, at };
   return {
     reply,
@@ -76,14 +90,12 @@ function connected(
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
-  activate({ key }) {
-    return { key, connections: [], tags: noTags, effective: null };
-  },
+  activate: () => ({ connections: null, tags: noTags, effective: null }),
 
   handlers: {
     async connect(state, stream, context) {
       const { ports } = context;
-      const { tenantId, env, agentId } = readKey(state.key);
+      const { tenantId, env, agentId } = readKey(context.key);
       const registered = ports.registrar.seen({ tenantId, env, keyId: stream.keyId, on: stream.on }, agentId);
       if (stream.requested !== null) {
         await registered;
@@ -93,25 +105,26 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       // wait once. A rule change during the read makes the agents that connected earlier resolve again.
       const [registration, rules] = await Promise.all([registered, ports.store.rules.list(tenantId)]);
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-      state.effective = resolve(state, registration, rules, ports);
+      state.effective = resolve(state, registration, rules, context);
       return connected(state, stream, state.effective, context);
     },
 
     disconnect(state, { connectionId }) {
-      state.connections = state.connections.filter(({ id }) => id !== connectionId);
+      state.connections = kept(state.connections, ({ id }) => id !== connectionId);
       return { reply: null };
     },
 
-    async resolve(state, body, { ports, now, epoch }) {
-      const { tenantId, env, agentId } = readKey(state.key);
+    async resolve(state, body, context) {
+      const { key, ports, now, epoch } = context;
+      const { tenantId, env, agentId } = readKey(key);
       const before = state.effective;
       const registration = await ports.store.agents.get(tenantId, agentId);
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
-      const next = resolve(state, registration, rules, ports);
+      const next = resolve(state, registration, rules, context);
       state.effective = next;
       // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
       // its streams follow, so it announces the bundle again.
-      const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
+      const changed = before ? state.connections !== null && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
       if (!changed) return { reply: next, tells: onward };
@@ -119,7 +132,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
-      const connected = state.connections.length > 0 || seenHere;
+      const connected = state.connections !== null || seenHere;
       const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
       return {
         reply: next,
@@ -128,7 +141,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       };
     },
 
-    async report({ key }, { bundleName, policyVersion, at }, { ports, now }) {
+    async report(_state, { bundleName, policyVersion, at }, { key, ports, now }) {
       const { tenantId, env, agentId } = readKey(key);
       const report = { agentId, bundleName, policyVersion, at: Math.min(at, now()) };
       await ports.store.agents.report(tenantId, env, report);
@@ -141,5 +154,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
 
   patient: ['connect'],
 
-  idle: ({ connections }, now) => connections.every(({ at }) => at < now - streamLifeMs),
+  idle({ connections }, now) {
+    for (let one = connections; one; one = one.next) if (!isOver(one, now)) return false;
+    return true;
+  },
 });

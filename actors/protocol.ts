@@ -21,8 +21,9 @@ import type { AgentApi, SeenOn } from '../src/shared/vocabulary.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;
+/** Joined, because a template would keep its parts, and each connected agent keeps its key. */
 export const agentKey = (tenantId: string, env: Env, agentId: string): string =>
-  `${tenantId}/${env}/${agentId}`;
+  [tenantId, env, agentId].join('/');
 
 /** The parts of an environment's or an agent's key. An agent id may hold slashes; an environment's key gives ''. */
 export function readKey(key: string): {

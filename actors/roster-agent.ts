@@ -7,22 +7,122 @@ import type { Deployment } from '../src/deployment/record.ts';
 import type { AgentApi } from '../src/shared/vocabulary.ts';
 import type { ResolvedAt, StatusPlace, StreamNotice } from './protocol.ts';
 
-export interface RosterStream {
-  readonly id: string;
-  bundleName: string | null;
+/** Fields that are equal for many streams: those of a fleet share one object. */
+export interface RosterTerms {
   readonly node: string;
   readonly pinned: boolean;
-  readonly connectedAt: number;
   readonly keyId: string;
   readonly transport: StreamTransport;
   readonly api: AgentApi;
+  /** Epoch milliseconds near the time when their first stream connected. */
+  readonly since: number;
+}
+
+/** A class, because a large fleet keeps one per stream: what is equal for many lies in the terms. */
+export class RosterStream {
+  readonly id: string;
+  bundleName: string | null;
+  readonly #terms: RosterTerms;
+  /** Milliseconds after the terms' time: a small number, where epoch milliseconds would be an object each. */
+  readonly #connectedAfter: number;
+
+  constructor(id: string, bundleName: string | null, connectedAt: number, terms: RosterTerms) {
+    this.id = id;
+    this.bundleName = bundleName;
+    this.#terms = terms;
+    this.#connectedAfter = Math.floor(connectedAt - terms.since);
+  }
+
+  /** Epoch milliseconds. */
+  get connectedAt(): number {
+    return this.#terms.since + this.#connectedAfter;
+  }
+
+  get node(): string {
+    return this.#terms.node;
+  }
+
+  get pinned(): boolean {
+    return this.#terms.pinned;
+  }
+
+  get keyId(): string {
+    return this.#terms.keyId;
+  }
+
+  get transport(): StreamTransport {
+    return this.#terms.transport;
+  }
+
+  get api(): AgentApi {
+    return this.#terms.api;
+  }
+}
+
+/** The fields of a stream, as those of a plain object. */
+export const fieldsOf = ({
+  id,
+  bundleName,
+  connectedAt,
+  node,
+  pinned,
+  keyId,
+  transport,
+  api,
+}: RosterStream) => ({
+  id,
+  bundleName,
+  connectedAt,
+  node,
+  pinned,
+  keyId,
+  transport,
+  api,
+});
+
+/** Terms that are remembered. The oldest go first. */
+const maxTerms = 1000;
+
+export class SharedRosterTerms {
+  readonly #byName = new Map<string, RosterTerms>();
+  #last: RosterTerms | null = null;
+
+  /** The terms of a stream, as an object of their own or of an earlier stream. */
+  of(notice: StreamNotice): RosterTerms {
+    const last = this.#last;
+    // Thousands join one after another on the same terms.
+    const isSame =
+      last?.node === notice.node &&
+      last.keyId === notice.keyId &&
+      last.pinned === notice.pinned &&
+      last.transport === transportOf(notice) &&
+      last.api === apiOf(notice);
+    if (last && isSame) return last;
+    this.#last = this.#named(notice);
+    return this.#last;
+  }
+
+  #named(notice: StreamNotice): RosterTerms {
+    const { node, pinned, keyId, connectedAt } = notice;
+    const [transport, api] = [transportOf(notice), apiOf(notice)];
+    const name = [node, pinned, keyId, transport, api].join('/');
+    let terms = this.#byName.get(name);
+    if (terms) return terms;
+    terms = { node, pinned, keyId, transport, api, since: Math.floor(connectedAt) };
+    this.#byName.set(name, terms);
+    if (this.#byName.size > maxTerms) {
+      const oldest = this.#byName.keys().next();
+      if (!oldest.done) this.#byName.delete(oldest.value);
+    }
+    return terms;
+  }
 }
 
 export interface ReportedVersion {
   readonly bundleName: string | null;
   readonly policyVersion: string;
   readonly at: number;
-  /** When the first report of this version came, as far as this activation knows. */
+  /** When the first report of this version came, as far as this activation knows. Default: `at`. */
   readonly since?: number;
 }
 
@@ -34,23 +134,50 @@ export interface Fetches {
   readonly bundleName: string | null;
 }
 
-/**
- * Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room
- * for many.
- */
-export interface RosterAgent {
-  /** Oldest first. */
-  streams: readonly RosterStream[];
-  /** One per bundle, newest report each. */
-  versions: readonly ReportedVersion[];
+/** A list as its only item, or as an array: nearly every agent has one stream and one version. */
+type Packed<T> = T | readonly T[];
+
+const packed = <T extends object>(list: readonly T[]): Packed<T> =>
+  (list.length === 1 ? list[0] : undefined) ?? list;
+
+const unpacked = <T extends object>(list: Packed<T>): readonly T[] =>
+  Array.isArray(list) ? list : [list as T];
+
+// One of each for all agents: an empty array takes 32 bytes.
+const noFetches: readonly Fetches[] = [];
+const noVersions: readonly ReportedVersion[] = [];
+const noStreams: readonly RosterStream[] = [];
+
+/** Lists are replaced, not grown, because a list that grows reserves room for many. */
+export class RosterAgent {
   /** Newest first. */
-  fetches: readonly Fetches[];
+  fetches = noFetches;
   /** The last retarget, for a stream whose join was on its way when it came. */
   assigned: {
     readonly bundleName: string | null;
     readonly at: number;
     readonly resolvedAt: ResolvedAt;
-  } | null;
+  } | null = null;
+  #streams: Packed<RosterStream> = noStreams;
+  #versions: Packed<ReportedVersion> = noVersions;
+
+  /** Oldest first. */
+  get streams(): readonly RosterStream[] {
+    return unpacked(this.#streams);
+  }
+
+  set streams(streams: readonly RosterStream[]) {
+    this.#streams = packed(streams);
+  }
+
+  /** One per bundle, newest report each. */
+  get versions(): readonly ReportedVersion[] {
+    return unpacked(this.#versions);
+  }
+
+  set versions(versions: readonly ReportedVersion[]) {
+    this.#versions = packed(versions);
+  }
 }
 
 /** True for a node that died with its streams. */
@@ -61,15 +188,6 @@ export type CurrentVersions = ReadonlyMap<
   Pick<Deployment, 'revisionHash' | 'version'> &
     Partial<Pick<Deployment, 'createdAt'>> & { readonly documentKind?: DocumentKind | null }
 >;
-
-const noFetches: readonly Fetches[] = [];
-
-export const newAgent = (): RosterAgent => ({
-  streams: [],
-  versions: [],
-  fetches: noFetches,
-  assigned: null,
-});
 
 /**
  * Bundle that a stream counts as running: the followed bundle, else the one document that its agent fetched with the
@@ -159,10 +277,9 @@ export function kindToLoad(
 }
 
 /** Texts of the program: a message that was read holds a copy of its own for each stream. */
-export const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
+const transportOf = ({ transport }: StreamNotice): RosterStream['transport'] =>
   transport === 'sse' ? 'sse' : 'websocket';
-export const apiOf = ({ api }: StreamNotice): RosterStream['api'] =>
-  api === 'console' ? 'console' : 'hosted';
+const apiOf = ({ api }: StreamNotice): RosterStream['api'] => (api === 'console' ? 'console' : 'hosted');
 
 export const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
   compareTexts(one.agentId, other.agentId) ||

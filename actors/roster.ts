@@ -28,23 +28,22 @@ import type {
 } from './protocol.ts';
 import {
   type Assignment,
-  apiOf,
   type CurrentVersions,
   comparePlaces,
   compareTexts,
   driftSince,
+  fieldsOf,
   followed,
   type IsGone,
   isBefore,
   kindToLoad,
-  newAgent,
   newest,
   newestOf,
-  type RosterAgent,
+  RosterAgent,
   type RosterBounds,
-  type RosterStream,
+  RosterStream,
+  SharedRosterTerms,
   statusOf,
-  transportOf,
 } from './roster-agent.ts';
 
 /** Agents without a stream whose versions are remembered. */
@@ -61,7 +60,7 @@ const maxVersions = 50;
 export class Roster {
   readonly #connected = new Map<string, RosterAgent>();
   readonly #absent = new Map<string, RosterAgent>();
-  /** A whole fleet shares a key. */
+  readonly #terms = new SharedRosterTerms();
   readonly #keyIds = new SharedTexts(maxKeyIds);
   readonly #absentCap: number;
   readonly #versionsCap: number;
@@ -83,25 +82,17 @@ export class Roster {
   join(notice: StreamNotice, now = 0): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
-      agent = this.#absent.get(notice.agentId) ?? newAgent();
+      agent = this.#absent.get(notice.agentId) ?? new RosterAgent();
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
-    const { node, pinned, connectedAt } = notice;
-    const keyId = this.#keyIds.shared(notice.keyId);
+    const { pinned, connectedAt } = notice;
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
     const id = notice.connectionId;
-    const others = agent.streams.filter((stream) => stream.id !== id);
-    agent.streams = others.concat({
-      id,
-      bundleName: moved.bundleName,
-      node,
-      pinned,
-      connectedAt,
-      keyId,
-      transport: transportOf(notice),
-      api: apiOf(notice),
-    });
+    const terms = this.#terms.of(notice);
+    const stream = new RosterStream(id, moved.bundleName, connectedAt, terms);
+    agent.streams = agent.streams.filter((one) => one.id !== id).concat(stream);
+    const { keyId } = terms;
     const { fetched, agentId } = notice;
     if (fetched) this.fetched({ agentId, keyId, fetched }, now);
     return moved.bundleName;
@@ -188,7 +179,8 @@ export class Roster {
     const before = agent.versions.find((version) => version.bundleName === bundleName);
     if (before && before.at > at) return false;
     const since = before?.policyVersion === policyVersion ? (before.since ?? before.at) : at;
-    const version = { bundleName, policyVersion, at, since };
+    const reported = { bundleName, policyVersion, at };
+    const version = since === at ? reported : { ...reported, since };
     if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
     else agent.versions = agent.versions.concat(version);
     if (agent.versions.length > this.#versionsCap) {
@@ -245,7 +237,7 @@ export class Roster {
     const newest = [...open].sort((a, b) => b.connectedAt - a.connectedAt || compareTexts(a.id, b.id));
     const streams = newest
       .slice(0, limit)
-      .map((stream) => ({ ...stream, bundleName: agent ? followed(agent, stream) : null }));
+      .map((stream) => ({ ...fieldsOf(stream), bundleName: agent ? followed(agent, stream) : null }));
     return { total: open.length, streams };
   }
 
@@ -365,7 +357,7 @@ export class Roster {
   #agent(agentId: string): RosterAgent {
     const connected = this.#connected.get(agentId);
     if (connected) return connected;
-    const agent = this.#absent.get(agentId) ?? newAgent();
+    const agent = this.#absent.get(agentId) ?? new RosterAgent();
     this.#remember(agentId, agent);
     return agent;
   }

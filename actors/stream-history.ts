@@ -182,7 +182,7 @@ export class StreamHistory {
     return isOpen;
   }
 
-  #idOf({ id }: RosterStream): string {
+  #idOf({ id }: Pick<RosterStream, 'id'>): string {
     return this.#origins.get(id)?.id ?? id;
   }
 

@@ -3,9 +3,9 @@ import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { currentTrace, resumed, untraced } from '../../src/shared/tracing.ts';
-import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
+import { type ActorEnvironment, type Alarm, Context, type ContextOwner } from './context.ts';
 import type { Effects, Messages, Outcome, Tell } from './define.ts';
-import type { ActorKind, LiveActor } from './kind.ts';
+import type { ActorKind, ActorState } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
 /** A waiting asker. */
@@ -30,6 +30,8 @@ interface Envelope {
 /** Services that an activation needs from the actor system. */
 export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   readonly log: Log;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   readonly mailboxCap: number;
   /** Resolves when the effects have left; a tell counts as left when it was handed over. */
   emit(effects: Effects): Promise<void>;
@@ -44,10 +46,13 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   forward(message: Tell, ask: Ask | null): void;
 }
 
-interface Incarnation<Ports> {
-  readonly live: LiveActor;
-  readonly context: Context<Ports>;
+/** What the activations of a kind share. */
+export interface KindRuntime<Ports> extends ActorRuntime<Ports> {
+  readonly kind: ActorKind<Messages, Ports>;
 }
+
+/** A context that is awake. */
+type Incarnation<Ports> = Context<Ports> & { state: ActorState };
 
 const toHubError = (error: unknown): HubError =>
   error instanceof HubError ? error : new HubError('internal', 'Internal error.');
@@ -78,22 +83,30 @@ function leaves({ announcements, control, tells, jobs }: Effects): boolean {
   return Boolean(announcements?.length || control?.length || tells?.length || jobs?.length);
 }
 
-export class Activation<Ports> implements TimerSink {
+export class Activation<Ports> implements ContextOwner<Ports> {
   readonly key: string;
-  readonly #kind: ActorKind<Messages, Ports>;
-  readonly #runtime: ActorRuntime<Ports>;
+  readonly #runtime: KindRuntime<Ports>;
   /** Null while nothing waits: most actors sleep. */
   #mailbox: Mailbox<Envelope | Alarm> | null = null;
   #incarnation: Incarnation<Ports> | null = null;
   #run: Promise<void> | null = null;
   #stopped: HubError | null = null;
-  #usedAt: number;
+  /** Milliseconds after the runtime's start: a small number, where epoch milliseconds would be an object each. */
+  #usedAfter: number;
 
-  constructor(kind: ActorKind<Messages, Ports>, key: string, runtime: ActorRuntime<Ports>) {
-    this.#kind = kind;
+  constructor(key: string, runtime: KindRuntime<Ports>) {
     this.key = key;
     this.#runtime = runtime;
-    this.#usedAt = runtime.clock.now();
+    this.#usedAfter = this.#elapsedMs;
+  }
+
+  get environment(): ActorEnvironment<Ports> {
+    return this.#runtime;
+  }
+
+  /** Rounded, because only whole numbers are small. */
+  get #elapsedMs(): number {
+    return Math.floor(this.#runtime.clock.now() - this.#runtime.startedAt);
   }
 
   /** False when the mailbox is full. The envelope is handled later, never inside this call. */
@@ -116,8 +129,10 @@ export class Activation<Ports> implements TimerSink {
 
   /** True when nothing is lost by forgetting this activation, and nothing has come since `before`. */
   idleSince(before: number): boolean {
-    if (this.#run || this.#mailbox || this.#usedAt > before) return false;
-    return !this.#incarnation || (this.#incarnation.context.alarms === 0 && this.#incarnation.live.idle());
+    const { kind, startedAt, clock } = this.#runtime;
+    if (this.#run || this.#mailbox || startedAt + this.#usedAfter > before) return false;
+    const incarnation = this.#incarnation;
+    return !incarnation || (incarnation.alarms === 0 && kind.idle(incarnation.state, clock.now()));
   }
 
   /** Clears timers and refuses what waits or comes with `reason`. A handler at work ends undisturbed. */
@@ -142,7 +157,7 @@ export class Activation<Ports> implements TimerSink {
     // Later than the call that put the first item in.
     await null;
     for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
-      this.#usedAt = this.#runtime.clock.now();
+      this.#usedAfter = this.#elapsedMs;
       const handling = 'name' in item ? this.#ring(item) : this.#handleTraced(item);
       if (handling) await handling;
     }
@@ -153,7 +168,7 @@ export class Activation<Ports> implements TimerSink {
   #handleTraced(envelope: Envelope): Promise<void> | undefined {
     const { trace, type } = envelope;
     if (trace === undefined) return this.#handle(envelope);
-    return resumed(`actor ${this.#kind.kind} ${type}`, trace, () => this.#handle(envelope));
+    return resumed(`actor ${this.#runtime.kind.kind} ${type}`, trace, () => this.#handle(envelope));
   }
 
   #handle(envelope: Envelope): Promise<void> | undefined {
@@ -197,7 +212,7 @@ export class Activation<Ports> implements TimerSink {
   }
 
   /** Has the actor handle it: at once where its handler waits for nothing and nothing is to leave. Never throws. */
-  #receive(envelope: Envelope, { live }: Incarnation<Ports>): Promise<void> | undefined {
+  #receive(envelope: Envelope, incarnation: Incarnation<Ports>): Promise<void> | undefined {
     if (this.#stopped) {
       // Stopped while it woke: another activation may have the key by now.
       this.#refuse(envelope, this.#stopped);
@@ -205,7 +220,7 @@ export class Activation<Ports> implements TimerSink {
     }
     try {
       const bare = envelope.type === wakeMessage || envelope.type === rebuildMessage;
-      const outcome = bare ? doneBare : live.receive(envelope.type, envelope.body);
+      const outcome = bare ? doneBare : this.#handler(incarnation, envelope);
       if (outcome instanceof Promise || leaves(outcome)) return this.#finish(envelope, outcome);
       this.#stillOurs();
       envelope.ask?.resolve(outcome.reply);
@@ -213,6 +228,10 @@ export class Activation<Ports> implements TimerSink {
       this.#failed(envelope, error);
     }
     return undefined;
+  }
+
+  #handler(incarnation: Incarnation<Ports>, { type, body }: Envelope): Awaitable<Outcome<unknown>> {
+    return this.#runtime.kind.receive(incarnation.state, incarnation, type, body);
   }
 
   async #finish(envelope: Envelope, handling: Awaitable<Outcome<unknown>>): Promise<void> {
@@ -238,9 +257,9 @@ export class Activation<Ports> implements TimerSink {
   async #ring(alarm: Alarm): Promise<void> {
     const incarnation = this.#incarnation;
     // Cleared, moved or forgotten while it waited in the mailbox.
-    if (!incarnation?.context.rings(alarm) || !this.#runtime.mayAct(this.key)) return;
+    if (!incarnation?.rings(alarm) || !this.#runtime.mayAct(this.key)) return;
     try {
-      const effects = await incarnation.live.ring(alarm.name);
+      const effects = await this.#runtime.kind.ring(incarnation.state, incarnation, alarm.name);
       this.#stillOurs();
       if (leaves(effects)) await this.#emit(effects);
     } catch (error) {
@@ -251,12 +270,13 @@ export class Activation<Ports> implements TimerSink {
 
   /** At once where nothing is to be read: each agent of a fleet that comes back wakes an actor. */
   #wake(): Promise<Incarnation<Ports>> | Incarnation<Ports> {
-    const context = new Context(this.key, this.#runtime, this);
+    const { kind } = this.#runtime;
+    const context = new Context(this);
     try {
-      const live = this.#kind.wake(context);
-      if (live instanceof Promise) return this.#wakeLater(context, live);
-      const effects = live.onActivate();
-      return leaves(effects) ? this.#wakeLater(context, live, effects) : this.#awake(context, live);
+      const state = kind.wake(context);
+      if (state instanceof Promise) return this.#wakeLater(context, state);
+      const effects = kind.onActivate(state, context);
+      return leaves(effects) ? this.#wakeLater(context, state, effects) : this.#awake(context, state);
     } catch (error) {
       context.close();
       throw error;
@@ -265,22 +285,23 @@ export class Activation<Ports> implements TimerSink {
 
   async #wakeLater(
     context: Context<Ports>,
-    waking: Promise<LiveActor> | LiveActor,
+    waking: Promise<ActorState> | ActorState,
     earlierEffects?: Effects,
   ): Promise<Incarnation<Ports>> {
     try {
-      const live = await waking;
-      const effects = earlierEffects ?? live.onActivate();
+      const state = await waking;
+      const effects = earlierEffects ?? this.#runtime.kind.onActivate(state, context);
       if (leaves(effects)) await this.#emit(effects);
-      return this.#awake(context, live);
+      return this.#awake(context, state);
     } catch (error) {
       context.close();
       throw error;
     }
   }
 
-  #awake(context: Context<Ports>, live: LiveActor): Incarnation<Ports> {
-    const incarnation = { live, context };
+  #awake(context: Context<Ports>, state: ActorState): Incarnation<Ports> {
+    context.state = state;
+    const incarnation = context as Incarnation<Ports>;
     this.#incarnation = incarnation;
     if (this.#stopped) this.#forget();
     return incarnation;
@@ -291,7 +312,7 @@ export class Activation<Ports> implements TimerSink {
     // Its node may own the key again: then another activation has it, which does not know what this one wrote.
     const released = this.#stopped instanceof Unhandled;
     if (!released && this.#runtime.mayAct(this.key)) return;
-    this.#runtime.lost(this.#kind.kind, this.key);
+    this.#runtime.lost(this.#runtime.kind.kind, this.key);
     throw takenOver();
   }
 
@@ -310,7 +331,7 @@ export class Activation<Ports> implements TimerSink {
   }
 
   #forget(): void {
-    this.#incarnation?.context.close();
+    this.#incarnation?.close();
     this.#incarnation = null;
   }
 
@@ -323,12 +344,12 @@ export class Activation<Ports> implements TimerSink {
   #refuse(envelope: Envelope, reason: HubError): void {
     const { type, body, ask } = envelope;
     if (reason instanceof Unhandled && !ask?.kept) {
-      this.#runtime.forward({ kind: this.#kind.kind, key: this.key, type, body }, ask);
+      this.#runtime.forward({ kind: this.#runtime.kind.kind, key: this.key, type, body }, ask);
     } else if (ask) ask.reject(reason);
     else this.#report(reason, envelope.type, 'lost a message to an actor');
   }
 
   #report(err: unknown, type: string, message: string): void {
-    this.#runtime.log.error({ err, kind: this.#kind.kind, actor: this.key, type }, message);
+    this.#runtime.log.error({ err, kind: this.#runtime.kind.kind, actor: this.key, type }, message);
   }
 }

@@ -7,12 +7,14 @@ import type { Ask } from './activation.ts';
 class Waiting implements Ask {
   abandoned = false;
   readonly deadline: number;
-  readonly #among: Set<Waiting>;
+  next: Waiting | null = null;
+  before: Waiting | null = null;
+  readonly #among: WaitingList;
   readonly #resolve: (reply: unknown) => void;
   readonly #reject: (error: HubError) => void;
 
   constructor(
-    among: Set<Waiting>,
+    among: WaitingList,
     deadline: number,
     resolve: (reply: unknown) => void,
     reject: (error: HubError) => void,
@@ -25,13 +27,44 @@ class Waiting implements Ask {
   }
 
   resolve(reply: unknown): void {
-    this.#among.delete(this);
+    this.#among.remove(this);
     this.#resolve(reply);
   }
 
   reject(error: HubError): void {
-    this.#among.delete(this);
+    this.#among.remove(this);
     this.#reject(error);
+  }
+}
+
+/**
+ * The askers in the order in which they came. No Set: V8 links its table to the next one whenever it is built again, so
+ * once one table is old, all that follow grow old with their askers and answers, dead as they are.
+ */
+class WaitingList {
+  first: Waiting | null = null;
+  size = 0;
+  #last: Waiting | null = null;
+
+  add(waiting: Waiting): void {
+    waiting.before = this.#last;
+    if (this.#last) this.#last.next = waiting;
+    else this.first = waiting;
+    this.#last = waiting;
+    this.size++;
+  }
+
+  /** Harmless for one that is not in the list. */
+  remove(waiting: Waiting): void {
+    const { before, next } = waiting;
+    if (before === null && this.first !== waiting) return;
+    if (before) before.next = next;
+    else this.first = next;
+    if (next) next.before = before;
+    else this.#last = before;
+    waiting.before = null;
+    waiting.next = null;
+    this.size--;
   }
 }
 
@@ -39,7 +72,7 @@ export class Asks {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   /** In order of their deadlines, since all wait equally long. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new WaitingList();
   #armed = false;
 
   constructor(clock: Clock, timeoutMs: number) {
@@ -63,7 +96,7 @@ export class Asks {
       try {
         send(waiting);
       } catch (error) {
-        this.#waiting.delete(waiting);
+        this.#waiting.remove(waiting);
         throw error;
       }
     });
@@ -75,7 +108,7 @@ export class Asks {
     this.#clock.after(ms, () => {
       this.#armed = false;
       const now = this.#clock.monotonic();
-      for (const waiting of this.#waiting) {
+      for (let waiting = this.#waiting.first; waiting; waiting = this.#waiting.first) {
         if (waiting.deadline > now) {
           this.#arm(waiting.deadline - now);
           return;

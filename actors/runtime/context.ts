@@ -1,16 +1,12 @@
 // Context of one incarnation of an actor: its key, its ports, the time and its timers. Handles nothing.
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { ActorContext } from './define.ts';
+import type { ActorState } from './kind.ts';
 
 export interface Alarm {
   readonly name: string;
   readonly at: number;
   handle: Timer;
-}
-
-export interface TimerSink {
-  /** Takes an alarm whose time has come. */
-  due(alarm: Alarm): void;
 }
 
 /** Parts that all actors of a process share. */
@@ -23,37 +19,57 @@ export interface ActorEnvironment<Ports> {
   epochOf(key: string): number;
 }
 
-/** Once closed it takes no new timers, so a handler that outlives its incarnation leaves none behind. */
-export class Context<Ports> implements ActorContext<Ports> {
+/** The activation that a context belongs to. */
+export interface ContextOwner<Ports> {
   readonly key: string;
-  readonly ports: Ports;
-  readonly epoch: number;
-  /** Shared by all, so that handlers may take it out of the context. */
-  readonly now: () => number;
-  readonly #clock: Clock;
-  readonly #owner: TimerSink;
-  /** Made with the first timer: most actors have none. */
-  #alarms: Map<string, Alarm> | null = null;
-  #closed = false;
+  readonly environment: ActorEnvironment<Ports>;
+  /** Takes an alarm whose time has come. */
+  due(alarm: Alarm): void;
+}
 
-  constructor(key: string, { ports, clock, now, epochOf }: ActorEnvironment<Ports>, owner: TimerSink) {
-    this.key = key;
-    this.ports = ports;
-    this.epoch = epochOf(key);
-    this.now = now;
-    this.#clock = clock;
+/** Timers that are set. Null: none yet, as in most actors. */
+type Alarms = Map<string, Alarm> | 'closed' | null;
+
+const openAlarms = (alarms: Alarms): Map<string, Alarm> | null => (alarms === 'closed' ? null : alarms);
+
+/**
+ * One incarnation: its state, and what handlers receive beside it. Once closed it takes no new timers, so a handler
+ * that outlives its incarnation leaves none behind. Small, because every connected agent has one.
+ */
+export class Context<Ports> implements ActorContext<Ports> {
+  readonly epoch: number;
+  /** Null until it is awake. */
+  state: ActorState | null = null;
+  readonly #owner: ContextOwner<Ports>;
+  #alarms: Alarms = null;
+
+  constructor(owner: ContextOwner<Ports>) {
+    this.epoch = owner.environment.epochOf(owner.key);
     this.#owner = owner;
+  }
+
+  get key(): string {
+    return this.#owner.key;
+  }
+
+  get ports(): Ports {
+    return this.#owner.environment.ports;
+  }
+
+  /** Shared by all, so that handlers may take it out of the context. */
+  get now(): () => number {
+    return this.#owner.environment.now;
   }
 
   /** Timers that are set. */
   get alarms(): number {
-    return this.#alarms?.size ?? 0;
+    return openAlarms(this.#alarms)?.size ?? 0;
   }
 
   setTimer(name: string, at: number): void {
-    if (this.#closed) return;
+    if (this.#alarms === 'closed') return;
     this.clearTimer(name);
-    const clock = this.#clock;
+    const { clock } = this.#owner.environment;
     const fire = (): void => {
       const early = at - clock.now();
       // A system timer may fire a moment before its time.
@@ -66,19 +82,19 @@ export class Context<Ports> implements ActorContext<Ports> {
   }
 
   clearTimer(name: string): void {
-    this.#alarms?.get(name)?.handle.cancel();
-    this.#alarms?.delete(name);
+    const alarms = openAlarms(this.#alarms);
+    alarms?.get(name)?.handle.cancel();
+    alarms?.delete(name);
   }
 
   /** Takes an alarm out; false when it was cleared, moved or closed since its time came. */
   rings(alarm: Alarm): boolean {
-    if (this.#alarms?.get(alarm.name) !== alarm) return false;
-    return this.#alarms.delete(alarm.name);
+    const alarms = openAlarms(this.#alarms);
+    return alarms?.get(alarm.name) === alarm && alarms.delete(alarm.name);
   }
 
   close(): void {
-    this.#closed = true;
-    for (const alarm of this.#alarms?.values() ?? []) alarm.handle.cancel();
-    this.#alarms = null;
+    for (const alarm of openAlarms(this.#alarms)?.values() ?? []) alarm.handle.cancel();
+    this.#alarms = 'closed';
   }
 }

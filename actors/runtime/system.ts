@@ -9,7 +9,14 @@ import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
 import { type Clock, type Timer, upTo } from '../../src/shared/ports/clock.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import { Activation, type ActorRuntime, moved, rebuildMessage, wakeMessage } from './activation.ts';
+import {
+  Activation,
+  type ActorRuntime,
+  type KindRuntime,
+  moved,
+  rebuildMessage,
+  wakeMessage,
+} from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';
 import type { ActorKind } from './kind.ts';
@@ -97,7 +104,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   readonly #announcer: Announcer;
   readonly #broadcast: Pick<Broadcast, 'control'>;
   readonly #jobs: ActorsOptions<K, Ports>['jobs'];
-  readonly #kinds: Map<string, ActorKind<Messages, Ports>>;
+  readonly #kinds: Map<string, KindRuntime<Ports>>;
   readonly #activations = new Map<string, Map<string, Activation<Ports>>>();
   readonly #asks: Asks;
   readonly #patientAsks: Asks;
@@ -106,7 +113,6 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   #stopped = false;
   readonly #carry: (tell: Tell) => Promise<void>;
   readonly #noting = new Set<Promise<unknown>>();
-  readonly #runtime: ActorRuntime<Ports>;
   readonly #passivation: Timer;
   readonly #typed = actorsOver<K>(
     (message) => this.receive(message),
@@ -124,12 +130,11 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
     this.#announcer = announcer;
     this.#broadcast = broadcast;
     this.#jobs = jobs;
-    this.#kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
-    for (const kind of this.#kinds.keys()) this.#activations.set(kind, new Map());
     this.#asks = new Asks(clock, options.askTimeoutMs ?? 5000);
     this.#patientAsks = new Asks(clock, options.patientTimeoutMs ?? 30_000);
     this.#carry = options.carry ?? (async (tell: Tell) => this.#carryHere(tell));
-    this.#runtime = {
+    const runtime: ActorRuntime<Ports> = {
+      startedAt: clock.now(),
       ports: options.ports,
       clock,
       now: () => clock.now(),
@@ -141,6 +146,9 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
       lost: options.lost ?? (() => {}),
       forward: options.forward ?? ((_message, ask) => ask?.reject(moved())),
     };
+    const kinds: [string, ActorKind<Messages, Ports>][] = Object.entries(options.definitions);
+    this.#kinds = new Map(kinds.map(([name, kind]) => [name, { ...runtime, kind }]));
+    for (const name of this.#kinds.keys()) this.#activations.set(name, new Map());
     this.#passivation = clock.every(idleMs / 4, () => {
       const before = clock.now() - idleMs;
       for (const ofKind of this.#activations.values()) {
@@ -161,13 +169,13 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   }
 
   receive(message: Tell): Promise<unknown> {
-    return (this.#kinds.get(message.kind)?.isPatient(message.type) ? this.#patientAsks : this.#asks).wait(
-      (ask) => {
-        if (this.#stopping) throw shuttingDown();
-        const { type, body } = message;
-        if (!this.#activation(message).enqueue({ type, body, ask })) ask.reject(refusalOf('mailboxes'));
-      },
-    );
+    return (
+      this.#kinds.get(message.kind)?.kind.isPatient(message.type) ? this.#patientAsks : this.#asks
+    ).wait((ask) => {
+      if (this.#stopping) throw shuttingDown();
+      const { type, body } = message;
+      if (!this.#activation(message).enqueue({ type, body, ask })) ask.reject(refusalOf('mailboxes'));
+    });
   }
 
   handle(message: Tell, abandoned: () => boolean): Promise<unknown> {
@@ -220,14 +228,14 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   }
 
   #activation({ kind: name, key, type }: Tell): Activation<Ports> {
-    const kind = this.#kinds.get(name);
+    const runtime = this.#kinds.get(name);
     const ofKind = this.#activations.get(name);
     const bare = type === wakeMessage || type === rebuildMessage;
-    if (!kind || !ofKind || !(bare || kind.knows(type)))
+    if (!runtime || !ofKind || !(bare || runtime.kind.knows(type)))
       throw new HubError('internal', `No actor takes ${name}.${type}.`);
     let actor = ofKind.get(key);
     if (!actor) {
-      actor = new Activation(kind, key, this.#runtime);
+      actor = new Activation(key, runtime);
       ofKind.set(key, actor);
     }
     return actor;

@@ -10,6 +10,16 @@ interface Window {
   sum: number;
 }
 
+/**
+ * Windows of one class of names. A window with a single hit of cost 1 is the time of that hit alone, because most
+ * callers of a large fleet have hit once.
+ */
+interface WindowClass {
+  readonly windows: Map<string, Window | number>;
+  /** The longest of its windows, in milliseconds. */
+  windowMs: number;
+}
+
 /** A window keeps at most about this many entries. */
 const grain = 500;
 const sweepEveryMs = 60_000;
@@ -30,7 +40,7 @@ class LocalLimits implements Limits {
    * By class of names, because callers choose a part of many names: invented names must not push out windows of another
    * class. Least recently hit first.
    */
-  readonly #classes = new Map<string, Map<string, Window>>();
+  readonly #classes = new Map<string, WindowClass>();
   #sweepAt: number;
 
   constructor({ clock, windows: maxWindows = 100_000 }: LocalLimitsOptions) {
@@ -42,15 +52,17 @@ class LocalLimits implements Limits {
   hit(name: string, max: number, windowMs: number, cost = 1): LimitAnswer {
     const now = this.#clock.monotonic();
     this.#sweep(now);
-    const windows = this.#windowsOf(name);
-    const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
+    const ofClass = this.#classOf(name);
+    const { windows } = ofClass;
+    const window = opened(windows.get(name), windowMs);
     this.#expire(window, now);
     if (window.sum + cost > max) return { ok: false, retryAfter: this.#wait(window, max, cost, now) };
     const left = Math.floor(max - window.sum - cost);
     if (cost === 0) return { ok: true, left };
     this.#add(window, max, cost, now);
+    ofClass.windowMs = Math.max(ofClass.windowMs, windowMs);
     windows.delete(name);
-    windows.set(name, window);
+    windows.set(name, folded(window));
     if (windows.size > this.#maxWindows) {
       const oldest = windows.keys().next();
       if (!oldest.done) windows.delete(oldest.value);
@@ -59,9 +71,12 @@ class LocalLimits implements Limits {
   }
 
   async takeBack(name: string): Promise<void> {
-    const window = this.#windowsOf(name).get(name);
-    const newest = window?.entries.at(-1);
-    if (!window || !newest) return;
+    const { windows } = this.#classOf(name);
+    const window = windows.get(name);
+    if (typeof window === 'number') windows.delete(name);
+    if (window === undefined || typeof window === 'number') return;
+    const newest = window.entries.at(-1);
+    if (!newest) return;
     newest.cost--;
     window.sum--;
     if (newest.cost <= 0) window.entries.pop();
@@ -80,10 +95,11 @@ class LocalLimits implements Limits {
   #sweep(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + sweepEveryMs;
-    for (const windows of this.#classes.values()) {
+    for (const { windows, windowMs } of this.#classes.values()) {
       for (const [name, window] of windows) {
-        const newest = window.entries.at(-1);
-        if (!newest || newest.at + window.windowMs <= now) windows.delete(name);
+        const { entries, windowMs: ownMs } = opened(window, windowMs);
+        const newest = entries.at(-1);
+        if (!newest || newest.at + ownMs <= now) windows.delete(name);
       }
     }
   }
@@ -112,12 +128,28 @@ class LocalLimits implements Limits {
     window.sum += cost;
   }
 
-  #windowsOf(name: string): Map<string, Window> {
+  #classOf(name: string): WindowClass {
     const kind = name.slice(0, Math.max(0, name.indexOf(':')));
-    const windows = this.#classes.get(kind) ?? new Map<string, Window>();
-    this.#classes.set(kind, windows);
-    return windows;
+    let ofClass = this.#classes.get(kind);
+    if (!ofClass) {
+      ofClass = { windows: new Map(), windowMs: 0 };
+      this.#classes.set(kind, ofClass);
+    }
+    return ofClass;
   }
+}
+
+/** @param stored undefined: a new one */
+function opened(stored: Window | number | undefined, windowMs: number): Window {
+  if (stored === undefined) return { windowMs, entries: [], sum: 0 };
+  if (typeof stored !== 'number') return stored;
+  return { windowMs, entries: [{ first: stored, at: stored, cost: 1 }], sum: 1 };
+}
+
+function folded(window: Window): Window | number {
+  const [only] = window.entries;
+  const isSingle = window.entries.length === 1 && only?.cost === 1 && only.first === only.at;
+  return isSingle ? only.at : window;
 }
 
 /**

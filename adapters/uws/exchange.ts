@@ -246,11 +246,11 @@ function closeNow(res: HttpResponse): void {
   }
 }
 
-// In functions of their own, so that the closures a connection keeps hold the exchange and nothing else.
-export function watchAborted(res: HttpResponse, exchange: Exchange): void {
-  res.onAborted(() => exchange.aborted());
-}
+// Bound, because a connection keeps both: a closure with its context takes twice the memory.
+export const watchAborted = (res: HttpResponse, exchange: Exchange): void => {
+  res.onAborted(exchange.aborted.bind(exchange));
+};
 
-function watchWritable(res: HttpResponse, exchange: Exchange): void {
-  res.onWritable(() => exchange.writable());
-}
+const watchWritable = (res: HttpResponse, exchange: Exchange): void => {
+  res.onWritable(exchange.writable.bind(exchange));
+};

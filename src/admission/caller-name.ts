@@ -10,7 +10,9 @@ export interface KeyHolder {
   readonly network: string;
 }
 
-const together = ({ keyId, network, agentId }: KeyHolder): string => `${keyId}/${network}/${agentId ?? ''}`;
+/** Joined, because a template would keep its parts, and counts keep such a name for each agent of a fleet. */
+const keyHolderName = (prefix: string, { keyId, network, agentId }: KeyHolder): string =>
+  [prefix, '-key:', keyId, '/', network, '/', agentId ?? ''].join('');
 
 /** The caller of a request, as far as limits distinguish callers. */
 export type LimitedCaller =
@@ -35,7 +37,7 @@ export function callerName(prefix: string, caller: LimitedCaller): string | null
   switch (caller.kind) {
     case 'key':
     case 'hostedKey':
-      return `${prefix}-key:${together(caller)}`;
+      return keyHolderName(prefix, caller);
     case 'user':
       return `${prefix}-user:${caller.userId}`;
     case 'hostedOperator':

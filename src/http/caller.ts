@@ -21,7 +21,7 @@ import {
   bearer,
   type Headers,
   type Identified,
-  keyFields,
+  keyCaller,
   maxCredential,
   type Scheme,
   type WireNames,
@@ -265,7 +265,7 @@ class RequestCallers implements Callers {
         'This API key has no environment, so it works only for the API under /v1. Use a key for one environment.',
       );
     }
-    return { kind: 'key', ...keyFields(key, headers, this.#options.wire, network), env: key.env };
+    return keyCaller('key', key.env, key, { headers, wire: this.#options.wire, network });
   }
 
   /** @throws HubError tenant_suspended */

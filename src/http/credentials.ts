@@ -4,7 +4,7 @@ import type { ApiKey } from '../key/record.ts';
 import { requireAgent } from '../shared/acting-agent.ts';
 import { onlyAgent } from '../shared/agent-scope.ts';
 import { HubError } from '../shared/error.ts';
-import { hasControl, isWellFormed } from '../shared/ids.ts';
+import { type Env, hasControl, isWellFormed } from '../shared/ids.ts';
 import type { Caller } from './contract/call.ts';
 
 /** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
@@ -36,6 +36,13 @@ export interface Scheme {
   remembered?(headers: Headers, network: string): Identified | null;
 }
 
+/** The part of a request that makes the caller of a key. */
+export interface KeyRequest {
+  readonly headers: Headers;
+  readonly wire: Pick<WireNames, 'agentIdHeaders'>;
+  readonly network: string;
+}
+
 /** The longest API key or login token that is looked at. */
 export const maxCredential = 512;
 
@@ -59,22 +66,25 @@ function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeaders'>): s
 }
 
 /**
- * Facts about a request with this API key, without the environment.
+ * The caller of a request with this API key. One literal, because each stream keeps its caller: spread fields would lie
+ * in a second object.
  * @throws HubError bad_request; forbidden if the key is not bound to the agent in the request
  */
-export function keyFields(
+export function keyCaller<Kind extends 'key' | 'hostedKey', KeyEnv extends Env | null>(
+  kind: Kind,
+  env: KeyEnv,
   key: ApiKey,
-  headers: Headers,
-  wire: Pick<WireNames, 'agentIdHeaders'>,
-  network: string,
+  { headers, wire, network }: KeyRequest,
 ) {
   const agentId = agentIdOf(headers, wire);
   if (agentId !== null) requireAgent(key, agentId);
   return {
+    kind,
     keyId: key.id,
     keyPrefix: key.prefix,
     keyHash: key.hash,
     tenantId: key.tenantId,
+    env,
     agentId: agentId ?? onlyAgent(key),
     agentPattern: key.agentPattern,
     expiresAt: key.expiresAt,

@@ -11,7 +11,7 @@ import type { AuthScheme } from './contract/route.ts';
 import {
   bearer,
   type Headers,
-  keyFields,
+  keyCaller,
   maxCredential,
   type Scheme,
   type WireNames,
@@ -110,7 +110,7 @@ async function byKey(ports: HostedCallersOptions, headers: Headers, network: str
 
 /** @throws HubError forbidden, bad_request */
 function callerOf({ wire }: HostedCallersOptions, key: ApiKey, headers: Headers, network: string): Caller {
-  return { kind: 'hostedKey', ...keyFields(key, headers, wire, network), env: key.env };
+  return keyCaller('hostedKey', key.env, key, { headers, wire, network });
 }
 
 /** A service account, as an operator of the hub's own making. */

@@ -5,6 +5,7 @@ import { Admission } from '../admission/admission.ts';
 import { type Budgets, checkAnswer, createBudgets } from '../admission/byte-budgets.ts';
 import type { RateLimits } from '../admission/rate-limit.ts';
 import { countArrival, type LimitedRoute } from '../admission/route-limits.ts';
+import { SharedTexts } from '../shared/concurrency/shared-texts.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
@@ -68,6 +69,8 @@ export interface PipelineOptions {
   readonly budgets?: Budgets;
 }
 
+const maxStreamNetworks = 10_000;
+
 export interface Pipeline {
   readonly budgets: Budgets;
   /** Network that a request comes from, as limits count it. */
@@ -94,6 +97,8 @@ class RequestPipeline implements Pipeline {
   readonly #behindProxies: ReturnType<typeof clientAddress>;
   readonly #routeNames = new Map<Route, string>();
   readonly #streamPaths = new Set<string>();
+  /** Each stream keeps its client's network, and many clients share one. */
+  readonly #streamNetworks = new SharedTexts(maxStreamNetworks);
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -220,7 +225,7 @@ class RequestPipeline implements Pipeline {
     requestFacts: Seen,
   ): Promise<RawResponse> {
     const { live, callers, rateLimits } = this.#options;
-    const { network } = requestFacts;
+    const network = this.#streamNetworks.shared(requestFacts.network);
     const revocations = live.revocationSequence();
     const { caller } =
       callers.remembered(declaration, raw.headers, network) ??

@@ -41,7 +41,6 @@ export function openStream(
   const open = ({ admitted, caller }: Admitted): Promise<Session> =>
     live.open({
       admitted,
-      connectionId,
       caller,
       codec: raw.upgrade ? codecOf(protocol) : 'sse',
       protocol,

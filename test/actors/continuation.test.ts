@@ -105,6 +105,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   const edge = {
     ports: { actors: actors as HubActors, announcer, clock: hub.clock },
     id: 'n1',
+    startedAt: hub.clock.now(),
   } as unknown as StreamNode;
   const streams = Array.from({ length: 450 }, (_, i) => {
     const asked = {
@@ -117,11 +118,10 @@ it('after a change of rules every agent it concerns is assigned anew, though the
     const own = {
       agentId: `${i < 250 ? 'early' : 'late'}-${i}`,
       connectionId: `c${i}`,
-      keyId: 'key-1',
       tags: {},
       transport: 'sse' as const,
       api: 'console' as const,
-      client: () => '',
+      client: { keyId: 'key-1', agentId: null, network: '' },
       resumes: false,
       audience: agentsOf(hub.tenantId, 'production'),
       skips: null,

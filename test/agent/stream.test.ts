@@ -19,19 +19,18 @@ it('says until its environment has it that the agent is assigned anew, although 
     announcer: { announce: async () => {} },
   };
   const stream = new AgentStream(
-    { ports: { ...hub, clock: new ManualClock() }, id: 'n1' } as unknown as StreamNode,
+    { ports: { ...hub, clock: new ManualClock() }, id: 'n1', startedAt: 0 } as unknown as StreamNode,
     {
       tenantId: 't1',
       env: 'production',
       agentId: 'a1',
       connectionId: 'c1',
-      keyId: 'key-1',
       requested: null,
       policyVersion: null,
       tags: {},
       transport: 'sse',
       api: 'console',
-      client: () => '',
+      client: { keyId: 'key-1', agentId: 'a1', network: '' },
       resumes: false,
       audience: agentsOf('t1', 'production'),
       skips: null,

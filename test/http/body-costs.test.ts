@@ -131,7 +131,6 @@ beforeAll(async () => {
     const id = hub.secrets.uuid();
     const session = await live.open({
       admitted: await streams.admitAgent(key, { env: key.env }, id),
-      connectionId: id,
       caller: key,
       codec,
       protocol: null,

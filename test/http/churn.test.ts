@@ -43,7 +43,6 @@ it('streams, ended in every way, leave nothing behind', async () => {
       : await streams.admitDashboard(user, {}, `c${i}`);
     const session = await live.open({
       admitted,
-      connectionId: `c${i}`,
       caller: isAgent ? { ...caller, keyHash: `key-${i}` } : user,
       codec: i % 4 === 0 ? 'json' : 'sse',
       protocol: null,

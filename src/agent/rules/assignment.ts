@@ -125,10 +125,10 @@ export class RuleSets {
   /** @param rules as they are now, ordered by priority */
   of(tenantId: string, rules: readonly AssignmentRule[]): RuleSet {
     const before = this.#byTenant.get(tenantId) ?? null;
-    const set =
-      before && areSame(before.rules, rules)
-        ? before
-        : new RuleSet(rules, before, this.#answers, ++this.#made);
+    const isCurrent = before !== null && areSame(before.rules, rules);
+    // While none has to go, the order does not matter: a map that is changed for each agent leaves garbage.
+    if (isCurrent && this.#byTenant.size < maxTenants) return before;
+    const set = isCurrent ? before : new RuleSet(rules, before, this.#answers, ++this.#made);
     return remember(this.#byTenant, tenantId, set, maxTenants);
   }
 }

@@ -1,21 +1,19 @@
 // An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end.
 // Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
+import { callerNames, type KeyHolder } from '../../admission/caller-name.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { SentCopies, SentCopy } from '../../deployment/use-cases/sent-copies.ts';
 import type { Updates } from '../../deployment/use-cases/updates.ts';
 import type { Announcement, AnnouncementOf } from '../../shared/announcement.ts';
-import type { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
 import type { Audience, DecisionSource, FrameHeader } from '../../shared/frame.ts';
-import type { Env } from '../../shared/ids.ts';
 import { pause } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { AgentApi } from '../../shared/vocabulary.ts';
-import type { StreamTransport, Tags } from '../record.ts';
 import type { Resolution } from '../rules/assignment.ts';
-import type { FetchedRuleset } from '../rules/fetched-ruleset.ts';
+import type { StreamRequest, StreamTerms } from './stream-terms.ts';
 
-const nothingSent: readonly SentCopy[] = [];
+type SentDeployments = Deployment | readonly Deployment[] | null;
+
 const leaveAttempts = 6;
 const firstWaitMs = 250;
 
@@ -27,9 +25,9 @@ export interface StreamNode {
   /** As actors know it. */
   readonly id: string;
   readonly updates: Updates;
-  /** Policy versions: a whole fleet runs the same. */
-  readonly versions: SharedTexts;
   readonly copies: SentCopies;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   /**
    * The tenant's mode of isolation, announced to each environment. Read after the call, so that a stream that is
    * already registered misses no change; streams that open together share a reading.
@@ -37,61 +35,35 @@ export interface StreamNode {
   isolations(tenantId: string): Promise<readonly AnnouncementOf<'isolationChanged'>[]>;
 }
 
-/** The client's request for the stream. */
-export interface Asked {
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly agentId: string;
-  readonly connectionId: string;
-  /** Of the API key that opened it. */
-  readonly keyId: string;
-  readonly transport: StreamTransport;
-  readonly api: AgentApi;
-  /** True if the client declared that it loads documents of either vocabulary. */
-  readonly loadsAny: boolean;
-  /** True if the client asked for the tenant's mode of isolation. */
-  readonly wantsIsolation: boolean;
-  /** The bundle it asked for by name. */
-  readonly requested: string | null;
-  /** Becomes the text that all streams share which run the same. */
-  policyVersion: string | null;
-  readonly tags: Tags;
-  /** API key, agent id and client address in one name, made when needed: tens of thousands would keep the text. */
-  readonly client: () => string;
-  /** True if the client named the last frame that it received. */
-  readonly resumes: boolean;
-  /** Audience whose frames the stream receives. */
-  readonly audience: Audience;
-  /**
-   * True for a frame of its audience that is not for it all the same.
-   * @param followed the bundle it follows at that time; null: gets all
-   */
-  readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
-  /** The recorded fetches of the agent, if they show its running version. */
-  readonly fetched?: (() => FetchedRuleset | null) | null;
-  /** Decision events that come between the frames of its audience. */
-  readonly decisions?: DecisionSource | null;
-}
-
 /** A class, and names made when they are needed, because there may be tens of thousands. */
 export class AgentStream {
   readonly #node: StreamNode;
-  readonly #asked: Asked;
-  readonly #connectedAt: number;
+  readonly #terms: StreamTerms;
+  readonly #client: KeyHolder;
+  readonly #connectionId: string;
+  readonly agentId: string;
+  /** Milliseconds after the node's start: a small number, where epoch milliseconds would be an object each. */
+  readonly #connectedAfter: number;
   #bundleName: string | null = null;
   #ended = false;
-  #sent: readonly SentCopy[] = nothingSent;
+  /** Deployments that it was sent when it opened: nearly always one. */
+  #sent: SentDeployments = null;
+  /** When that was, in milliseconds after the node's start. */
+  #sentAfter = 0;
   /**
    * True if the agent may have received a new assignment that its environment has not: announced again, though the
    * stream follows it by then.
    */
   #untold = false;
 
-  constructor(node: StreamNode, request: Asked) {
+  /** @param terms equal to those of the request */
+  constructor(node: StreamNode, request: StreamRequest, terms: StreamTerms = request) {
     this.#node = node;
-    this.#asked = request;
-    this.#connectedAt = node.ports.clock.now();
-    if (request.policyVersion !== null) request.policyVersion = node.versions.shared(request.policyVersion);
+    this.#terms = terms;
+    this.#client = request.client;
+    this.#connectionId = request.connectionId;
+    this.agentId = request.agentId;
+    this.#connectedAfter = elapsedMs(node);
   }
 
   /** Tells the agent's actor; from then on `bundleName` is known. To be awaited before anything else. */
@@ -101,11 +73,11 @@ export class AgentStream {
   }
 
   get audience(): Audience {
-    return this.#asked.audience;
+    return this.#terms.audience;
   }
 
-  get agentId(): string {
-    return this.#asked.agentId;
+  get keyId(): string {
+    return this.#client.keyId;
   }
 
   get bundleName(): string | null {
@@ -113,25 +85,25 @@ export class AgentStream {
   }
 
   get pinned(): boolean {
-    return this.#asked.requested !== null;
+    return this.#terms.requested !== null;
   }
 
-  get decisions(): NonNullable<Asked['decisions']> | null {
-    return this.#asked.decisions ?? null;
+  get decisions(): DecisionSource | null {
+    return this.#terms.decisions ?? null;
   }
 
   skips(frame: FrameHeader, followed: string | null): boolean {
-    return this.#asked.skips?.(frame, followed) ?? false;
+    return this.#terms.skips?.(frame, followed, this) ?? false;
   }
 
   /** No promise of its own where the stream did not ask for the mode: thousands open at once. */
   catchUp(): Promise<readonly Announcement[]> {
     if (this.#ended) return Promise.resolve([]);
-    return this.#asked.wantsIsolation ? this.#withIsolation() : this.#documents();
+    return this.#terms.wantsIsolation ? this.#withIsolation() : this.#documents();
   }
 
   async #withIsolation(): Promise<readonly Announcement[]> {
-    const { tenantId, env } = this.#asked;
+    const { tenantId, env } = this.#terms;
     const [isolations, documents] = await Promise.all([this.#node.isolations(tenantId), this.#documents()]);
     return [...isolations.filter((one) => one.env === env), ...documents];
   }
@@ -144,7 +116,7 @@ export class AgentStream {
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
     const copies = moved ? null : this.#node.updates.known(due);
     if (copies) {
-      this.#sends(due);
+      this.#sends(copies);
       return copies;
     }
     return this.#read(due, moved);
@@ -156,14 +128,18 @@ export class AgentStream {
     const first = moved
       ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
-    const updatesDue = await Promise.all(due.map((deployment) => updates.of(deployment)));
-    this.#sends(due);
-    return [...first, ...updatesDue.filter((due) => due !== null)];
+    const loaded = await Promise.all(due.map((deployment) => updates.of(deployment)));
+    const updatesDue = loaded.filter((one) => one !== null);
+    this.#sends(updatesDue);
+    return [...first, ...updatesDue];
   }
 
-  #sends(due: readonly Deployment[]): void {
-    const at = this.#node.ports.clock.now();
-    this.#sent = due.map(({ bundleName, revisionHash }) => ({ bundleName, revisionHash, at }));
+  /** Keeps the deployments of the node's updates, which all streams share. */
+  #sends(updates: readonly AnnouncementOf<'deploymentDue'>[]): void {
+    const [first] = updates;
+    if (!first) return;
+    this.#sentAfter = elapsedMs(this.#node);
+    this.#sent = updates.length === 1 ? first.deployment : updates.map(({ deployment }) => deployment);
   }
 
   async announce(followed: string | null): Promise<void> {
@@ -190,40 +166,54 @@ export class AgentStream {
     if (this.#ended) return;
     this.#ended = true;
     const { ports, copies } = this.#node;
-    const { connectionId, agentId, client } = this.#asked;
-    copies.ended(client(), this.#sent, ports.clock.now());
+    const { agentId } = this;
+    const connectionId = this.#connectionId;
+    copies.ended(clientName(this.#client), this.#copies(), ports.clock.now());
     void leave(ports, async () => {
       await ports.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
       await ports.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
     });
   }
 
+  #copies(): readonly SentCopy[] {
+    const sent = this.#sent ?? [];
+    const at = this.#node.startedAt + this.#sentAfter;
+    return (isList(sent) ? sent : [sent]).map(({ bundleName, revisionHash }) => ({
+      bundleName,
+      revisionHash,
+      at,
+    }));
+  }
+
   /** Leaves out recent copies of this client, if it asked for a bundle by name and did not send its version. */
   #notCopied(deployments: readonly Deployment[]): readonly Deployment[] {
-    const { requested, policyVersion, resumes, client } = this.#asked;
+    const { requested, policyVersion, resumes } = this.#terms;
     if (requested === null || policyVersion !== null || resumes) return deployments;
     const { copies, ports } = this.#node;
     const now = ports.clock.now();
-    const name = client();
+    const name = clientName(this.#client);
     return deployments.filter(
       ({ bundleName, revisionHash }) => !copies.has(name, bundleName, revisionHash, now),
     );
   }
 
+  get #connectedAt(): number {
+    return this.#node.startedAt + this.#connectedAfter;
+  }
+
   get #agentKey(): string {
-    const { tenantId, env, agentId } = this.#asked;
-    return agentKey(tenantId, env, agentId);
+    return agentKey(this.#terms.tenantId, this.#terms.env, this.agentId);
   }
 
   get #environmentKey(): string {
-    return environmentKey(this.#asked.tenantId, this.#asked.env);
+    return environmentKey(this.#terms.tenantId, this.#terms.env);
   }
 
   #connect(): Promise<Resolution & { readonly resolvedAt: ResolvedAt }> {
-    const { connectionId, keyId, requested, policyVersion, tags, api, loadsAny } = this.#asked;
+    const { requested, policyVersion, tags, api, loadsAny } = this.#terms;
     return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
-      connectionId,
-      keyId,
+      connectionId: this.#connectionId,
+      keyId: this.keyId,
       node: this.#node.id,
       requested,
       policyVersion,
@@ -234,16 +224,16 @@ export class AgentStream {
   }
 
   #join(followed: string | null) {
-    const { connectionId, agentId, keyId, transport, api, policyVersion } = this.#asked;
-    const fetched = this.#asked.fetched?.() ?? null;
+    const { transport, api, policyVersion, fetched: fetchedOf } = this.#terms;
+    const fetched = fetchedOf?.(this) ?? null;
     const notice = {
-      connectionId,
+      connectionId: this.#connectionId,
       node: this.#node.id,
-      agentId,
+      agentId: this.agentId,
       bundleName: followed,
       pinned: this.pinned,
       connectedAt: this.#connectedAt,
-      keyId,
+      keyId: this.keyId,
       transport,
       api,
       policyVersion,
@@ -253,10 +243,25 @@ export class AgentStream {
   }
 
   #reassigned({ bundleName, source }: Resolution): Announcement {
-    const { tenantId, env, agentId } = this.#asked;
-    return { kind: 'agentReassigned', tenantId, env, agentId, bundleName, source };
+    const { tenantId, env } = this.#terms;
+    return { kind: 'agentReassigned', tenantId, env, agentId: this.agentId, bundleName, source };
   }
 }
+
+/** Rounded, because only whole numbers are small. */
+const elapsedMs = ({ ports, startedAt }: StreamNode): number => Math.floor(ports.clock.now() - startedAt);
+
+const isList = (sent: Deployment | readonly Deployment[]): sent is readonly Deployment[] =>
+  Array.isArray(sent);
+
+/** API key, agent id and client address in one name. */
+const clientName = (client: KeyHolder): string =>
+  callerNames.streamsOf({
+    kind: 'key',
+    keyId: client.keyId,
+    agentId: client.agentId,
+    network: client.network,
+  }) ?? '';
 
 /** Reports to the actors that a stream ended. Retries while they cannot be reached, because no one else reports it. */
 async function leave(ports: StreamPorts, tell: () => Promise<void>): Promise<void> {

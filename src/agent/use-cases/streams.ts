@@ -5,15 +5,15 @@ import { Updates } from '../../deployment/use-cases/updates.ts';
 import { requireAgentId } from '../../shared/agent-ids.ts';
 import type { Announcement } from '../../shared/announcement.ts';
 import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
-import { SharedTexts } from '../../shared/concurrency/shared-texts.ts';
 import { type Env, isAgentId } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isolationChanges, isolationOf } from '../../tenant/rules/settings.ts';
-import { AgentStream, type Asked, type StreamPorts } from './stream.ts';
+import { AgentStream, type StreamPorts } from './stream.ts';
+import { SharedTerms, type StreamRequest } from './stream-terms.ts';
 
 export interface AgentStreams {
   /** Tells the agent's actor of the stream. @throws HubError bad_request (the agent's id), and what the actor throws */
-  admit(request: Asked): Promise<AgentStream>;
+  admit(request: StreamRequest): Promise<AgentStream>;
   /** The fleet's numbers of every environment that returns them now: the others announce theirs at the next change. */
   fleetNow(tenantId: string, envs: readonly Env[]): Promise<readonly Announcement[]>;
 }
@@ -25,15 +25,16 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     ports,
     id: node,
     updates: new Updates(store),
-    versions: new SharedTexts(1000),
     copies: new SentCopies(),
+    startedAt: ports.clock.now(),
     isolations: createSharedReads(async (tenantId) =>
       isolationChanges(tenantId, isolationOf(await store.settings.get(tenantId, 'tools'))),
     ),
   };
+  const terms = new SharedTerms();
   return {
     admit(request) {
-      const stream = new AgentStream(shared, request);
+      const stream = new AgentStream(shared, request, terms.of(request));
       // Thousands connect at once: only ids outside of the rule wait for the store.
       if (isAgentId(request.agentId)) return stream.admit();
       return requireAgentId(store.agents, request.tenantId, request.agentId).then(() => stream.admit());

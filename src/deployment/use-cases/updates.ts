@@ -24,6 +24,8 @@ export class Updates {
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
+  /** The entry that was used last. */
+  #newest: string | null = null;
 
   constructor(store: Pick<Store, 'bundles' | 'signing'>) {
     this.#store = store;
@@ -36,8 +38,7 @@ export class Updates {
       const id = idOf(deployment);
       const entry = this.#entries.get(id);
       if (!entry?.due) return null;
-      this.#entries.delete(id);
-      this.#entries.set(id, entry);
+      this.#renew(id, entry);
       due.push(entry.due);
     }
     return due;
@@ -46,10 +47,8 @@ export class Updates {
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
   async of(deployment: Deployment): Promise<Due | null> {
     const id = idOf(deployment);
-    let entry = this.#entries.get(id);
-    if (entry) this.#entries.delete(id);
-    else entry = { copy: this.#make(deployment), due: null, bytes: 0 };
-    this.#entries.set(id, entry);
+    const entry = this.#entries.get(id) ?? { copy: this.#make(deployment), due: null, bytes: 0 };
+    this.#renew(id, entry);
     const copy = await entry.copy.catch((error) => {
       if (this.#entries.get(id) === entry) this.#drop(id);
       throw error;
@@ -63,6 +62,14 @@ export class Updates {
       }
     }
     return copy?.due ?? null;
+  }
+
+  /** A map that is changed for each of thousands of streams leaves garbage. */
+  #renew(id: string, entry: Entry): void {
+    if (id === this.#newest && this.#entries.get(id) === entry) return;
+    this.#newest = id;
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
   }
 
   async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {

@@ -53,7 +53,6 @@ export type LiveCaller = StreamCaller;
 /** Initial values of a stream. */
 export interface Opening {
   readonly admitted: AdmittedStream;
-  readonly connectionId: string;
   readonly caller: LiveCaller;
   readonly codec: Codec;
   readonly protocol: string | null;
@@ -73,51 +72,53 @@ const faults: { readonly [R in EndReason]?: string } = {
   mistakes: 'Too many invalid messages.',
 };
 
+/** State of a stream that is not joined and attached yet. */
+interface Beginning {
+  /** The last position that the client reported. */
+  readonly lastEventId: string | null;
+  /** The registry's count of endings when the caller was identified. */
+  readonly revocationSequence: number;
+  /** Called when it ended before it was joined; null unless its opening waits for that. */
+  prepared: (() => void) | null;
+}
+
+/** State that few streams have. */
+class RareState {
+  incoming: IncomingMessages | null = null;
+  blockedSince = -1;
+  resumed: Set<string> | null = null;
+  resumedUntil = 0;
+  missed: PendingEvents | null = null;
+  replayed: Position | null = null;
+  drained: (() => void)[] = [];
+}
+
+/** Small, because a node keeps tens of thousands: what few of them have lies in an object of its own. */
 export class Stream implements Session, Follower<Stream> {
   readonly home: StreamHome;
   readonly feed: Feed<Stream>;
   readonly admitted: AdmittedStream;
-  readonly connectionId: string;
   readonly codec: Codec;
   readonly protocol: string | null;
   readonly caller: LiveCaller;
   readonly isTraced: boolean;
-  /** The last position that the client reported. Null once joined. */
-  lastEventId: string | null;
-  /** Monotonic milliseconds. */
+  /** Whole monotonic milliseconds. */
   readonly openedAt: number;
-  /** The registry's count of endings when the caller was identified. */
-  readonly revocationSequence: number;
   /** The bundle it follows now; null: all. */
   bundleName: string | null;
   sink: Sink | null = null;
   ended = false;
   /** True until the frames it missed are written; frames that arrive in between wait in the backlog. */
   joining = true;
-  /** Since when the connection takes nothing (monotonic ms), or -1. */
-  blockedSince = -1;
-  /** Time when the stream must end (monotonic ms). */
-  endsAt = 0;
-  /** Messages from the client; null before the first one. */
-  incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
-  /** Hears that it ended before it was joined; null unless its opening waits for that. */
-  prepared: (() => void) | null = null;
-  /** Ids of events that it was sent on the way here: its feed may bring them again. */
-  resumed: Set<string> | null = null;
-  /** Until when (monotonic ms). */
-  resumedUntil = 0;
-  /** Null: it has what it can have. */
-  missed: PendingEvents | null = null;
-  /** Null while nobody waits. */
-  #drained: (() => void)[] | null = null;
   seen = 0;
-  /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
-  replayed: Position | null = null;
   index = -1;
   slot = -1;
   slotIndex = -1;
   nextOfAgent: Stream | null = null;
+  #endsAt = 0;
+  #beginning: Beginning | null;
+  #rare: RareState | null = null;
 
   /** @param openedAt monotonic milliseconds */
   constructor(home: StreamHome, feed: Feed<Stream>, opening: Opening, openedAt: number) {
@@ -125,14 +126,96 @@ export class Stream implements Session, Follower<Stream> {
     this.feed = feed;
     this.admitted = opening.admitted;
     this.bundleName = opening.admitted.bundleName;
-    this.connectionId = opening.connectionId;
     this.codec = opening.codec;
     this.protocol = opening.protocol;
     this.caller = opening.caller;
     this.isTraced = opening.isTraced === true;
-    this.lastEventId = opening.lastEventId;
-    this.revocationSequence = opening.revocationSequence;
-    this.openedAt = openedAt;
+    // Only whole numbers are small.
+    this.openedAt = Math.floor(openedAt);
+    const { lastEventId, revocationSequence } = opening;
+    this.#beginning = { lastEventId, revocationSequence, prepared: null };
+  }
+
+  /** Time when the stream must end, in whole monotonic milliseconds. */
+  get endsAt(): number {
+    return this.#endsAt;
+  }
+
+  set endsAt(at: number) {
+    this.#endsAt = Math.ceil(at);
+  }
+
+  /** The last position that the client reported. Null once joined. */
+  get lastEventId(): string | null {
+    return this.joining ? (this.#beginning?.lastEventId ?? null) : null;
+  }
+
+  /** The registry's count of endings when the caller was identified; 0 once joined and attached. */
+  get revocationSequence(): number {
+    return this.#beginning?.revocationSequence ?? 0;
+  }
+
+  /** Called when it ended before it was joined; null unless its opening waits for that. */
+  get prepared(): (() => void) | null {
+    return this.#beginning?.prepared ?? null;
+  }
+
+  set prepared(call: (() => void) | null) {
+    if (this.#beginning) this.#beginning.prepared = call;
+  }
+
+  /** Messages from the client; null before the first one. */
+  get incoming(): IncomingMessages | null {
+    return this.#rare?.incoming ?? null;
+  }
+
+  set incoming(messages: IncomingMessages | null) {
+    this.#rareState().incoming = messages;
+  }
+
+  /** Since when the connection takes nothing (monotonic ms), or -1. */
+  get blockedSince(): number {
+    return this.#rare?.blockedSince ?? -1;
+  }
+
+  set blockedSince(since: number) {
+    this.#rareState().blockedSince = since;
+  }
+
+  /** Ids of events that it was sent on the way here: its feed may bring them again. */
+  get resumed(): Set<string> | null {
+    return this.#rare?.resumed ?? null;
+  }
+
+  set resumed(ids: Set<string> | null) {
+    if (ids || this.#rare) this.#rareState().resumed = ids;
+  }
+
+  /** Until when (monotonic ms). */
+  get resumedUntil(): number {
+    return this.#rare?.resumedUntil ?? 0;
+  }
+
+  set resumedUntil(at: number) {
+    this.#rareState().resumedUntil = at;
+  }
+
+  /** Null: it has what it can have. */
+  get missed(): PendingEvents | null {
+    return this.#rare?.missed ?? null;
+  }
+
+  set missed(events: PendingEvents | null) {
+    this.#rareState().missed = events;
+  }
+
+  /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
+  get replayed(): Position | null {
+    return this.#rare?.replayed ?? null;
+  }
+
+  set replayed(position: Position | null) {
+    if (position !== null || this.#rare) this.#rareState().replayed = position;
   }
 
   get agentId(): string | null {
@@ -159,6 +242,7 @@ export class Stream implements Session, Follower<Stream> {
     }
     this.sink = sink;
     this.home.attached(this);
+    if (!this.joining) this.#beginning = null;
   }
 
   /** True when a shared frame is for this stream. */
@@ -208,8 +292,7 @@ export class Stream implements Session, Follower<Stream> {
   async room(): Promise<void> {
     if (!this.isBlocked || this.ended) return;
     await new Promise<void>((resolve) => {
-      this.#drained ??= [];
-      this.#drained.push(resolve);
+      this.#rareState().drained.push(resolve);
     });
   }
 
@@ -234,7 +317,7 @@ export class Stream implements Session, Follower<Stream> {
   joined(pieces: Backlog, replayed: Position | null): void {
     this.joining = false;
     this.replayed = replayed;
-    this.lastEventId = null;
+    if (this.sink) this.#beginning = null;
     this.backlog = pieces.empty ? null : pieces;
     this.writeWaiting();
   }
@@ -294,9 +377,12 @@ export class Stream implements Session, Follower<Stream> {
   }
 
   #release(): void {
-    const waiting = this.#drained ?? [];
-    this.#drained = null;
-    for (const done of waiting) done();
+    for (const done of this.#rare?.drained.splice(0) ?? []) done();
+  }
+
+  #rareState(): RareState {
+    this.#rare ??= new RareState();
+    return this.#rare;
   }
 
   #flush(): boolean {

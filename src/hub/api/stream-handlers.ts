@@ -1,12 +1,11 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
 import type { ZodType } from 'zod';
-import { callerNames } from '../../admission/caller-name.ts';
 import { createRouteLimits, type LimitedRoute } from '../../admission/route-limits.ts';
 import { reportVersion } from '../../agent/console/handlers.ts';
 import { agentRoutes } from '../../agent/console/routes.ts';
 import type { Tags } from '../../agent/record.ts';
-import type { Fetcher } from '../../agent/use-cases/fetched-rulesets.ts';
+import type { StreamTerms } from '../../agent/use-cases/stream-terms.ts';
 import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
@@ -33,6 +32,7 @@ import { decisionsOf, isElsewhere } from './decisions.ts';
 import { hostedTags } from './hosted-stream-routes.ts';
 import { includeField } from './stream-routes.ts';
 
+type Skips = NonNullable<StreamTerms['skips']>;
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
@@ -48,13 +48,27 @@ const keepalive = { type: 'keepalive' } as const;
  * never compare the document's name with their own.
  */
 const skipsOf =
-  (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
-  ({ type, event, bundle }: FrameHeader, followed: string | null): boolean => {
+  (hub: Hub, env: Env, sessionId: string | null): Skips =>
+  ({ type, event, bundle }, followed, by) => {
     if (event) return isElsewhere(event, env, sessionId);
     if (type !== documentEvent || followed !== null) return false;
     const fetched = hub.app.fetchedRulesets.nameOf(by);
     return fetched === null || fetched !== bundle;
   };
+
+/** Functions in the terms of hosted streams: one for all streams, so that these can share their terms. */
+interface HostedFunctions {
+  skips(env: Env, sessionId: string | null): Skips;
+  readonly fetched: NonNullable<StreamTerms['fetched']>;
+}
+
+function hostedFunctions(hub: Hub): HostedFunctions {
+  const byEnv = new Map(environments.map((env) => [env, skipsOf(hub, env, null)]));
+  return {
+    skips: (env, sessionId) => (sessionId === null && byEnv.get(env)) || skipsOf(hub, env, sessionId),
+    fetched: (by) => hub.app.fetchedRulesets.of(by),
+  };
+}
 
 /** One function for all streams that ask for the same. */
 const isOfToolPins = ({ tools }: FrameHeader): boolean => tools === true;
@@ -75,9 +89,13 @@ const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
 };
 
 /** The stream handlers of a node. @param streams the node's */
-export const streamHandlers = (hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> => ({
+export const streamHandlers = (
+  hub: Hub,
+  streams: AgentStreams,
+  ofHosted = hostedFunctions(hub),
+): Omit<StreamHandlers, 'admitEvents'> => ({
   async admitAgent(caller, query, connectionId) {
-    return admitAgent(hub, streams, caller, query, connectionId);
+    return admitAgent(streams, caller, query, connectionId, null);
   },
 
   async admitHosted(caller, query, connectionId) {
@@ -89,7 +107,7 @@ export const streamHandlers = (hub: Hub, streams: AgentStreams): Omit<StreamHand
     }
     const env = caller.env ?? environments.find((one) => one === requestedEnv) ?? 'production';
     const key = { ...caller, kind: 'key', env } as const;
-    return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
+    return { admitted: await admitAgent(streams, key, query, connectionId, ofHosted), caller: key };
   },
 
   async admitDashboard(caller, { include }) {
@@ -139,21 +157,23 @@ export const streamHandlers = (hub: Hub, streams: AgentStreams): Omit<StreamHand
   },
 });
 
-/** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
+/**
+ * @param hosted null: a stream of the console API
+ * @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws
+ */
 function admitAgent(
-  hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,
   query: StreamQuery,
   connectionId: string,
-  hosted = false,
+  hosted: HostedFunctions | null,
 ): Promise<AdmittedStream> {
   checkEnv(caller, query.env);
   const requested = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
   const policyVersion = query.policy_version
     ? checkedAt(version, query.policy_version, 'policy_version')
     : null;
-  const { tenantId, env, keyId } = caller;
+  const { tenantId, env } = caller;
   const agentId = actingAgent(caller);
   const tags = hosted ? tagsAsked(query.tags) : readTags(query.tags);
   const sessionId = hosted ? sessionAsked(query) : null;
@@ -162,19 +182,18 @@ function admitAgent(
     env,
     agentId,
     connectionId,
-    keyId,
     transport: query.transport ?? 'sse',
     api: hosted ? 'hosted' : 'console',
     loadsAny: query.documents === 'any',
     requested,
     policyVersion,
     tags,
-    client: () => callerNames.streamsOf(caller) ?? '',
+    client: caller,
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
-    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : agentSkipsOf(query),
+    skips: hosted ? hosted.skips(env, sessionId) : agentSkipsOf(query),
     wantsIsolation: !hosted && query.isolation === '1',
-    fetched: hosted ? () => hub.app.fetchedRulesets.of({ keyId, agentId }) : null,
+    fetched: hosted?.fetched ?? null,
     decisions: hosted ? decisionsOf(tenantId) : null,
   });
 }

@@ -178,7 +178,6 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
         decisions: options.decisions ?? null,
         ...(options.keepalive ? { keepalive: options.keepalive } : {}),
       },
-      connectionId: id,
       caller,
       codec,
       protocol: codec === 'sse' ? null : subprotocols[codec === 'json' ? 0 : 1],
