@@ -60,6 +60,11 @@ export class CallFilter {
     return this.#parts !== null;
   }
 
+  /** Ids that were added; infinite once there are too many. */
+  get size(): number {
+    return this.#parts === null ? Number.POSITIVE_INFINITY : this.#ids;
+  }
+
   /** @param hashes two of each id (call-ids.ts) */
   add(hashes: Int32Array, i: number): void {
     if (this.#parts === null) return;

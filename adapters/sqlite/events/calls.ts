@@ -3,25 +3,16 @@
 import { type Database, givenText } from '../database.ts';
 import { CallFilter } from './call-filter.ts';
 import { type CallIds, callIds } from './call-ids.ts';
+import { CallRows, packedRows } from './call-rows.ts';
 import { CallTable } from './call-table.ts';
-import { type CallKey, callKey, verdictCode } from './encode.ts';
-import { bodyEvents, placeOf, segmentBody } from './segment.ts';
+import type { CallKey } from './encode.ts';
+import { placeOf } from './segment.ts';
+import { type Calls, segmentCalls } from './segment-calls.ts';
 
 /** Where a call is and how it ended, as one number: place × 32 + verdict code. */
 const entryOf = (place: number, code: number): number => place * 32 + code;
 export const placeOfEntry = (entry: number): number => Math.floor(entry / 32);
 export const codeOfEntry = (entry: number): number => entry % 32;
-
-/** All call ids of a segment as bytes, 16 each, or one key each. */
-export type Calls = Uint8Array | readonly CallKey[];
-
-/** The ids of a segment in one text of bytes, in which an id is looked for as its 16 bytes or as JSON. */
-export const keyBytes = (calls: Calls): Uint8Array =>
-  calls instanceof Uint8Array
-    ? calls
-    : Buffer.concat(
-        calls.map((call) => (typeof call === 'string' ? Buffer.from(JSON.stringify(call)) : call)),
-      );
 
 /** Ids as they are looked for in memory: those of 16 bytes together, else one by one. */
 type Names = CallIds | readonly (CallIds | string)[];
@@ -74,16 +65,21 @@ interface Merging {
 }
 
 export interface CallLimits {
-  /** Call ids held in memory before they are merged. */
+  /** Call ids held in memory before they are merged, at least. */
   readonly calls: number;
-  /** Bytes of their segments, which a start after a crash reads. */
+  /**
+   * The same at most, for a large table: 44 bytes of memory each, twice. A search by call id looks through the segments
+   * of calls that are not merged. Default: `calls`
+   */
+  readonly mostCalls?: number;
+  /** Bytes that a start after a crash reads for them. */
   readonly bytes: number;
 }
 
-export const usualCallLimits: CallLimits = { calls: 100_000, bytes: 96 << 20 };
+export const usualCallLimits: CallLimits = { calls: 100_000, mostCalls: 250_000, bytes: 96 << 20 };
+/** A merge writes about all pages of the table: as many ids are held as this part of its rows. */
+const heldPart = 0.2;
 const bucketCount = 256;
-/** Rows of one packed statement; `temp.numbers` counts as far. */
-const packedRows = 256;
 /** Rows of the table that are entered into the filter before the events of a commit, until all are. */
 const filteredRows = 1000;
 
@@ -91,32 +87,9 @@ const findOne = 'SELECT entry FROM calls WHERE tenant = ? AND call_id = ?';
 const findPacked = `SELECT n, entry FROM temp.numbers CROSS JOIN calls
   ON calls.tenant = ?1 AND calls.call_id = substr(?2, n * 16 + 1, 16) WHERE n < ?3`;
 const insertOne = 'INSERT OR REPLACE INTO calls (tenant, call_id, entry) VALUES (?, ?, ?)';
-// All three are bytes, because SQLite finds a place in a text by counting from its start.
-const insertPacked = `INSERT OR REPLACE INTO calls (tenant, call_id, entry)
-  SELECT CAST(substr(?1, n * 16 + 1, 16) AS INTEGER), substr(?2, n * 16 + 1, 16),
-    CAST(substr(?3, n * 16 + 1, 16) AS INTEGER) FROM temp.numbers WHERE n < ?4`;
 /** Texts sort before bytes, and are looked for one by one. */
 const nextRows = `SELECT tenant, call_id FROM calls WHERE (tenant, call_id) > (?, ?) ORDER BY tenant, call_id
   LIMIT ${filteredRows}`;
-
-const halfDigits = 1e8;
-
-/** Writes a number in 16 digits: its halves are 32-bit numbers, whose division costs a tenth. */
-function writeDigits(target: Uint8Array, from: number, value: number): void {
-  const high = Math.floor(value / halfDigits);
-  writeHalf(target, from, high);
-  writeHalf(target, from + 8, value - high * halfDigits);
-}
-
-/** Writes a number in 8 digits. */
-function writeHalf(target: Uint8Array, from: number, value: number): void {
-  let left = value | 0;
-  for (let at = from + 7; at >= from; at--) {
-    const rest = (left / 10) | 0;
-    target[at] = 0x30 + left - rest * 10;
-    left = rest;
-  }
-}
 
 /** Rows by the first byte of their ids. */
 function bucketsOf(ids: CallTable): Int32Array[] {
@@ -146,15 +119,11 @@ export class CallIndex {
   #bytes = 0;
   #newest = 0;
   #merging: Merging | null = null;
-  /** Tenants, ids and entries of one packed statement, 16 bytes each. */
-  readonly #packed = [
-    Buffer.alloc(packedRows * 16),
-    Buffer.alloc(packedRows * 16),
-    Buffer.alloc(packedRows * 16),
-  ] as const;
+  readonly #rows: CallRows;
 
   constructor(db: Database, limits: CallLimits = usualCallLimits) {
     this.#db = db;
+    this.#rows = new CallRows(db);
     this.#limits = limits;
   }
 
@@ -168,20 +137,23 @@ export class CallIndex {
     const rows = db.all('SELECT id, tenant FROM segments WHERE id > ? ORDER BY id', [this.#newest]);
     for (const [id, tenant] of rows) {
       this.#newest = Number(id);
-      const body = segmentBody(db, this.#newest);
-      if (!body) continue;
-      this.#bytes += body.text.length;
-      bodyEvents(body).forEach((event, position) => {
-        if (!event) return;
-        const entry = entryOf(placeOf(this.#newest, position), verdictCode(event.verdict));
-        this.#put(this.#recent, Number(tenant), callKey(event.callId), entry);
-      });
+      this.#loadSegment(this.#newest, Number(tenant));
     }
   }
 
-  #put(held: Held, tenant: number, call: CallKey, entry: number): void {
-    if (typeof call === 'string') held.texts.set(textName(tenant, call), entry);
-    else held.ids.put(callIds(tenant, call), 0, entry);
+  #loadSegment(segment: number, tenant: number): void {
+    const stored = segmentCalls(this.#db, segment);
+    if (!stored) return;
+    const { calls, codes, bytes } = stored;
+    this.#bytes += bytes;
+    const names = namesOf(tenant, calls);
+    for (const [position, code] of codes.entries()) {
+      if (code === null) continue;
+      const entry = entryOf(placeOf(segment, position), code);
+      const name = isIds(names) ? names : (names[position] ?? '');
+      if (typeof name === 'string') this.#recent.texts.set(textName(tenant, name), entry);
+      else this.#recent.ids.put(name, isIds(names) ? position : 0, entry);
+    }
   }
 
   #inMemory(tenant: number, name: CallIds | string, i: number): number | undefined {
@@ -299,10 +271,16 @@ export class CallIndex {
    */
   maintain(): void {
     this.#fillFilter();
-    const full = Math.max(this.#recent.size / this.#limits.calls, this.#bytes / this.#limits.bytes);
+    const full = Math.max(this.#recent.size / this.#mostHeld, this.#bytes / this.#limits.bytes);
     const merging = this.#merging;
     if (merging) this.#merge(merging, merging.total * Math.min(1, full * 2));
     else if (full >= 1) this.#freeze();
+  }
+
+  /** Ids held in memory before they are merged. */
+  get #mostHeld(): number {
+    const { calls, mostCalls = calls } = this.#limits;
+    return Math.max(calls, Math.min(mostCalls, this.#filter.size * heldPart));
   }
 
   /** A merge at the same time enters its own rows into the filter, wherever they are. */
@@ -340,7 +318,7 @@ export class CallIndex {
       const rows = buckets[bucket] ?? new Int32Array();
       if (row === 0) rows.sort(held.ids.compare);
       const part = rows.subarray(row, row + packedRows);
-      this.#insert(part, held.ids);
+      this.#rows.insert(part, held.ids, (added) => this.#filter.add(held.ids.hashes, added));
       row += part.length;
       done += part.length;
       if (row >= rows.length) [bucket, row] = [bucket + 1, 0];
@@ -358,27 +336,5 @@ export class CallIndex {
     const entry = texts.get(name);
     const at = name.indexOf(' ');
     if (entry !== undefined) this.#db.run(insertOne, [Number(name.slice(0, at)), name.slice(at + 1), entry]);
-  }
-
-  /** Adds rows to the table in one statement. Some may have been removed since. */
-  #insert(rows: Int32Array, ids: CallTable): void {
-    const [tenants, idBytes, entries] = this.#packed;
-    let end = 0;
-    for (const row of rows) {
-      const entry = ids.entryAt(row);
-      if (entry === null) continue;
-      writeDigits(tenants, end, ids.tenantAt(row));
-      ids.writeId(row, idBytes, end);
-      writeDigits(entries, end, entry);
-      this.#filter.add(ids.hashes, row);
-      end += 16;
-    }
-    if (end === 0) return;
-    this.#db.run(insertPacked, [
-      tenants.subarray(0, end),
-      idBytes.subarray(0, end),
-      entries.subarray(0, end),
-      end / 16,
-    ]);
   }
 }

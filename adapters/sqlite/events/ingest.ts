@@ -11,7 +11,7 @@ import type { RemoveOldEvents } from '../retention.ts';
 import { hourOf } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
 import { packJson } from './body.ts';
-import { type CallIndex, keyBytes } from './calls.ts';
+import type { CallIndex } from './calls.ts';
 import { type EncodedBatch, type EncodedGroup, reportOf, sessionFacts } from './encode.ts';
 import { nothingTold, outcomeWriter, type Told } from './outcomes.ts';
 import { EventRemover } from './removal.ts';
@@ -26,6 +26,7 @@ import {
   tenantNumber,
 } from './segment.ts';
 import { type SegmentCache, segmentCache } from './segment-cache.ts';
+import { keyBytes, loadedBytes } from './segment-calls.ts';
 
 const insertSegment = `INSERT INTO segments
   (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
@@ -119,7 +120,8 @@ class BatchWriter {
     const segment = this.#db.insert(insertSegment, summary);
     const keys = isPacked ? keyBytes(group.calls) : null;
     this.#db.run(insertBody, [segment, body, formCode(form, isPacked), sender, keys]);
-    this.#calls.add(segment, looked, group.verdicts, kept.jsonBytes);
+    const { calls, verdicts: codes } = group;
+    this.#calls.add(segment, looked, codes, loadedBytes(calls, isPacked, kept.jsonBytes));
     this.#usage.noteSegment(segment);
     this.#usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
     for (const [, note] of kept.notes) tally.notes.push(note);

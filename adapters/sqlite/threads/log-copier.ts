@@ -1,6 +1,7 @@
 // Has the write-ahead log copied into the file by a thread of its own: in the writer's commit, the copy held up every
-// write behind it. The writer copies the few pages that came since, and its next commit begins a new log. Should
-// the thread fail, or the log grow faster than it is copied, SQLite copies it in a commit (`wal_autocheckpoint`).
+// write behind it. The writer copies the few pages that came since, and its next commit begins a new log. After a large
+// commit these are many, and the thread copies again. Should the thread fail, or the log grow faster than it is copied,
+// SQLite copies it in a commit (`wal_autocheckpoint`).
 import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../../src/shared/ports/log.ts';
 import { unavailable } from '../failure.ts';
@@ -17,10 +18,15 @@ const leastPages = 4;
 /** Part of the pages from which on a removal has the log copied: 4 MiB on most disks. */
 const removalPart = 1 / 6;
 
+/** Copies by the thread before the writer copies the rest, however much that is. */
+const maxCopies = 4;
+
 export interface LogCopierOptions {
   /** Starts the thread. */
   readonly start: () => Worker;
-  /** Has the writer copy the rest between two commits. */
+  /** Has the writer copy the rest between two commits if that is little. Resolves to false if it copied nothing. */
+  readonly copyFew: () => Promise<boolean>;
+  /** Has the writer copy all of the rest between two commits. */
   readonly copyRest: () => Promise<unknown>;
   /** Pages in the log, about, from which on it is copied. */
   readonly pages: number;
@@ -81,10 +87,14 @@ export class LogCopier {
   }
 
   async #run(): Promise<void> {
-    this.#pages = 0;
+    const { copyFew, copyRest } = this.#options;
     try {
-      await this.#copy();
-      await this.#options.copyRest();
+      for (let copies = 0; copies < maxCopies; copies++) {
+        this.#pages = 0;
+        await this.#copy();
+        if (await copyFew()) return;
+      }
+      await copyRest();
     } catch (err) {
       this.#options.log?.warn({ err }, 'the write-ahead log was not copied; a commit copies it');
     }

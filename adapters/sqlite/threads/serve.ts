@@ -24,6 +24,8 @@ export interface Connection {
   readonly answer: (replies: readonly ThreadReply[]) => void;
   /** Runs a task after accepting the calls that have arrived by now. */
   readonly later: (task: () => void) => unknown;
+  /** Pages of the write-ahead log that are not in the file yet. */
+  readonly pagesToCopy: () => number;
 }
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
@@ -45,10 +47,19 @@ const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
 /** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
 const checkpointWaitMs = 50;
 
-/** Checkpoint modes of the write-ahead log between commits, by the name of the call. */
-const logModes: { readonly [method: string]: 'PASSIVE' | 'TRUNCATE' } = {
-  copyLog: 'PASSIVE',
-  checkpoint: 'TRUNCATE',
+/** Pages of the write-ahead log that `copyFew` copies, at most: 2 MiB. Commits wait for it. */
+const mostFewPages = 512;
+
+/** Work on the write-ahead log between commits, by the name of the call. */
+const logWork: { readonly [method: string]: (connection: Connection) => unknown } = {
+  copyLog: ({ db }) => checkpoint(db, 'PASSIVE'),
+  /** @returns true if nothing is left to copy, false without a copy if more pages than few were left */
+  copyFew({ db, pagesToCopy }) {
+    if (pagesToCopy() > mostFewPages) return false;
+    checkpoint(db, 'PASSIVE');
+    return true;
+  },
+  checkpoint: ({ db }) => checkpoint(db, 'TRUNCATE'),
 };
 
 /**
@@ -68,7 +79,7 @@ function checkpoint(db: Database, mode: 'PASSIVE' | 'TRUNCATE'): unknown {
 const isFlush = ([, store, method]: Call): boolean => store === 'store' && method === 'flush';
 
 const isCheckpoint = ([, store, method]: Call): boolean =>
-  store === 'store' && Object.hasOwn(logModes, method);
+  store === 'store' && Object.hasOwn(logWork, method);
 
 /** Makes many calls of one method (adapters/sqlite/threads/gather.ts); a write that fails undoes itself alone. */
 function many(connection: Connection, args: readonly unknown[]): readonly CallResult[] {
@@ -205,9 +216,7 @@ class WriteServer implements ThreadServer {
     const after = taken.filter(isCheckpoint);
     if (after.length > 0)
       this.#connection.answer(
-        after.map(([id, , method]) =>
-          attempt(id, () => checkpoint(this.#connection.db, logModes[method] ?? 'TRUNCATE')),
-        ),
+        after.map(([id, , method]) => attempt(id, () => logWork[method]?.(this.#connection))),
       );
     this.#scheduled = this.#queue.size > 0;
     if (this.#scheduled) this.#connection.later(() => this.#drain());

@@ -8,6 +8,7 @@ import { checkVital } from '../schema/index.ts';
 import { storesOf } from '../stores.ts';
 import { openingError } from '../trouble.ts';
 import { UsageWriter } from '../usage/write.ts';
+import { LogIndex } from './log-index.ts';
 import { serveReads, serveWrites } from './serve.ts';
 import type { FromThread, ThreadReply, ThreadStart, ToThread } from './wire.ts';
 
@@ -23,11 +24,13 @@ try {
   const db = openFile(path, tuning);
   const calls = new CallIndex(db, callLimits);
   const usage = new UsageWriter(db);
+  const logIndex = new LogIndex(path);
   const line = {
     db,
     stores: storesOf(db, { calls, usage }, () => Atomics.load(short, 0) === 0),
     answer: (replies: readonly ThreadReply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
+    pagesToCopy: () => logIndex.pagesToCopy(),
   };
   if (role === 'writer') {
     checkVital(db);

@@ -271,6 +271,7 @@ class StoreThreads {
     return new LogCopier({
       start: () =>
         startWorker('log-thread', 'store-log', { path: this.#path }, { maxYoungGenerationSizeMb: 1 }),
+      copyFew: async () => (await ask(this.#writer, 'copyFew')) === true,
       copyRest: () => ask(this.#writer, 'copyLog'),
       pages: this.#checkpointPages * logPart,
       count: () => this.#logIndex.pagesToCopy(),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
-import { CallIndex, placeOfEntry } from '../../../adapters/sqlite/events/calls.ts';
+import { CallIndex, type CallLimits, placeOfEntry } from '../../../adapters/sqlite/events/calls.ts';
 import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import {
@@ -29,11 +29,11 @@ afterEach(() => {
 });
 
 /** A writer that merges all the time. */
-function start(path: string) {
+function start(path: string, limits: CallLimits = { calls: 25, bytes: 1 << 30 }) {
   const db = new Database(path);
   configure(db, { cacheBytes: 1 << 20, checkpointPages: 1000 });
   migrate(db);
-  const calls = new CallIndex(db, { calls: 25, bytes: 1 << 30 });
+  const calls = new CallIndex(db, limits);
   calls.load();
   return { db, calls, writer: eventWriter(db, calls, new UsageWriter(db)) };
 }
@@ -171,6 +171,30 @@ describe('the index of call ids', () => {
     expect(Number(db.get('SELECT merged FROM store')?.[0])).toBeGreaterThan(0);
     expect(Number(db.get("SELECT count(*) FROM calls WHERE typeof(tenant) <> 'integer'")?.[0])).toBe(0);
     expect(Number(db.get("SELECT count(*) FROM calls WHERE typeof(entry) <> 'integer'")?.[0])).toBe(0);
+    db.close();
+  });
+
+  it('moves them less often into a larger table', () => {
+    const limits = { calls: 25, mostCalls: 200, bytes: 1 << 30 };
+    const { db, calls, writer } = start(join(folder, 'large.db'), limits);
+    const mergesUpTo = (commits: number): number => {
+      const ends = new Set<unknown>();
+      for (let i = 0; i < commits; i++) {
+        const events = Array.from({ length: 10 }, () => anEvent({ callId: uuid() }));
+        db.atomically(() => {
+          calls.maintain();
+          writer.ingest(encodeBatch(aBatch(tenants[0] ?? '', events)));
+        });
+        ends.add(db.get('SELECT merged FROM store')?.[0]);
+      }
+      return ends.size - 1;
+    };
+    const callsOfTable = (): number => Number(db.get('SELECT count(*) FROM calls')?.[0]);
+    expect(mergesUpTo(20)).toBeGreaterThanOrEqual(5);
+    mergesUpTo(150);
+    expect(callsOfTable()).toBeGreaterThan(1_200);
+    expect(mergesUpTo(100)).toBeOneOf([4, 5]);
+    expect(callsOfTable()).toBeGreaterThan(2_200);
     db.close();
   });
 

@@ -40,26 +40,28 @@ const pagesToCopy = (): number => new LogIndex(path).pagesToCopy();
 
 function copierOf(over: Partial<LogCopierOptions>) {
   const log = { warn: vi.fn(), error: vi.fn(), info: vi.fn(), debug: vi.fn() };
+  const copyFew = vi.fn(async () => true);
   const copyRest = vi.fn(async () => null);
   const start = vi.fn(() => startWorker('log-thread', 'log', { path }));
   const copier = new LogCopier({
     start,
+    copyFew,
     copyRest,
     pages: 100,
     count: () => pagesToCopy(),
     log: log as unknown as Log,
     ...over,
   });
-  return { copier, log, copyRest, start };
+  return { copier, log, copyFew, copyRest, start };
 }
 
 it('copies what is written once enough is, and leaves the rest to the writer', async () => {
   const db = withFullLog();
-  const { copier, log, copyRest } = copierOf({});
+  const { copier, log, copyFew } = copierOf({});
   copier.note(1000);
   expect(statSync(path).size).toBeLessThan(megabyte);
   copier.note(megabyte);
-  await vi.waitFor(() => expect(copyRest).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(copyFew).toHaveBeenCalledTimes(1), { timeout: 20_000 });
   expect(statSync(path).size).toBeGreaterThan(megabyte);
   expect(log.warn).not.toHaveBeenCalled();
   await copier.close();
@@ -72,13 +74,13 @@ it('counts the pages in the log after a removal, and copies it early', async () 
   db.get('PRAGMA journal_mode = WAL');
   db.get('PRAGMA wal_autocheckpoint = 0');
   db.exec('CREATE TABLE t (body BLOB)');
-  const { copier, copyRest } = copierOf({ pages: 600 });
+  const { copier, copyFew } = copierOf({ pages: 600 });
   const pagesBefore = pagesToCopy();
   db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(50 * 4096)]);
   expect(pagesToCopy() - pagesBefore).toBeGreaterThanOrEqual(50);
   copier.recount();
   db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(60 * 4096)]);
-  expect(copyRest).not.toHaveBeenCalled();
+  expect(copyFew).not.toHaveBeenCalled();
   copier.recount();
   await vi.waitFor(() => expect(pagesToCopy()).toBe(0), { timeout: 20_000 });
   await copier.close();
@@ -103,15 +105,31 @@ it('does not copy early after a removal beside other writes', async () => {
   expect(start).not.toHaveBeenCalled();
 });
 
+it('copies again while much is left, and then leaves the rest to the writer', async () => {
+  const db = withFullLog();
+  const { copier, copyFew, copyRest } = copierOf({});
+  copyFew.mockImplementation(async () => {
+    expect(pagesToCopy()).toBe(0);
+    expect(copyRest).not.toHaveBeenCalled();
+    db.run('INSERT INTO t VALUES (?)', [Buffer.alloc(megabyte)]);
+    return false;
+  });
+  copier.note(megabyte);
+  await vi.waitFor(() => expect(copyRest).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  expect(copyFew).toHaveBeenCalledTimes(4);
+  await copier.close();
+  db.close();
+});
+
 it('tries again with the next write when its thread ended', async () => {
   const db = withFullLog();
-  const { copier, log, copyRest, start } = copierOf({});
+  const { copier, log, copyFew, start } = copierOf({});
   start.mockImplementationOnce(() => new Worker('process.exit(1)', { eval: true }));
   copier.note(megabyte);
   await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(1), { timeout: 20_000 });
-  expect(copyRest).not.toHaveBeenCalled();
+  expect(copyFew).not.toHaveBeenCalled();
   copier.note(megabyte);
-  await vi.waitFor(() => expect(copyRest).toHaveBeenCalledTimes(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(copyFew).toHaveBeenCalledTimes(1), { timeout: 20_000 });
   await copier.close();
   db.close();
 });

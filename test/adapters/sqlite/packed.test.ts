@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { packJson, unpackedText } from '../../../adapters/sqlite/events/body.ts';
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
-import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
+import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
@@ -36,6 +36,7 @@ function open(path: string) {
   const search = eventSearch(db, () => 0);
   return {
     db,
+    calls,
     ingest: (events: readonly EventInput[], sent?: Uint8Array) =>
       db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
     purge: (limit: number) => db.atomically(() => writer.purge(tenantId, t0 * 2, limit)),
@@ -116,5 +117,33 @@ describe('packed segments', () => {
     expect(find({})).toHaveLength(32);
     expect(ingest(again.slice(0, 1))).toMatchObject({ accepted: 1 });
     db.close();
+  });
+
+  it('are counted among the calls after a kill, whatever their ids look like', () => {
+    const path = join(folder, 'kill.db');
+    const first = open(path);
+    // The bytes of the first three begin as a JSON text does. The last ones are texts of as many bytes as an id.
+    const likeTexts = ['2241', '2200', '2222'].map((start) => start + uuid().slice(4));
+    const batches = [
+      eventsWith(...likeTexts),
+      eventsWith(likeTexts[1] ?? '', uuid(), uuid()),
+      eventsWith('call-000000001', 'call-000000002'),
+      Array.from({ length: 20 }, (_, i) => eventsWith(`call-000000${100 + i}`)[0]).flatMap((e) => e ?? []),
+      eventsWith(uuid(), uuid()),
+    ];
+    batches.forEach((events) => {
+      first.ingest(events);
+    });
+    expect(first.forms()).toEqual([2, 2, 2, 2, 2]);
+    const entriesOf = ({ calls }: ReturnType<typeof open>) =>
+      batches.flat().map(({ callId }) => calls.find(1, callKey(callId)));
+    const entries = entriesOf(first);
+    expect(entries).not.toContain(null);
+    const copy = join(folder, 'killed.db');
+    for (const ending of ['', '-wal']) copyFileSync(path + ending, copy + ending);
+    first.db.close();
+    const second = open(copy);
+    expect(entriesOf(second)).toEqual(entries);
+    second.db.close();
   });
 });

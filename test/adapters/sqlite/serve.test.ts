@@ -1,6 +1,6 @@
 // Group commit on a database that has no room: SQLite's own limit on pages stands for the disk.
 import { randomBytes } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Database } from '../../../adapters/sqlite/database.ts';
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
@@ -13,7 +13,7 @@ import { aBatch } from '../../conformance/events.ts';
 import { anEvent, t0, uuid, writerOf } from '../../conformance/fixtures.ts';
 
 /** The writer of a database in memory with room for so many pages more. */
-function writerWith(pages: number, now = () => 0) {
+function writerWith(pages: number, now = () => 0, pagesToCopy = () => 0) {
   const db = openFile(':memory:', { cacheBytes: 8 << 20, checkpointPages: 1000 });
   const calls = new CallIndex(db, { calls: 40, bytes: 1 << 20 });
   calls.load();
@@ -31,6 +31,7 @@ function writerWith(pages: number, now = () => 0) {
       stores: storesOf(db, { calls, usage }, () => true),
       answer: (given) => void replies.push(...given),
       later: (task) => tasks.push(task),
+      pagesToCopy,
     },
     () => calls.maintain(),
     () => usage.flush(),
@@ -150,6 +151,19 @@ it('goes on for hours without room and then stores again', () => {
   expect([...group(ingest(1, eventsOf(10, 10_000)), value(2, 50_000)).values()]).toEqual([true, true]);
 });
 
+it('copies the log between two commits only while few pages are left in it', () => {
+  const left = [513, 512];
+  const { writer, tasks, replies, db } = writerWith(1000, undefined, () => left.shift() ?? 0);
+  const checkpoints = vi.spyOn(db, 'get');
+  const copyFew = (id: number): unknown => {
+    writer.accept([[id, 'store', 'copyFew', []]]);
+    for (let task = tasks.shift(); task; task = tasks.shift()) task();
+    return replies.find((reply) => reply[0] === id)?.[2];
+  };
+  const count = (): number => checkpoints.mock.calls.filter(([sql]) => sql.includes('wal_checkpoint')).length;
+  expect([copyFew(1), count(), copyFew(2), count()]).toEqual([false, 0, true, 1]);
+});
+
 it('gives a short read its turns before a long one that came first', () => {
   let now = 0;
   function* steps(count: number, ms: number) {
@@ -167,6 +181,7 @@ it('gives a short read its turns before a long one that came first', () => {
       stores: { events: { facets: steps, search: steps } } as never,
       answer: (given) => void order.push(...given.map(([id]) => id)),
       later: (task) => tasks.push(task),
+      pagesToCopy: () => 0,
     },
     () => now,
   );
