@@ -10,6 +10,9 @@ import { type Column, placeOfCell, textOf } from './table-model.ts';
 /** Adds a value of a field of the query language to the query; `isNegated`: calls with the value are left out. */
 export type AddTerm = (field: string, value: string, isNegated: boolean) => void;
 
+/** After each, another cell is under the pointer, or none. */
+const leavingEvents = ['pointerleave', 'scroll'] as const;
+
 interface PointedValue {
   readonly field: string;
   readonly value: string;
@@ -49,10 +52,10 @@ export function CellTerms<R extends RowData>({
     };
     const leave = (): void => setPointed(null);
     table.addEventListener('pointerover', point);
-    table.addEventListener('pointerleave', leave);
+    for (const type of leavingEvents) table.addEventListener(type, leave);
     return () => {
       table.removeEventListener('pointerover', point);
-      table.removeEventListener('pointerleave', leave);
+      for (const type of leavingEvents) table.removeEventListener(type, leave);
     };
   }, [box]);
   const add = (isNegated: boolean) => (): void => {
