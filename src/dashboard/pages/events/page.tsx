@@ -100,7 +100,11 @@ function Searched(): JSX.Element {
   const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
   const hasCounts = hasRows && !isWrong;
   // Of a query that reads arguments or reasons, the loaded rows are counted: the hub would read everything again.
-  const sampleRows = list.isSample || eventQuery.hasText ? list.rows.slice(0, maxCounted) : null;
+  const hasSample = list.isSample || eventQuery.hasText;
+  const sampleRows = useMemo(
+    () => (hasSample ? list.rows.slice(0, maxCounted) : null),
+    [hasSample, list.rows],
+  );
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause list' : 'Follow live',
   });
