@@ -154,6 +154,12 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
   });
 
   it('comes back by itself, and every page shows what changed meanwhile', async () => {
+    // Done already in the nightly run.
+    await hub.kill();
+    proxy.isShut = true;
+    await status(/^Reconnecting$/)
+      .or(status(/^Stale since \d\d:\d\d$/))
+      .waitFor();
     await hub.start();
     await change();
     proxy.isShut = false;

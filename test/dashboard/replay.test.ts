@@ -74,3 +74,25 @@ describe('replays', () => {
     await seen.context.close();
   });
 });
+
+describe('a bundle with more versions than its page lists', () => {
+  it('shows one that is older than the list where it runs, and undeploys it', async () => {
+    const old = library.replace('name: shop', 'name: old');
+    const upload = () => hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: old } });
+    await upload();
+    await hub.call('POST', '/api/v1/bundles/old/1/deploy', { cookie, body: { env: 'staging' } });
+    const maxVersions = 200;
+    for (let n = 0; n < maxVersions; n += 1) expect((await upload()).status).toBe(201);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/bundles/old');
+    await page.getByText(`newest ${maxVersions} versions`).waitFor();
+    await page.getByText('runs v1').waitFor();
+    await page.getByRole('button', { name: 'Undeploy from staging' }).click();
+    await page.getByText('old v1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Undeploy from staging' }).click();
+    await page.getByText('Not deployed to any environment. Select a version to deploy it.').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+});

@@ -62,8 +62,15 @@ describe('rulesets and audit', () => {
     await panel.getByLabel('Version', { exact: true }).selectOption('1');
     await panel.getByLabel('Compare with').selectOption('2');
     await panel.getByRole('button', { name: 'Replay v1 against v2' }).click();
-    await panel.getByText('No agent reported a call in this period.').waitFor();
+    const result = panel.getByText('No agent reported a call in this period.');
+    await result.waitFor();
     await accessible(page);
+    // A result belongs to the environment that it was read for.
+    const environment = page.getByRole('radiogroup', { name: 'Environment' });
+    await environment.getByRole('radio', { name: 'Development' }).check({ force: true });
+    await panel.getByText(/sessions, in development\.$/).waitFor();
+    expect(await result.count()).toBe(0);
+    await environment.getByRole('radio', { name: 'All' }).check({ force: true });
     await panel.getByRole('button', { name: 'Undeploy' }).click();
     await page
       .getByRole('region', { name: /^Undeploy / })

@@ -95,7 +95,9 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
   // Deployments of the same minutes are one flag.
   const flags = page.getByRole('list', { name: 'Deployments in this range' });
   await press(flags.getByRole('link', { name: /^\d+ changes: .* undeployed shop v2 from staging by admin/ }));
-  await press(page.getByRole('main').getByRole('link', { name: 'shop v2' }).first());
+  // The flag has the name in its text, too, and stands until the code of the next page has loaded.
+  const changes = page.getByRole('table', { name: 'deployments' });
+  await press(changes.getByRole('link', { name: 'shop v2' }).first());
   const difference = page.getByRole('region', { name: 'Difference' });
   await difference.getByText('1 line added, 1 line removed').waitFor();
   await difference.getByText('id_ed25519').waitFor();

@@ -61,9 +61,15 @@ export class HubProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  get #isRunning(): boolean {
+    return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
   /** Starts the process and waits for its listening line; a start after the first takes the same port. */
   async start(): Promise<void> {
     if (!existsSync(this.#main)) throw new Error('dist is missing: run npm run build first');
+    // The port can be shared, so a second process would start, and the first one would never end.
+    if (this.#isRunning) throw new Error('the hub is running: stop or kill it before another start');
     // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a
     // minute).
     if (this.port === 0) this.port = await freePort();
@@ -104,7 +110,7 @@ export class HubProcess {
 
   async #end(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    if (!child || !this.#isRunning) return child?.exitCode ?? null;
     const ended = once(child, 'exit');
     child.kill(signal);
     const [code] = (await ended) as [number | null];

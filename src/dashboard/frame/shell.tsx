@@ -21,7 +21,7 @@ import { useStore } from '../lib/store.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
 import { isTyping, useKeys } from '../ui/keys.ts';
-import { usePhone } from '../ui/narrow.ts';
+import { usePhone, useSlimRail } from '../ui/narrow.ts';
 import { peekHost } from '../ui/peek.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
@@ -38,6 +38,7 @@ const barPages = ['/', '/inbox', '/explore', '/fleet'];
 export function Shell({ children }: { readonly children: ReactNode }): JSX.Element {
   const isOut = useStore(signedOut);
   const { railClosed } = usePrefs();
+  const isSlim = useSlimRail();
   const [help, setHelp] = useState(false);
   const [more, setMore] = useState(false);
   const [palette, setPalette] = useState(false);
@@ -52,7 +53,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   useKeptScope();
   useCommand('keys', () => setHelp(true));
   return (
-    <div className={`shell ${railClosed ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
+    <div className={`shell ${railClosed || isSlim ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
       <a className="skip" href="#content">
         Skip to main content
       </a>

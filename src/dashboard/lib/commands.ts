@@ -1,6 +1,6 @@
 // Commands by name, with their page, key and required role. A page offers a command with `useCommand`. The palette and
 // the list of keys contain the offered commands, and link to the pages of the others.
-import { useEffect, useRef } from 'react';
+import { useEffect, useEffectEvent } from 'react';
 import type { IconName } from '../ui/icons.tsx';
 import { useKeys } from '../ui/keys.ts';
 import type { Operation } from './api.ts';
@@ -152,12 +152,11 @@ export function useCommand(
   options: { readonly of?: string; readonly label?: string; readonly why?: string | null } = {},
 ): void {
   const { of = null, label = null, why = null } = options;
-  const latest = useRef(act);
-  latest.current = act;
+  const run = useEffectEvent((detail: string): void => act?.(detail));
   const isReady = act !== null;
   useEffect(() => {
     if (!isReady) return;
-    const offer = { of, label, why, act: (detail: string) => latest.current?.(detail) };
+    const offer = { of, label, why, act: (detail: string) => run(detail) };
     offers.set((before) => new Map(before).set(name, offer));
     return () =>
       offers.set((before) => {
@@ -171,12 +170,12 @@ export function useCommand(
   useEffect(() => {
     if (!isReady || request?.name !== name || request.of !== of) return;
     requestedCommand.set(null);
-    if (why === null) latest.current?.(request.detail);
+    if (why === null) run(request.detail);
   }, [request, isReady, name, of, why]);
   const { key } = commandOf(name);
   // A held key acts once.
   const press = ({ repeat }: KeyboardEvent): void => {
-    if (!repeat) latest.current?.('');
+    if (!repeat) act?.('');
   };
   useKeys(key !== undefined && isReady && why === null ? { [key]: press } : {});
 }

@@ -2,13 +2,16 @@
 // second leaves the value out. The keys + and - do the same. One pair of buttons serves all cells, because a pair in
 // each would slow down the scrolling.
 import type { RowData } from '@tanstack/react-table';
-import { type JSX, type RefObject, useEffect, useRef, useState } from 'react';
+import { type JSX, type RefObject, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { visible } from '../lib/text.ts';
 import { useKeys } from './keys.ts';
 import { type Column, placeOfCell, textOf } from './table-model.ts';
 
 /** Adds a value of a field of the query language to the query; `isNegated`: calls with the value are left out. */
 export type AddTerm = (field: string, value: string, isNegated: boolean) => void;
+
+/** After each, another cell is under the pointer, or none. */
+const leavingEvents = ['pointerleave', 'scroll'] as const;
 
 interface PointedValue {
   readonly field: string;
@@ -34,8 +37,9 @@ export function CellTerms<R extends RowData>({
 }): JSX.Element | null {
   const [pointed, setPointed] = useState<PointedValue | null>(null);
   const buttons = useRef<HTMLDivElement>(null);
-  const state = useRef({ rows, columns });
-  state.current = { rows, columns };
+  const pointAt = useEffectEvent((cell: Element | null, table: HTMLElement): void =>
+    setPointed(cell && pointedValue(cell, table, rows, columns)),
+  );
   // Other rows may have come under the pointer.
   // biome-ignore lint/correctness/useExhaustiveDependencies: both say which value a cell has
   useEffect(() => setPointed(null), [rows, columns]);
@@ -44,15 +48,14 @@ export function CellTerms<R extends RowData>({
     if (!table) return;
     const point = ({ target, pointerType }: PointerEvent): void => {
       if (pointerType !== 'mouse' || buttons.current?.contains(target as Node)) return;
-      const cell = target instanceof Element ? target.closest('[role=gridcell]') : null;
-      setPointed(cell && pointedValue(cell, table, state.current.rows, state.current.columns));
+      pointAt(target instanceof Element ? target.closest('[role=gridcell]') : null, table);
     };
     const leave = (): void => setPointed(null);
     table.addEventListener('pointerover', point);
-    table.addEventListener('pointerleave', leave);
+    for (const type of leavingEvents) table.addEventListener(type, leave);
     return () => {
       table.removeEventListener('pointerover', point);
-      table.removeEventListener('pointerleave', leave);
+      for (const type of leavingEvents) table.removeEventListener(type, leave);
     };
   }, [box]);
   const add = (isNegated: boolean) => (): void => {

@@ -1,7 +1,7 @@
 // Ctrl-C (Cmd-C) in a table without a selection copies the cell under the pointer, else the focused cell. The copy has
 // the complete text, even if the cell shows a part of it.
 import type { RowData } from '@tanstack/react-table';
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useEffect, useEffectEvent } from 'react';
 import { middleCut, visible } from '../lib/text.ts';
 import { isTyping } from './keys.ts';
 import { say } from './messages.tsx';
@@ -16,8 +16,10 @@ export function useCopyCell<R extends RowData>(
   rows: readonly { readonly original: R }[],
   columns: readonly Column<R>[],
 ): void {
-  const state = useRef({ rows, columns });
-  state.current = { rows, columns };
+  const textAt = useEffectEvent((cell: Element): string => {
+    const place = placeOfCell(cell, rows, columns);
+    return place ? textOf(place.column, place.row) : '';
+  });
   useEffect(() => {
     const table = box.current;
     if (!table) return;
@@ -32,8 +34,7 @@ export function useCopyCell<R extends RowData>(
       const focused = document.activeElement;
       const cell = pointed ?? (table.contains(focused) ? cellOf(focused) : null);
       if (!cell?.isConnected || getSelection()?.isCollapsed === false || isTyping(event)) return;
-      const place = placeOfCell(cell, state.current.rows, state.current.columns);
-      const text = place ? textOf(place.column, place.row) : '';
+      const text = textAt(cell);
       if (text === '') return;
       event.preventDefault();
       event.clipboardData?.setData('text/plain', text);

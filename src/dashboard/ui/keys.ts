@@ -1,5 +1,5 @@
 // Keys of a page.
-import { useLayoutEffect, useRef } from 'react';
+import { useEffectEvent, useLayoutEffect } from 'react';
 import { prefs } from '../lib/prefs.ts';
 
 const keyNames: { readonly [key: string]: string } = {
@@ -25,20 +25,16 @@ export const isTyping = (event: Event): boolean =>
  * and no dialog is open. A person can turn single-letter keys off.
  */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
-  const latest = useRef(keys);
+  const press = useEffectEvent((event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event)) return;
+    const act = keys[keyNames[event.key] ?? event.key];
+    if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
+    event.preventDefault();
+    act(event);
+  });
   // Before the next paint: a button that is enabled has its key already.
   useLayoutEffect(() => {
-    latest.current = keys;
-  });
-  useLayoutEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event)) return;
-      const act = latest.current[keyNames[event.key] ?? event.key];
-      if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
-      event.preventDefault();
-      act(event);
-    };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);

@@ -12,3 +12,5 @@ function watchWidth(maxPx: number): () => boolean {
 
 export const useNarrow = watchWidth(900);
 export const usePhone = watchWidth(640);
+/** The navigation has room for its icons alone. */
+export const useSlimRail = watchWidth(1199);

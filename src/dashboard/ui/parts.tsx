@@ -234,6 +234,9 @@ export const Empty = ({ title, text, children }: EmptyProps): JSX.Element => (
   </div>
 );
 
+/** Icons of notices about a result. */
+export const toneIcons = { allow: 'check', ask: 'triangle', deny: 'slash' } as const;
+
 interface NoticeProps {
   readonly tone: 'allow' | 'ask' | 'deny';
   readonly icon?: IconName;

@@ -7,9 +7,8 @@ import { usePrefs } from '../lib/prefs.ts';
 import { maxWaitMs, type PagedList } from '../lib/query.ts';
 import { clockTime } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
-import { Icon } from './icons.tsx';
 import { DataParagraph } from './names.tsx';
-import { Button, Data, Late, Skeleton } from './parts.tsx';
+import { Button, Data, Late, Notice, Skeleton } from './parts.tsx';
 
 /** Whole seconds until then, counted down: a number that stood still would be a lie a second later. */
 function useSecondsTo(at: number): number {
@@ -49,23 +48,24 @@ export function Failed({
 }: Readonly<{ error: ApiError; onRetry?: () => void; seenAt?: number | undefined }>): JSX.Element {
   const forbidden = error.status === 403;
   return (
-    <div className="notice notice-deny" role="alert">
-      <Icon name={forbidden ? 'slash' : 'triangle'} />
-      <div>
+    <Notice
+      tone="deny"
+      icon={forbidden ? 'slash' : 'triangle'}
+      role="alert"
+      acts={onRetry && !forbidden && <Button onClick={onRetry}>Retry</Button>}
+    >
+      <p>
+        <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
+        <Data text={error.message} mono={false} />
+      </p>
+      {forbidden && <p>Ask an admin to do this, or to give you the admin role.</p>}
+      {error.retryAt !== null && <RetryTime at={error.retryAt} />}
+      {seenAt !== undefined && (
         <p>
-          <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
-          <Data text={error.message} mono={false} />
+          <DataTime at={seenAt} />
         </p>
-        {forbidden && <p>Ask an admin to do this, or to give you the admin role.</p>}
-        {error.retryAt !== null && <RetryTime at={error.retryAt} />}
-        {seenAt !== undefined && (
-          <p>
-            <DataTime at={seenAt} />
-          </p>
-        )}
-      </div>
-      {onRetry && !forbidden && <Button onClick={onRetry}>Retry</Button>}
-    </div>
+      )}
+    </Notice>
   );
 }
 
@@ -115,16 +115,12 @@ export function StaleNotice({ query }: { readonly query: QueryState<unknown> }):
   if (isReportable(error)) return <Failed error={error} onRetry={retry} seenAt={at} />;
   if (!isReportable(why)) return null;
   return (
-    <div className="notice notice-ask" role="status">
-      <Icon name="triangle" />
-      <div>
-        <DataParagraph text={why.message} mono={false} />
-        <p>
-          <AutomaticRetry error={why} /> {at !== undefined && <DataTime at={at} />}
-        </p>
-      </div>
-      <Button onClick={retry}>Try now</Button>
-    </div>
+    <Notice tone="ask" icon="triangle" role="status" acts={<Button onClick={retry}>Try now</Button>}>
+      <DataParagraph text={why.message} mono={false} />
+      <p>
+        <AutomaticRetry error={why} /> {at !== undefined && <DataTime at={at} />}
+      </p>
+    </Notice>
   );
 }
 

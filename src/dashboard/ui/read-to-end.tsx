@@ -1,5 +1,5 @@
 // Content to read before an approval. It counts as read when its end is in view and no part of it is folded.
-import { type JSX, type ReactNode, useEffect, useRef } from 'react';
+import { type JSX, type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
 
 export interface ReadToEndProps {
   /** Called when the end is in view and nothing is folded. Calls can repeat. */
@@ -13,15 +13,14 @@ export interface ReadToEndProps {
 export function ReadToEnd({ onRead, coveredPx = 0, children }: ReadToEndProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
-  const latest = useRef(onRead);
-  latest.current = onRead;
+  const read = useEffectEvent(onRead);
   useEffect(() => {
     const [content, mark] = [box.current, end.current];
     if (!content || !mark) return;
     const view = new IntersectionObserver(
       (entries) => {
         const isInView = entries.at(-1)?.isIntersecting ?? false;
-        if (isInView && content.querySelector('[data-folded]') === null) latest.current();
+        if (isInView && content.querySelector('[data-folded]') === null) read();
       },
       { rootMargin: `0px 0px ${-coveredPx}px 0px` },
     );

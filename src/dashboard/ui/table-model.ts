@@ -14,10 +14,10 @@ import {
   tableFeatures,
   useTable,
 } from '@tanstack/react-table';
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useRef } from 'react';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { useFilter } from '../lib/search.ts';
-import { keptRows } from './table-rows.ts';
+import { keptRows, sharedRows } from './table-rows.ts';
 
 export interface Column<R> {
   readonly key: string;
@@ -102,6 +102,10 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
   const { name, rows, columns, keyOf, sortAs = 'sort', selected = noneSelected, onSelect } = props;
   const { hidden } = usePrefs();
   const off = hidden[name];
+  const latestRows = useRef<readonly R[]>([]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key of a row depends on the row alone
+  const data = useMemo(() => sharedRows(latestRows.current, rows, keyOf), [rows]);
+  latestRows.current = data;
   const [sortedBy, sortBy] = useFilter(sortAs);
   const defs = useMemo(
     () =>
@@ -128,7 +132,7 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
   return useTable<Features, R>({
     features,
     columns: defs,
-    data: rows,
+    data,
     getRowId: keyOf,
     enableMultiSort: false,
     enableRowSelection: onSelect !== undefined,

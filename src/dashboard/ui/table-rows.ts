@@ -1,5 +1,6 @@
 // The rows of a table's model, in the order of its data. A row is reused while its data is the same object: a live list
 // changes many times a second, and most of its thousands of rows stay the same.
+import { replaceEqualDeep } from '@tanstack/react-query';
 import { constructRow, type Row, type RowModel, type Table, type TableFeatures } from '@tanstack/react-table';
 
 // biome-ignore lint/suspicious/noExplicitAny: the library makes row models before it knows the type of the data
@@ -34,4 +35,19 @@ export function keptRows(table: Table<TableFeatures, Any>): () => Model {
     last = { data, columns, model };
     return model;
   };
+}
+
+/**
+ * The rows of a list after a reload. A row that equals the one before with the same key is that object. The cache of
+ * queries compares by position alone, so a new first row would make all of them new.
+ */
+export function sharedRows<R>(
+  before: readonly R[],
+  rows: readonly R[],
+  keyOf: (row: R) => string,
+): readonly R[] {
+  // Another page, or nothing new.
+  if (before.every((row, at) => row === rows[at])) return rows;
+  const byKey = new Map(before.map((row) => [keyOf(row), row]));
+  return rows.map((row) => replaceEqualDeep(byKey.get(keyOf(row)), row));
 }

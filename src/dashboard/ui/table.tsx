@@ -1,10 +1,8 @@
 // Tables: sortable and selectable columns, keyboard navigation, virtual rows, CSV export. ui/table-model.ts has the
 // state.
-import { Link } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type MouseEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
-import type { ThingLink } from '../lib/address.ts';
+import { type JSX, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { counted } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
@@ -13,28 +11,16 @@ import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
 import { TableMenu } from './table-menu.tsx';
-import {
-  type Column,
-  type Model,
-  type ModelProps,
-  type ModelRowOf,
-  textOf,
-  useModel,
-} from './table-model.ts';
+import { type Column, type Model, type ModelProps, type ModelRowOf, useModel } from './table-model.ts';
+import { Row, type RowActs } from './table-row.tsx';
 import './table.css';
 
 export type { Column } from './table-model.ts';
 
-export interface TableProps<R> extends ModelProps<R> {
-  /** Called on a click on the row, on Space or Enter in its first cell, and on j and k. */
-  readonly onOpen?: (row: R) => void;
-  /** The page of a row: Enter in its first cell leads there. */
-  readonly linkOf?: (row: R) => ThingLink | undefined;
+export interface TableProps<R> extends ModelProps<R>, Omit<RowActs<R>, 'onTick'> {
   /** Accessible name of a list that is a grid; absent for a plain table. */
   readonly grid?: string;
   readonly chosen?: string | undefined;
-  /** Accessible addition to the first cell, if the cell does not identify the row. */
-  readonly nameOf?: (row: R) => string;
   /** Called to load more rows: at the end of the list, and before a sort. Calls repeat until no rows are added. */
   readonly onEnd?: () => void;
   /** Rows are 32 pixels high, whatever density the person prefers. */
@@ -116,11 +102,85 @@ function useTick<R extends RowData>(
   };
 }
 
-export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, onSelect, row: noun = 'row', bar } = props;
+interface ScrolledRowsProps<R extends RowData> {
+  readonly table: TableProps<R>;
+  readonly model: Model<R>;
+  /** Visible columns. */
+  readonly columns: readonly Column<R>[];
+  readonly box: RefObject<HTMLDivElement | null>;
+  /** Pixels. */
+  readonly minWidth: number;
+  /** `grid-template-columns` */
+  readonly template: string;
+  readonly cards: boolean;
+  /** The head. */
+  readonly children: ReactNode;
+}
+
+/** The head of a table, and the rows in sight. Scrolling renders this component, but neither the model nor the menu. */
+function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Element {
+  const { table, model, columns, box, minWidth, cards, children: head } = props;
+  const { name, chosen, onOpen, onSelect, onTerm, grid, dense } = table;
   const { compact } = usePrefs();
+  const { rows } = model.getRowModel();
+  const rowHeight = cards ? cardHeight : compact || dense ? 32 : 40;
+  const isSorted = model.state.sorting.length > 0;
+  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, { isSorted, onEnd: table.onEnd });
+  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
+  const step = (row: (typeof rows)[number]): void => {
+    onOpen?.(row.original);
+    virtual.scrollToIndex(rows.indexOf(row));
+  };
+  useStepKeys(rows, at, onOpen && step);
+  const acts = useRef<RowActs<R>>({});
+  acts.current = { ...table, onTick: useTick(rows, table) };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+    <div ref={box} className="table-scroll" tabIndex={0} role="region" aria-label={name}>
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles take a name */}
+      <div
+        role={grid === undefined ? 'table' : 'grid'}
+        aria-label={grid ?? name}
+        aria-rowcount={rows.length + 1}
+        className="grid-table"
+        style={cards ? {} : { minWidth }}
+      >
+        {head}
+        <div role="rowgroup" style={space}>
+          {items.map(({ index }) => {
+            const row = rows[index];
+            return (
+              row && (
+                <Row
+                  key={row.id}
+                  {...{ row, index, columns, acts }}
+                  template={props.template}
+                  minHeight={rowHeight}
+                  measure={cards ? virtual.measureElement : null}
+                  cellRole={grid === undefined ? 'cell' : 'gridcell'}
+                  isChosen={row.id === chosen}
+                  isTicked={onSelect && row.getIsSelected()}
+                  canOpen={onOpen !== undefined}
+                />
+              )
+            );
+          })}
+        </div>
+      </div>
+      {onTerm && !cards && <CellTerms {...{ box, rows, columns, onTerm }} />}
+    </div>
+  );
+}
+
+export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
+  const { name, columns, onSelect, row: noun = 'row', bar } = props;
   const model = useModel(props);
-  const visibleColumns = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
+  const { columnVisibility } = model.state;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is new in each render
+  const visibleColumns = useMemo(
+    () => columns.filter(({ key }) => model.getColumn(key)?.getIsVisible()),
+    [columns, columnVisibility],
+  );
   const { rows } = model.getRowModel();
   const box = useRef<HTMLDivElement>(null);
   const minWidth = visibleColumns.reduce(
@@ -128,18 +188,8 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
     onSelect ? checkWidth : 0,
   );
   const cards = useCards(box, minWidth);
-  const rowHeight = cards ? cardHeight : compact || props.dense ? 32 : 40;
-  const isSorted = model.state.sorting.length > 0;
-  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, { isSorted, onEnd: props.onEnd });
-  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
-  const step = (row: (typeof rows)[number]): void => {
-    onOpen?.(row.original);
-    virtual.scrollToIndex(rows.indexOf(row));
-  };
-  useStepKeys(rows, at, onOpen && step);
   useCopyCell(box, rows, visibleColumns);
-  const tick = useTick(rows, props);
-  const grid = [
+  const template = [
     ...(onSelect ? [`${checkWidth}px`] : []),
     ...visibleColumns.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
   ].join(' ');
@@ -153,173 +203,18 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
           <TableMenu name={name} model={model} visibleColumns={visibleColumns} />
         </span>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
-      <div ref={box} className="table-scroll" tabIndex={0} role="region" aria-label={name}>
-        {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles take a name */}
-        <div
-          role={props.grid === undefined ? 'table' : 'grid'}
-          aria-label={props.grid ?? name}
-          aria-rowcount={rows.length + 1}
-          className="grid-table"
-          style={cards ? {} : { minWidth }}
-        >
-          <div role="rowgroup" className="grid-head">
-            <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: grid }}>
-              {onSelect && <SelectAll model={model} named={cards} />}
-              {visibleColumns.map((column) => (
-                <Head key={column.key} column={column} model={model} heard={cards} />
-              ))}
-            </div>
-          </div>
-          <div role="rowgroup" style={space}>
-            {items.map(({ index }) => {
-              const row = rows[index];
-              const place = cards
-                ? { ref: virtual.measureElement, 'data-index': index }
-                : { style: { gridTemplateColumns: grid, minHeight: rowHeight } };
-              return (
-                row && (
-                  <Row
-                    key={row.id}
-                    {...{ row, index, place, cards, tick }}
-                    columns={visibleColumns}
-                    table={props}
-                  />
-                )
-              );
-            })}
+      <ScrolledRows table={props} columns={visibleColumns} {...{ model, box, minWidth, template, cards }}>
+        <div role="rowgroup" className="grid-head">
+          <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: template }}>
+            {onSelect && <SelectAll model={model} named={cards} />}
+            {visibleColumns.map((column) => (
+              <Head key={column.key} column={column} model={model} heard={cards} />
+            ))}
           </div>
         </div>
-        {props.onTerm && !cards && (
-          <CellTerms box={box} rows={rows} columns={visibleColumns} onTerm={props.onTerm} />
-        )}
-      </div>
+      </ScrolledRows>
     </div>
   );
-}
-
-interface RowProps<R extends RowData> {
-  readonly row: ModelRowOf<R>;
-  readonly index: number;
-  /** Visible columns. */
-  readonly columns: readonly Column<R>[];
-  readonly cards: boolean;
-  /** Attributes that give the row its place: a measured height, or the widths of the columns. */
-  readonly place: object;
-  readonly tick: (id: string, on: boolean, withShift: boolean) => void;
-  readonly table: TableProps<R>;
-}
-
-function Row<R extends RowData>({
-  row,
-  index: at,
-  columns,
-  cards,
-  place,
-  tick,
-  table: { grid, chosen, onOpen, onSelect, linkOf, nameOf },
-}: RowProps<R>): JSX.Element {
-  const { id, original } = row;
-  const cellRole = grid === undefined ? 'cell' : 'gridcell';
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the button of the first cell opens it by keyboard
-    <div
-      role="row"
-      aria-rowindex={at + 2}
-      className={`grid-row ${id === chosen ? 'grid-chosen' : ''} ${onOpen ? 'grid-opens' : ''}`}
-      onClick={onOpen && ((event) => isPressOfRow(event) && onOpen(original))}
-      {...place}
-    >
-      {onSelect && (
-        <div role={cellRole}>
-          <input
-            type="checkbox"
-            aria-label={`Select ${id.slice(0, 80)}`}
-            checked={row.getIsSelected()}
-            onChange={({ target, nativeEvent }) =>
-              tick(id, target.checked, (nativeEvent as globalThis.MouseEvent).shiftKey)
-            }
-          />
-        </div>
-      )}
-      {columns.map((column, index) => (
-        <div key={column.key} role={cellRole} {...placeOf(column, index, original, cards)}>
-          {index === 0 && (onOpen || linkOf) ? (
-            <Opener row={original} onOpen={onOpen} link={linkOf?.(original)}>
-              {column.cell(original)}
-              {nameOf && <span className="heard">: {nameOf(original)}</span>}
-            </Opener>
-          ) : (
-            column.cell(original)
-          )}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-/**
- * The content of a first cell: a link to the row's page, which a plain press opens as a peek; without a page a button.
- */
-function Opener<R>({
-  row,
-  onOpen,
-  link,
-  children,
-}: {
-  readonly row: R;
-  readonly onOpen: ((row: R) => void) | undefined;
-  readonly link: ThingLink | undefined;
-  readonly children: ReactNode;
-}): JSX.Element {
-  if (link === undefined) {
-    return (
-      <button type="button" className="cell-link" onClick={() => onOpen?.(row)}>
-        {children}
-      </button>
-    );
-  }
-  const press = (event: MouseEvent): void => {
-    const isPlain = event.detail > 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-    if (!onOpen || !isPlain) return;
-    event.preventDefault();
-    onOpen(row);
-  };
-  return (
-    <Link
-      {...link}
-      className="cell-link"
-      onClick={press}
-      onKeyDown={(event) => {
-        if (event.key !== ' ' || !onOpen) return;
-        event.preventDefault();
-        onOpen(row);
-      }}
-    >
-      {children}
-    </Link>
-  );
-}
-
-/** True for a click that hit no control and selected no text. */
-const isPressOfRow = ({ target }: { readonly target: EventTarget }): boolean =>
-  target instanceof Element &&
-  target.closest('a, button, input, label, select, summary') === null &&
-  getSelection()?.isCollapsed !== false;
-
-/** A value of a card, with its label. Empty values are left out. */
-function placeOf<R>(
-  column: Column<R>,
-  index: number,
-  row: R,
-  cards: boolean,
-): { readonly className: string; readonly 'data-label'?: string } {
-  const { number, label, inCard, sort } = column;
-  if (!cards) return { className: number ? 'number' : '' };
-  if (index === 0) return { className: 'card-name' };
-  if (sort && textOf(column, row) === '') return { className: 'heard' };
-  if (inCard === 'beside') return { className: 'card-beside' };
-  return { className: 'card-value', ...(inCard === 'plain' || !sort ? {} : { 'data-label': label }) };
 }
 
 const sortNames = { asc: 'ascending', desc: 'descending' } as const;

@@ -1,7 +1,7 @@
 // Decisions about several calls. They are sent after five seconds; a person can take them back until then. Leaving the
 // page, or a lost connection, drops them.
 import { useBlocker } from '@tanstack/react-router';
-import { type JSX, useEffect, useRef, useState } from 'react';
+import { type JSX, useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { ApiError } from '../../lib/api.ts';
 import { after, now } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -71,8 +71,7 @@ export interface Held {
 export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
   const [decisions, setDecisions] = useState<readonly HeldDecision[]>([]);
   const [sending, setSending] = useState<readonly HeldDecision[]>([]);
-  const latest = useRef(onReturn);
-  latest.current = onReturn;
+  const returnCalls = useEffectEvent(onReturn);
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => placeOf(current) !== placeOf(next),
     enableBeforeUnload: decisions.length > 0,
@@ -84,17 +83,16 @@ export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
     setDecisions((before) => before.filter((decision) => decision !== one));
   const sendNow = async (decision: HeldDecision): Promise<void> => {
     setSending((before) => [...before, decision]);
-    latest.current(await send(decision));
+    returnCalls(await send(decision));
     setSending((before) => before.filter((one) => one !== decision));
   };
-  const task = useRef(sendNow);
-  task.current = sendNow;
+  const sendDue = useEffectEvent(sendNow);
   const next = decisions[0];
   useEffect(() => {
     if (next === undefined || isBlocked) return;
     const timer = after(next.sendAt - now(), () => {
       setDecisions((before) => before.filter((decision) => decision !== next));
-      void task.current(next);
+      void sendDue(next);
     });
     return () => timer.cancel();
   }, [next, isBlocked]);
@@ -105,7 +103,7 @@ export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
     const drop = (): void => setDecisions([]);
     if (isLost) {
       drop();
-      latest.current({ ids: decisions.flatMap(({ ids }) => ids), error: null });
+      returnCalls({ ids: decisions.flatMap(({ ids }) => ids), error: null });
       say('The connection is lost. The decision was not sent; its calls are still selected.', 'deny');
     }
     addEventListener('pagehide', drop);
@@ -113,7 +111,7 @@ export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
   }, [decisions, isLost]);
   const undo = (decision: HeldDecision): void => {
     remove(decision);
-    latest.current({ ids: decision.ids, error: null });
+    onReturn({ ids: decision.ids, error: null });
     say('Decision taken back. Nothing was sent.');
   };
   const last = decisions.at(-1);

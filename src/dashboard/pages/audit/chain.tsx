@@ -7,7 +7,7 @@ import { callHostedPage } from '../../lib/hosted.ts';
 import { count } from '../../lib/text.ts';
 import { download } from '../../ui/download.ts';
 import { FileButton } from '../../ui/file-button.tsx';
-import { Button, Data, Notice } from '../../ui/parts.tsx';
+import { Button, Data, Notice, toneIcons } from '../../ui/parts.tsx';
 import { PinnedKeys, usePinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 
@@ -109,12 +109,7 @@ function ChainResult({
 }: Readonly<{ verdict: ChainVerdict }>): JSX.Element {
   const tone = wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
   return (
-    <Notice
-      tone={tone}
-      icon={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'}
-      role="status"
-      label="Verification result"
-    >
+    <Notice tone={tone} icon={toneIcons[tone]} role="status" label="Verification result">
       {wrong !== null ? (
         <p>
           <strong>Verification failed:</strong> <Data text={wrong} mono={false} max={400} />.

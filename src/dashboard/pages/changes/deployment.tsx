@@ -12,7 +12,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
-import { Data, PageHead, Time } from '../../ui/parts.tsx';
+import { Data, Notice, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { useIds } from '../../ui/thing-page.tsx';
@@ -77,10 +77,9 @@ function One({
         <Data text={deployment.deployed_by} mono={false} max={80} />.
       </p>
       {unable !== null && (
-        <div className="notice notice-ask">
-          <Icon name="triangle" />
+        <Notice tone="ask" icon="triangle">
           <DataParagraph text={unable} mono={false} max={600} />
-        </div>
+        </Notice>
       )}
       {findings.length > 0 && (
         <details>

@@ -9,6 +9,7 @@ import { counted } from '../../lib/text.ts';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { runningVersion, useBundleVersions } from '../documents/versions.ts';
 
 /** The agents that keep the document, as the start of a sentence. @param deploymentId null requests nothing */
 function useRemainingAgentsText(deploymentId: string | null): string {
@@ -30,9 +31,10 @@ function useRemainingAgentsText(deploymentId: string | null): string {
 
 export function Undeploy({ name, env }: { readonly name: string; readonly env: Environment }): JSX.Element {
   const navigate = useNavigate();
-  const versions = useCall('listBundleVersions', { params: { name }, query: { limit: 200 } });
+  const versions = useBundleVersions(name);
   const deployments = useCall('listDeployments', { query: { bundle_name: name, env, limit: 1 } });
-  const remainingAgents = useRemainingAgentsText(deployments.data?.[0]?.id ?? null);
+  const [deployment] = deployments.data ?? [];
+  const remainingAgents = useRemainingAgentsText(deployment?.id ?? null);
   const cannot = useActionBlockReason('undeployBundle', [env]);
   const remove = useAction('undeployBundle', [
     'listBundles',
@@ -45,9 +47,9 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
     void navigate({ ...linkTo.bundle(name), replace: true });
   };
   return (
-    <QueryResult query={versions} rows={3}>
-      {(list) => {
-        const version = list.find((one) => one.deployed_envs.includes(env))?.version;
+    <QueryResult query={deployments.data ? versions : deployments} rows={3}>
+      {() => {
+        const version = runningVersion(versions.data ?? [], env, deployment);
         if (version === undefined) {
           return (
             <Empty title="Not deployed">

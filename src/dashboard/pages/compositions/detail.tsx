@@ -13,7 +13,6 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
-import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/messages.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
@@ -231,17 +230,22 @@ function EditConflict({
   onKeep,
 }: Readonly<{ savedAt: string; onLoad: () => void; onKeep: () => void }>): JSX.Element {
   return (
-    <div className="notice notice-ask" role="status">
-      <Icon name="triangle" />
-      <div>
-        <p>
-          <strong>Another user saved this composition</strong> <Time at={savedAt} />. Your changes below are
-          not saved. Load the saved version, or keep your changes.
-        </p>
-      </div>
-      <Button onClick={onLoad}>Load saved version</Button>
-      <Button onClick={onKeep}>Keep my changes</Button>
-    </div>
+    <Notice
+      tone="ask"
+      icon="triangle"
+      role="status"
+      acts={
+        <>
+          <Button onClick={onLoad}>Load saved version</Button>
+          <Button onClick={onKeep}>Keep my changes</Button>
+        </>
+      }
+    >
+      <p>
+        <strong>Another user saved this composition</strong> <Time at={savedAt} />. Your changes below are not
+        saved. Load the saved version, or keep your changes.
+      </p>
+    </Notice>
   );
 }
 

@@ -8,7 +8,7 @@ import { useBundleVersions } from './versions.ts';
 
 function BundleReplay({ yaml, base }: VersionReplayProps): JSX.Element {
   const env = useEnv() ?? 'production';
-  return <ReplayPanel key={env} yaml={yaml} env={env} base={base} />;
+  return <ReplayPanel yaml={yaml} env={env} base={base} />;
 }
 
 export default documentPage({

@@ -2,12 +2,11 @@
 // version, alone or compared with another one.
 import { useNavigate } from '@tanstack/react-router';
 import { type ComponentType, type JSX, useState } from 'react';
-import type { Reply } from '../../lib/api.ts';
 import { type ChangeLink, changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
-import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
+import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
@@ -22,7 +21,13 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { type ChangeButtonProps, PlainChangeButton } from '../changes/change-button.tsx';
 import { RolloutLine } from '../changes/rollout.tsx';
-import { type DocumentVersion, maxVersions, type UseVersions } from './versions.ts';
+import {
+  type Deployment,
+  type DocumentVersion,
+  maxVersions,
+  runningVersion,
+  type UseVersions,
+} from './versions.ts';
 
 export interface VersionReplayProps {
   readonly name: string;
@@ -44,6 +49,7 @@ export interface DocumentVocabulary {
   readonly columns: readonly Column<DocumentVersion>[];
   readonly useVersions: UseVersions;
   readonly useText: (name: string, version: number) => QueryState<string>;
+  /** Has a React key of the versions and the environment in the address, because a result belongs to them. */
   readonly Replay: ComponentType<VersionReplayProps>;
   /** The button that edits the newest version, and its form. */
   readonly Edit?: ComponentType<{ readonly name: string; readonly onSaved: () => void }>;
@@ -106,8 +112,6 @@ function DocumentDetail({ vocabulary, name }: DetailProps): JSX.Element {
   );
 }
 
-type Deployment = Reply<'listDeployments'>[number];
-
 /** The version that an environment runs. */
 interface Running {
   readonly env: Environment;
@@ -125,12 +129,10 @@ function runningOf(
 ): readonly Running[] | null {
   if (!versions || !history) return null;
   return envs.flatMap((env) => {
-    const deployed = versions.find((one) => one.deployed_envs.includes(env));
-    if (deployed === undefined) return [];
     const own = history.filter((one) => one.env === env);
     const [deployment] = own;
-    // Of versions with the same document, the one that was deployed runs.
-    const version = deployment?.bundle_version ?? deployed.version;
+    const version = runningVersion(versions, env, deployment);
+    if (version === undefined) return [];
     const before = own.find((one) => one.bundle_version !== version)?.bundle_version;
     return { env, version, deployment, before };
   });
@@ -255,7 +257,11 @@ const versionColumns = (
     sort: (one) => one.version,
     cell: (one) => (
       <>
-        <Button kind="quiet" aria-pressed={one === candidate} onClick={() => show(one.version)}>
+        <Button
+          kind="quiet"
+          aria-pressed={one.version === candidate.version}
+          onClick={() => show(one.version)}
+        >
           Show v{one.version}
         </Button>{' '}
         <SameVersions version={one} among={versions} />
@@ -288,6 +294,7 @@ interface TextProps extends DetailProps {
 /** The text of a version; with another version, their difference and a replay. */
 function Text({ vocabulary, name, versions, candidate, show }: TextProps): JSX.Element {
   const { version } = candidate;
+  const env = useEnv();
   const [chosenBase, setBase] = useState<string | null>(null);
   const previous = versions[versions.indexOf(candidate) + 1]?.version;
   const base = chosenBase === null ? previous : chosenBase === '' ? undefined : Number(chosenBase);
@@ -330,7 +337,7 @@ function Text({ vocabulary, name, versions, candidate, show }: TextProps): JSX.E
                 <>
                   <Diff before={old} after={text} />
                   <vocabulary.Replay
-                    key={`${base} ${version}`}
+                    key={`${env} ${base} ${version}`}
                     {...{ name, base }}
                     candidate={version}
                     yaml={text}

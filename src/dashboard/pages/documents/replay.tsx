@@ -160,7 +160,7 @@ const hostedVerdicts = {
   would_block: 'call_would_block',
 } as const;
 
-/** Needs a React key of the versions. */
+/** Needs a React key of the versions and the environment, because a result belongs to both. */
 export function RulesetReplay({ name, base, candidate }: VersionReplayProps): JSX.Element {
   const env = useEnv();
   const replay = useHostedAction('hostedReplayVersions');

@@ -1,4 +1,5 @@
 // The versions of a document, from the API of its kind.
+import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import type { QueryState } from '../../ui/query-result.tsx';
@@ -29,3 +30,23 @@ export const useRulesetVersions: UseVersions = (name) => {
   const versions = useHosted('hostedRulesetVersions', { params: { name }, query });
   return { ...versions, data: versions.data?.versions };
 };
+
+export type Deployment = Reply<'listDeployments'>[number];
+
+/**
+ * The version that an environment runs; undefined for none.
+ * @param versions the newest versions
+ * @param deployment the newest deployment to the environment; undefined for none
+ */
+export function runningVersion(
+  versions: readonly DocumentVersion[],
+  env: string,
+  deployment: Deployment | undefined,
+): number | undefined {
+  const version = versions.find((one) => one.deployed_envs.includes(env))?.version;
+  // Of versions with the same document, the one that was deployed runs.
+  if (version !== undefined) return deployment?.bundle_version ?? version;
+  const isListed = versions.some((one) => one.version === deployment?.bundle_version);
+  // A version that is older than those of the list has its deployment alone.
+  return isListed || deployment?.undeployed_at !== null ? undefined : deployment.bundle_version;
+}

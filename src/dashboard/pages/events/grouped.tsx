@@ -3,7 +3,7 @@
 
 import { useQueries } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { JSX } from 'react';
+import { type JSX, useMemo } from 'react';
 import { createSemaphore } from '../../../shared/concurrency/semaphore.ts';
 import { minuteMs } from '../../../shared/duration.ts';
 import { call, type Input, type Reply } from '../../lib/api.ts';
@@ -65,7 +65,7 @@ export function Grouped({ by, filter, span, enabled, rows, isMore }: GroupedProp
           ) : (
             <Groups
               by={by}
-              top={top.slice(0, maxGroups)}
+              top={top}
               note={`${least}${count(inGroups)} of ${least}${counted(total, 'event')} in ${counted(top.length + rest.values, 'group')}${top.length > maxGroups ? `; the ${maxGroups} largest are in the table` : ''}`}
               least={least}
               filter={filter}
@@ -88,7 +88,8 @@ interface GroupsProps extends Pick<GroupedProps, 'by' | 'filter' | 'span' | 'row
 }
 
 function Groups({ by, top, note, least, filter, span, rows }: GroupsProps): JSX.Element {
-  const groups = useGroups({ by, top, filter, span, rows });
+  const largest = useMemo(() => top.slice(0, maxGroups), [top]);
+  const groups = useGroups({ by, top: largest, filter, span, rows });
   const columns = useColumns(by, groups, least);
   return (
     <Table
@@ -140,15 +141,14 @@ function useGroups({
         }),
     })),
   });
+  const from = firstBucket(span.from, bucketMs);
+  const sampleBuckets = useMemo(() => {
+    const rowsOf = (value: string) => rows?.filter((row) => facetValue(row, groupFields[by]) === value) ?? [];
+    return rows && top.map(({ value }) => bucketsOfRows(rowsOf(value), from, bucketMs));
+  }, [rows, top, by, from, bucketMs]);
   return top.map(({ value, count: calls }, at): Group => {
     const reply = requests[at]?.data;
-    const buckets = rows
-      ? bucketsOfRows(
-          rows.filter((row) => facetValue(row, groupFields[by]) === value),
-          firstBucket(span.from, bucketMs),
-          bucketMs,
-        )
-      : reply && bucketsOfReply(reply);
+    const buckets = sampleBuckets?.[at] ?? (reply && bucketsOfReply(reply));
     return { value, calls, verdicts: buckets && verdictsOf(buckets), bars: buckets && barsOf(buckets, span) };
   });
 }

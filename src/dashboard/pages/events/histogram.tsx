@@ -1,5 +1,5 @@
 // The chart of Explore: matching calls over time by verdict, below the deployments.
-import type { JSX } from 'react';
+import { type JSX, useMemo } from 'react';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { fixedRange, instantsOf, type Span } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -40,6 +40,10 @@ export function Histogram({
     { enabled: enabled && sampleRows === null, keep: true, moves: true },
   );
   const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
+  const sampleBuckets = useMemo(
+    () => sampleRows && bucketsOfRows(sampleRows, from, bucketMs),
+    [sampleRows, from, bucketMs],
+  );
   const { markers, marks } = useDeploymentMarkers(from, until);
   const chart = { title: 'Calls over time', from, until, bucketMs, marks };
   return (
@@ -53,7 +57,7 @@ export function Histogram({
         {(buckets) => (
           <VerdictChart
             {...chart}
-            buckets={sampleRows ? bucketsOfRows(sampleRows, from, bucketMs) : bucketsOfReply(buckets)}
+            buckets={sampleBuckets ?? bucketsOfReply(buckets)}
             onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
           />
         )}

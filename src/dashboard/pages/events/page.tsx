@@ -2,7 +2,7 @@
 // call. The filter is in the address.
 import { minuteMs } from '../../../shared/duration.ts';
 import './events.css';
-import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type JSX, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
@@ -14,6 +14,7 @@ import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import type { LiveFrame } from '../../live/cache.ts';
 import { followFrames } from '../../live/live.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -100,7 +101,11 @@ function Searched(): JSX.Element {
   const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
   const hasCounts = hasRows && !isWrong;
   // Of a query that reads arguments or reasons, the loaded rows are counted: the hub would read everything again.
-  const sampleRows = list.isSample || eventQuery.hasText ? list.rows.slice(0, maxCounted) : null;
+  const hasSample = list.isSample || eventQuery.hasText;
+  const sampleRows = useMemo(
+    () => (hasSample ? list.rows.slice(0, maxCounted) : null),
+    [hasSample, list.rows],
+  );
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause list' : 'Follow live',
   });
@@ -203,26 +208,20 @@ function SearchBar(): JSX.Element {
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
-  const state = useRef({ follow, reading, reload, due: false });
-  state.current = { ...state.current, follow, reading, reload };
-  useEffect(
-    () =>
-      followFrames((frame) => {
-        if (frame.type !== 'event_created') return;
-        const { current } = state;
-        if (!current.follow || current.reading) {
-          setArrived((before) => before + frame.accepted);
-          return;
-        }
-        if (current.due) return;
-        current.due = true;
-        after(followMs, () => {
-          state.current.due = false;
-          state.current.reload();
-        });
-      }),
-    [],
-  );
+  const isDue = useRef(false);
+  const reloadList = useEffectEvent((): void => {
+    isDue.current = false;
+    reload();
+  });
+  const take = useEffectEvent((frame: LiveFrame): void => {
+    if (frame.type !== 'event_created') return;
+    if (!follow || reading) setArrived((before) => before + frame.accepted);
+    else if (!isDue.current) {
+      isDue.current = true;
+      after(followMs, () => reloadList());
+    }
+  });
+  useEffect(() => followFrames((frame) => take(frame)), []);
   return arrived;
 }
 

@@ -1,4 +1,5 @@
 // The counts of calls by the values of each field: the hub's, or those of loaded rows.
+import { useMemo } from 'react';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import type { EventRow } from './columns.tsx';
 import type { EventFilters } from './filters.ts';
@@ -20,5 +21,6 @@ export function useFacets(
     { enabled: enabled && rows === null, keep: true, moves: true },
   );
   const isOld = useIsOld(query, question) && rows === null;
-  return { query: rows ? { ...query, data: facetsOfRows(rows), error: null } : query, isOld };
+  const counted = useMemo(() => rows && facetsOfRows(rows), [rows]);
+  return { query: counted ? { ...query, data: counted, error: null } : query, isOld };
 }

@@ -5,7 +5,7 @@ import { type Checked, isKey, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { counted } from '../../lib/text.ts';
 import { FileButton } from '../../ui/file-button.tsx';
-import { Button, Data, Notice } from '../../ui/parts.tsx';
+import { Button, Data, Notice, toneIcons } from '../../ui/parts.tsx';
 import { usePinnedKeys } from '../../ui/pinned-keys.tsx';
 
 export type Bundle = HostedReply<'hostedRunBundle'>;
@@ -96,12 +96,7 @@ function CheckResult({ result, bundle, run, keys, onPin }: CheckResultProps): JS
   const canPin = isKey(offered) && !keys.includes(offered);
   const tone = result.wrong !== null ? 'deny' : result.keyId === null || isOther ? 'ask' : 'allow';
   return (
-    <Notice
-      tone={tone}
-      icon={tone === 'allow' ? 'check' : tone === 'deny' ? 'slash' : 'triangle'}
-      role="status"
-      label="Verification result"
-    >
+    <Notice tone={tone} icon={toneIcons[tone]} role="status" label="Verification result">
       {result.wrong !== null ? (
         <p>
           <strong>Verification failed:</strong> <Data text={result.wrong} mono={false} max={400} />.
