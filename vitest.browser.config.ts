@@ -11,6 +11,7 @@ export default defineConfig({
     // A browser for each worker, for all of its files.
     isolate: false,
     maxWorkers: 3,
+    experimental: { fsModuleCache: true },
     reporters: ['default', './test/results.ts'],
     testTimeout: 60_000,
     // Of a busy machine; the default is one second.

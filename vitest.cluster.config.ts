@@ -34,6 +34,7 @@ const adapters = [
 export default defineConfig({
   test: {
     reporters: ['default', './test/slowest.ts', './test/results.ts'],
+    experimental: { fsModuleCache: true },
     projects: [
       {
         resolve: { alias },

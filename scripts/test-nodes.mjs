@@ -32,7 +32,8 @@ function binaryOf(major) {
 }
 
 /** The edge, and the hub's main job played against its process, on Node's own HTTP server. */
-const edge = ['--config', 'vitest.node-http.config.ts', 'test/adapters/uws', 'test/e2e/main-job.test.ts'];
+const edge = ['test/adapters/uws', 'test/e2e/main-job.test.ts'];
+const onNodeServer = { HTTP_SERVER: 'node' };
 /**
  * Left out: the package as it is packed, and long searches of the engine and of redaction, which are plain language on
  * any version.
@@ -74,20 +75,23 @@ const frames = 'test/e2e/frames.test.ts';
 if ((isWhole && chosen.length === 0) || binaries.length === 0) {
   const title = `The edge on the HTTP server of Node ${own}:`;
   const more = [frames, 'test/e2e/bounds-http.test.ts'];
-  suites.push({ title, binary: process.execPath, suite: [...edge, ...more] });
+  suites.push({ title, binary: process.execPath, suite: [...edge, ...more], env: onNodeServer });
 }
 for (const [i, { major, binary }] of binaries.entries()) {
   const isNewest = i === binaries.length - 1;
-  if (isWhole || isNewest)
-    suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: [...edge, frames] });
+  if (isWhole || isNewest) {
+    const title = `The edge on the HTTP server of Node ${major}:`;
+    suites.push({ title, binary, suite: [...edge, frames], env: onNodeServer });
+  }
   const files = isWhole || isNewest ? library : connections;
   suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: files });
 }
 
 /** Runs a suite; what it prints comes at its end, in one piece. Resolves with whether it passed. */
-function run({ title, binary, suite }) {
+function run({ title, binary, suite, env = {} }) {
   const child = spawn(binary, ['scripts/test-suite.mjs', ...suite], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   });
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => printed.push(chunk));

@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'test/e2e/as-code.test.ts',
   'test/fuzz/fuzz.test.ts',
+  // Takes long on Node's own server only.
+  'test/adapters/uws/unsent.test.ts',
   'test/e2e/notifications.test.ts',
   'test/e2e/playground.test.ts',
   'test/e2e/backup.test.ts',

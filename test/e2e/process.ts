@@ -10,7 +10,7 @@ import { freePort } from '../../bench/suite/free-port.ts';
 /** The compiled process. */
 export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
-/** The HTTP server that vitest.node-http.config.ts asks for. */
+/** The HTTP server that the environment of the tests names (scripts/test-nodes.mjs). */
 const { HTTP_SERVER } = process.env;
 const chosenServer = HTTP_SERVER === undefined ? {} : { HTTP_SERVER };
 
