@@ -83,12 +83,13 @@ const summaryReads: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A reader's objects are garbage when its answer is sent: without a bound, V8 keeps up to 48 MiB for such garbage.
+ * The objects of a read or a commit are garbage when its answer is sent: without a bound, V8 keeps up to 48 MiB in each
+ * thread for such garbage.
  */
-const readerLimits = { maxYoungGenerationSizeMb: 12 };
+const threadLimits = { maxYoungGenerationSizeMb: 12 };
 
 export const startThread = (start: ThreadStart): Worker =>
-  startWorker('thread', `store-${start.role}`, start, start.role === 'reader' ? readerLimits : {});
+  startWorker('thread', `store-${start.role}`, start, threadLimits);
 
 /** By tenant, the bytes of events that wait for the writer: one tenant has a part of the queue at most. */
 class TenantShares {
