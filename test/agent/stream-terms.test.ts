@@ -43,7 +43,6 @@ it.each<Partial<StreamRequest>>([
   { requested: 'base' },
   { policyVersion: 'v2' },
   { policyVersion: null },
-  { tags: { team: 'a' } },
   { resumes: true },
   { audience: agentsOf('t1', 'staging') },
   { skips: () => true },
@@ -56,6 +55,15 @@ it.each<Partial<StreamRequest>>([
   expect(own).not.toBe(first);
   expect(own).toMatchObject(changes);
   expect(terms.of(request(changes))).toBe(own);
+});
+
+it('remembers no tags', () => {
+  const terms = new SharedTerms();
+  const tags = { team: 'a' };
+  const first = terms.of(request({ tags }));
+  expect(first.tags).toBe(tags);
+  expect(terms.of(request({ tags }))).not.toBe(first);
+  expect(terms.of(request()).tags).toEqual({});
 });
 
 it('remembers 64 terms of a tenant, the newest', () => {

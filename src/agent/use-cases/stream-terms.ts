@@ -54,6 +54,8 @@ export class SharedTerms {
 
   /** The terms of the request, as an object of their own or of an earlier stream. */
   of(request: StreamTerms): StreamTerms {
+    // Tags may be large, and are seldom those of others: they go with their stream.
+    if (Object.keys(request.tags).length > 0) return termsOf(request);
     const earlier = this.#byTenant.get(request.tenantId) ?? [];
     const shared = earlier.find((terms) => areEqual(terms, request));
     if (shared) return shared;
@@ -84,7 +86,7 @@ const termsOf = (request: StreamTerms): StreamTerms => ({
   decisions: request.decisions ?? null,
 });
 
-/** Tags that a client sent are compared by identity. The audience of decision events determines their form. */
+/** Of streams without tags. The audience of decision events determines their form. */
 const areEqual = (one: StreamTerms, other: StreamTerms): boolean =>
   one.env === other.env &&
   one.transport === other.transport &&
@@ -93,7 +95,6 @@ const areEqual = (one: StreamTerms, other: StreamTerms): boolean =>
   one.wantsIsolation === other.wantsIsolation &&
   one.requested === other.requested &&
   one.policyVersion === other.policyVersion &&
-  one.tags === other.tags &&
   one.resumes === other.resumes &&
   one.audience === other.audience &&
   one.skips === other.skips &&
