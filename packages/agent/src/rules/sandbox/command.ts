@@ -92,7 +92,7 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   if (kind === 'text' && !isGlob) return false;
   if (!forms[kind].test(value)) return true;
   const isRefused = (name: string, as: WordKind): boolean => refusesHosts?.(name, as, budget) === true;
-  if (kind !== 'text' && (isRefused(value, kind) || isRefused(text, 'word'))) return true;
+  if (kind !== 'text' && (isRefused(value, kind) || (value !== text && isRefused(text, 'word')))) return true;
   if (boundaries === null) return false;
   const parts = partsOf(text);
   if (parts === null) return true;

@@ -78,6 +78,8 @@ function filePathOf(text: string): string {
  * folders, and as a `file:` URL.
  */
 export function readingsOf(text: string): ReadonlySet<string> {
+  // Most names are read in one way, and a call may contain thousands.
+  if (!/[%\\\s:]/.test(text)) return new Set([text]);
   const readings = decodingsOf(text).flatMap((reading) => {
     const bare = reading.trim();
     const inUrl = isFileUrl(bare) ? readingsOf(filePathOf(bare)) : [];
