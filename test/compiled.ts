@@ -18,7 +18,7 @@ const newestSource = Math.max(
 /** A thread of the hub as the program has it, in one file: `thread` of a store, `worker` of the evaluator. */
 export const bundledThread = (name: 'thread' | 'worker'): URL | null => compiled(`src/program/${name}.ts`);
 
-/** What was compiled from a source file such as `src/main.ts`; null when it is missing or older than any source. */
+/** The compiled form of a source file such as `src/main.ts`; null when it is missing or older than any source. */
 export function compiled(source: string): URL | null {
   const library = source.replace('packages/agent/src/', 'packages/agent/dist/esm/');
   const path = library === source ? join('dist', source) : library;

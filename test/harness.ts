@@ -59,7 +59,8 @@ const routes = { ...api, ...hostedApi };
 export type Operation = keyof typeof handlers;
 
 /**
- * What a request brings, before validation. A body of a route that parses bytes may be a value: it is written as JSON.
+ * The content of a request, before validation. A body of a route that parses bytes may be a value: it is written as
+ * JSON.
  */
 export interface CallInput {
   readonly params?: { readonly [name: string]: string };
@@ -373,7 +374,7 @@ export async function makeHub(
         reply.body instanceof WrittenJson
           ? JSON.parse(new TextDecoder().decode(reply.body.bytes))
           : reply.body;
-      // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
+      // The handler keeps the declaration's promises: the typed client and the OpenAPI document rely on it.
       if (reply.status !== 304) declaration.reply?.parse(body);
       return {
         status: reply.status ?? declaration.status,

@@ -1,4 +1,4 @@
-// What runs per commit, and what in `npm run test:nightly` alone: random searches run a tenth of their full count per
+// Tests per commit, and those of `npm run test:nightly` alone: random searches run a tenth of their full count per
 // commit, tables some of their rows, and a test that repeats another one's promise under other circumstances waits for
 // the night.
 import { it } from 'vitest';

@@ -23,7 +23,7 @@ const secrets = {
 
 export type CarriedStore = Omit<Store, 'values'>;
 
-/** What an operator does at one hub. */
+/** An operator's acts at one hub. */
 export function operatorOf(carried: CarriedStore, now: number) {
   const store = carried as Store;
   const clock = new ManualClock(now);

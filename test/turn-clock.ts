@@ -1,5 +1,5 @@
-// What work costs the event loop: all of it, and its longest turn. On a busy machine the clock on the wall counts what
-// others ran, and the processor's what other threads of this process ran: the smaller of both counts.
+// The cost of work for the event loop: all of it, and its longest turn. On a busy machine the clock on the wall counts
+// what others ran, and the processor's what other threads of this process ran: the smaller of both counts.
 
 export interface Cost {
   readonly totalMs: number;

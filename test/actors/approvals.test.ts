@@ -220,7 +220,7 @@ describe('timing out', () => {
     await request(hub, late);
     await request(hub, decided);
     await hub.announced();
-    // What the actor of a process that is killed here has done: the write, and nothing after it.
+    // Work of the actor of a process that is killed here: the write, and nothing after it.
     hub.bus.cut = true;
     await hub.clock.advanceAsync(30_000);
     await expect(decide(hub, decided.id)).rejects.toMatchObject({ code: 'unavailable' });

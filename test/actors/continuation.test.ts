@@ -1,4 +1,4 @@
-// What an environment does in portions goes on although its owner dies, or the bus is away, in between.
+// Work that an environment does in portions goes on although its owner dies, or the bus is away, in between.
 
 import { expect, it } from 'vitest';
 import { hubKinds } from '../../actors/kinds.ts';

@@ -120,7 +120,7 @@ export async function aHub(options: HubOptions = {}) {
     keyOf,
     agentKeyOf: (agentId: string, env: Env = 'production') => agentKey(tenantId, env, agentId),
 
-    /** What was announced since the last call, as `audience type`, with data and address. */
+    /** Announcements since the last call, as `audience type`, with data and address. */
     async announced(): Promise<ReadFrame[]> {
       await settled();
       return frames.splice(0);

@@ -1,5 +1,5 @@
-// What clients got from each class of admission before the classes had one table: status, code, Retry-After in seconds,
-// message. Clients rely on it, so these lines stay.
+// Answers that clients got from each class of admission before the classes had one table: status, code, Retry-After in
+// seconds, message. Clients rely on it, so these lines stay.
 
 export const recordedRefusals: {
   readonly [name: string]: readonly [

@@ -1,4 +1,4 @@
-// What a client gets when the hub has no place for its work, class by class: status, code, message and Retry-After.
+// Answers to a client when the hub has no place for its work, class by class: status, code, message and Retry-After.
 import { describe, expect, it } from 'vitest';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';

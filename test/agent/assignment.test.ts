@@ -1,4 +1,4 @@
-// What assignment rules give an agent, and how often that is worked out.
+// Results of assignment rules for an agent, and how often they are computed.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AssignmentRule } from '../../src/agent/record.ts';

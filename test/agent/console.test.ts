@@ -179,7 +179,7 @@ it.each([
 
 type Query = { readonly [name: string]: string };
 
-/** What all pages of a list hold. */
+/** The items on all pages of a list. */
 async function walk<T>(
   limit: string,
   read: (query: Query) => Promise<readonly [readonly T[], Query]>,

@@ -1,4 +1,4 @@
-// What an agent's fetches tell of the document that it runs.
+// Reports in an agent's fetches about the document that it runs.
 import { expect, it } from 'vitest';
 import {
   type FetchedRuleset,

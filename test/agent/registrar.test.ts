@@ -1,4 +1,4 @@
-// Who becomes registered: the caps of a key and of a tenant, and what is told of those above them.
+// Agents that become registered: the caps of a key and of a tenant, and what is told of those above them.
 import { expect, it } from 'vitest';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';

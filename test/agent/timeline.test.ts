@@ -1,4 +1,4 @@
-// What happened to an agent, and in a run, over time.
+// Events of an agent, and in a run, over time.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';

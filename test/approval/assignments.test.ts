@@ -1,4 +1,4 @@
-// Who looks after an approval, and searches of approvals by a query.
+// Assignees of an approval, and searches of approvals by a query.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 

@@ -21,7 +21,7 @@ const file = async (query: { [name: string]: string } = {}) =>
   String((await t.call('hostedExportAudit', { query }, admin)).body);
 const activeKey = async () => (await t.hub.store.signing.active(user.tenantId))?.publicKey ?? '';
 
-/** What is wrong with a file, and where; null when nothing is. */
+/** The fault in a file, and its place; null when there is none. */
 async function verified(text: string, keys?: readonly string[]): Promise<string | null> {
   const check = new ChainCheck(keys ?? [await activeKey()], nodeCrypto);
   for (const [i, line] of text.trimEnd().split('\n').entries()) {

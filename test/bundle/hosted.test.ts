@@ -37,7 +37,7 @@ rules:
 ${more}`;
 const when = '{args.a: {exists: true}}';
 const then = '{action: block, message: no}';
-/** That many further rules. */
+/** As many further rules as `count`. */
 const more = (count: number) =>
   Array.from(
     { length: count },

@@ -38,7 +38,7 @@ const ask = (i: number) =>
     agent: `a-${i}`,
     body: { tool_name: 'send', message: 'May it?', timeout: 600 },
   });
-/** What the nodes serve once it fits. */
+/** The first figures of the nodes that fit. */
 async function scrapeOf(fits: (state: Scrape) => boolean): Promise<Scrape> {
   const scraped = async () => {
     const state = await scrapeAll();
@@ -92,7 +92,7 @@ async function stall(): Promise<{ readonly lagging: Scrape; readonly slow: Scrap
   return lagging && commits('+Inf') > commits('2.5') ? { lagging, slow } : undefined;
 }
 
-// Whether a message is between nodes at the right moment is chance, for which a busy machine has no time.
+// A message is between nodes at the right moment by chance, for which a busy machine has no time.
 it.runIf(isNightly)('ReeveBusLag, ReeveIngestSlow: the store stalls', async () => {
   const { lagging, slow } = (await eventually('a stall', stall, 90_000)).value;
   await expectAlert('ReeveBusLag', { quiet: held(calm, 30), cause: held(lagging, 30) });

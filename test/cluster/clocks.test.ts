@@ -5,7 +5,7 @@ import { rowsOfRun } from '../runs.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
 const minuteMs = 60_000;
-/** What the answers of nodes may differ by: requests under way, and how well Redis's time is known. */
+/** The tolerance between answers of nodes: requests under way, and how well Redis's time is known. */
 const slackMs = 3_000;
 
 const errors = [

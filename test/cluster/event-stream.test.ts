@@ -1,4 +1,5 @@
-// Who follows decision events on one node hears of those that another node stores, and goes on at a third where it was.
+// A follower of decision events on one node receives those that another node stores, and goes on at a third where it
+// was.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SseClient } from '../e2e/sse.ts';
 import { type Nodes, startNodes } from './nodes.ts';

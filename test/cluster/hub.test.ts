@@ -26,7 +26,7 @@ contracts:
 
 const operatorToken = 'an-operator-token-of-the-installation';
 
-/** Who owns what, as this node tells it. */
+/** Owners of shards, as this node reports them. */
 async function shards(nodes: Nodes, i: number, cookie: string) {
   const { status, body } = await nodes.at(i).call('GET', '/api/v1/health/cluster', { cookie });
   if (status !== 200) throw new Error(`health/cluster: ${status} ${JSON.stringify(body)}`);

@@ -1,4 +1,4 @@
-// What jobs on BullMQ do while Redis is away or killed: callers hear at once, nothing that was added is lost, and
+// Jobs on BullMQ while Redis is away or killed: callers hear at once, nothing that was added is lost, and
 // workers go on by themselves.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';

@@ -86,7 +86,7 @@ describe('members', () => {
     );
     const [a, b, dies, leaves] = parts;
     if (!a || !b || !dies || !leaves) return;
-    /** Who is answered to whom, until somebody is. */
+    /** Members that are found silent; undefined until there is one. */
     const silent = async (): Promise<readonly string[] | undefined> => {
       const heard = [...(await a.members.pulse()), ...(await b.members.pulse())];
       return heard.length > 0 ? heard : undefined;

@@ -1,4 +1,4 @@
-// What nodes that died in between leave of the audit chain in MongoDB: an intent without its link. Any node records it,
+// Remains of nodes that died while writing the audit chain in MongoDB: an intent without its link. Any node records it,
 // once.
 import { MongoClient } from 'mongodb';
 import { expect, inject, it } from 'vitest';

@@ -207,7 +207,7 @@ describe('mongo, after a process died half-way', () => {
     const [one, two] = [founding(), founding()];
     await at(0).tenants.bootstrap(one.tenant, one.admin, one.key);
     for (const f of [one, two]) {
-      // What stands there when the process dies after the deciding write.
+      // The state when the process dies after the deciding write.
       const { id: _id, ...tenant } = f.tenant;
       await db.collection<{ _id: string }>('tenants').deleteOne({ _id });
       await db.collection<{ _id: string }>('signing').deleteOne({ _id });

@@ -1,4 +1,4 @@
-// What the store on MongoDB does while its server is away or hangs, and that what it acknowledged outlives a kill.
+// The store on MongoDB while its server is away or hangs; acknowledged writes outlive a kill.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';

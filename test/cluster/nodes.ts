@@ -29,7 +29,7 @@ function databaseIn(base: string, database: string): string {
 
 export class Nodes {
   readonly nodes: readonly HubProcess[];
-  /** What the nodes share; a tool that looks into the servers needs them. */
+  /** Servers that the nodes share; a tool that looks into the servers needs them. */
   readonly mongoUrl: string;
   readonly redisUrl: string;
   readonly clusterName: string;

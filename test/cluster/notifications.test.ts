@@ -23,7 +23,7 @@ afterAll(async () => {
   await nodes?.remove();
 });
 
-/** What the receiver took: a request that it refused is none that it hears the decision of. */
+/** Requests that the receiver took: of a request that it refused, it receives no decision. */
 const taken = new Set<string>();
 const untold = (event: string, ids: readonly string[]) => ids.filter((id) => !taken.has(`${event}/${id}`));
 

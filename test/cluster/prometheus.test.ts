@@ -12,7 +12,7 @@ const token = 'scrapes-of-sixteen';
 /** Of embedded hubs alone: a cluster has no data folder. */
 const isEmbedded = (expr: string): boolean => /reeve_disk_free_bytes|reeve_last_backup/.test(expr);
 
-/** What an alert measures: both sides of `and`, without thresholds, times past, and statuses that mean trouble. */
+/** The measure of an alert: both sides of `and`, without thresholds, times past, and statuses that mean trouble. */
 const measured = (expr: string): readonly string[] =>
   expr
     .split(' and ')

@@ -1,4 +1,4 @@
-// What a node on Redis does while Redis is away, hangs, comes back on its data, or comes back without them.
+// A node on Redis while Redis is away, hangs, comes back on its data, or comes back without them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisParts } from '../../adapters/redis/index.ts';

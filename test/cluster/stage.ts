@@ -1,4 +1,4 @@
-// What the cluster suites run on: a log that keeps quiet, and databases of their own.
+// The ground of the cluster suites: a log that keeps quiet, and databases of their own.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { afterAll, inject } from 'vitest';

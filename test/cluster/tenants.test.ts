@@ -30,7 +30,7 @@ async function redisText(): Promise<string> {
   const texts: string[] = [];
   for await (const keys of client.scanIterator({ MATCH: `*${nodes.clusterName}*`, COUNT: 1000 })) {
     for (const key of keys) {
-      // What nodes tell each other is trimmed with time.
+      // Messages between nodes are trimmed with time.
       if (key.includes('log:{nodes}')) continue;
       const type = await client.type(key);
       const read = { string: ['GET', key], hash: ['HGETALL', key], list: ['LRANGE', key, '0', '-1'] }[type];

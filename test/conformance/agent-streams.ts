@@ -1,4 +1,4 @@
-// What every store promises of the streams that agents had (agent/port).
+// Every store's promises about the streams that agents had (agent/port).
 import { describe, expect, it } from 'vitest';
 import { maxPastStreams, type PastStream } from '../../src/agent/record.ts';
 import { hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';

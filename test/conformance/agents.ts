@@ -1,4 +1,4 @@
-// What every store promises of agent registrations, reported versions and assignment rules (agent/port).
+// Every store's promises about agent registrations, reported versions and assignment rules (agent/port).
 import { describe, expect, it } from 'vitest';
 import type { AgentStore } from '../../src/agent/port.ts';
 import { maxReportedBundles } from '../../src/agent/record.ts';

@@ -1,4 +1,4 @@
-// What every store promises of the use of AI assistance (assistant/port/usage).
+// Every store's promises about the use of AI assistance (assistant/port/usage).
 import { describe, expect, it } from 'vitest';
 import { type Open, parallel, sharedStore, uuid } from './fixtures.ts';
 

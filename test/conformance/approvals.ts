@@ -1,4 +1,4 @@
-// What every store promises of approvals (approval/port).
+// Every store's promises about approvals (approval/port).
 import { describe, expect, it } from 'vitest';
 import type { Approval, Decision } from '../../src/approval/record.ts';
 import { runsOf } from '../runs.ts';

@@ -1,4 +1,4 @@
-// What every store promises of the audit chain (audit/port): no gap, no fork, nothing twice, and a note goes with its
+// Every store's promises about the audit chain (audit/port): no gap, no fork, nothing twice, and a note goes with its
 // write or not at all.
 import { describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../src/audit/port.ts';
@@ -55,7 +55,7 @@ export function auditContract(name: string, open: Open): void {
       const notes = Array.from({ length: 20 }, () => aNote({ tenantId }));
       await parallel(40, (i) => store.audit.append([notes[i % 20] as AuditNote]));
       const links = await all(store, tenantId);
-      // What is appended at the same moment may be one link.
+      // Records that are appended at the same moment may be one link.
       expect(links.map(({ seq }) => seq)).toEqual(links.map((_, i) => i + 1));
       expect(links.length).toBeLessThanOrEqual(20);
       links.forEach((link, i) => {

@@ -1,4 +1,4 @@
-// What every broadcast promises (shared/ports/broadcast): order, once each, positions that can be gone back to.
+// Every broadcast's promises (shared/ports/broadcast): order, once each, positions that can be gone back to.
 import { describe, expect, it } from 'vitest';
 import {
   type Audience,

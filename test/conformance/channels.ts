@@ -1,4 +1,4 @@
-// What every store promises of notification channels and of what is on its way to them (notification/port/channels).
+// Every store's promises about notification channels and of what is on its way to them (notification/port/channels).
 import { describe, expect, it } from 'vitest';
 import type { Channel, Delivery } from '../../src/notification/record.ts';
 import { again, ended } from '../../src/notification/rules/delivery.ts';

@@ -1,4 +1,4 @@
-// What every store promises of queries: the events that the query language's own test accepts, in order, over pages of
+// Every store's promises about queries: the events that the query language's own test accepts, in order, over pages of
 // any size and in budgets of any length; counts of the terms that counted parts decide (event/port).
 import { describe, expect, it } from 'vitest';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';

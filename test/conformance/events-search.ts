@@ -1,4 +1,4 @@
-// What every store promises of reading audit events: order, pages, filters, histogram and counts (event/port).
+// Every store's promises about reading audit events: order, pages, filters, histogram and counts (event/port).
 import { describe, expect, it } from 'vitest';
 import type { EventPage } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';

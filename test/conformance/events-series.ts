@@ -1,4 +1,4 @@
-// What every store promises of counts over time: they equal a count of the stored events, one by one, and go with the
+// Every store's promises about counts over time: they equal a count of the stored events, one by one, and go with the
 // events that are removed (event/port).
 import { describe, expect, it } from 'vitest';
 import { type CountedAs, countedAs, type StoredEvent } from '../../src/event/record.ts';

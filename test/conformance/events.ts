@@ -1,4 +1,4 @@
-// What every store promises of audit events: storing, repeats, outcomes and removal (event/port). Reading is in
+// Every store's promises about audit events: storing, repeats, outcomes and removal (event/port). Reading is in
 // events-search.ts.
 import { describe, expect, it } from 'vitest';
 import type { EventBatch } from '../../src/event/port.ts';

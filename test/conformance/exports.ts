@@ -1,4 +1,4 @@
-// What every store promises of exports (export/port.ts): each line once, in one order, whatever happens between reads.
+// Every store's promises about exports (export/port.ts): each line once, in one order, whatever happens between reads.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';

@@ -50,7 +50,7 @@ export function figuresContract(name: string, open: Open): void {
         for (const place of ['production', 'staging'] as const) {
           const events = Array.from({ length: 60 }, (_, i) => seeded(place, i));
           await store.events.ingest(aBatch(tenantId, events, { env: place }));
-          // What tools did afterwards, and an approval: reports of the same calls.
+          // Later results of tools, and an approval: reports of the same calls.
           const later = events
             .filter(({ verdict }) => verdict === 'call_approval_requested')
             .flatMap((event, i) => [

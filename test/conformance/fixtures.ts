@@ -81,7 +81,7 @@ export const firstPage: PageRequest = { limit: 1000, offset: 0 };
 
 export const itemsOf = async <T>(page: Promise<Page<T>>): Promise<readonly T[]> => (await page).items;
 
-/** Who writes session values, with room for more than a test needs. */
+/** A writer of session values, with room for more than a test needs. */
 export const writerOf = (tenantId: string, over: Partial<ValueWriter> = {}): ValueWriter => ({
   tenantId,
   env: 'production',

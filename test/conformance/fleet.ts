@@ -1,4 +1,4 @@
-// What every store promises of the sorted list of registrations (agent/port: find), and of what agents speak
+// Every store's promises about the sorted list of registrations (agent/port: find), and of what agents speak
 // (vocabularies, lastOn).
 import { describe, expect, it } from 'vitest';
 import type { AgentQuery } from '../../src/agent/port.ts';

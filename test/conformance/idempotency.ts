@@ -1,4 +1,4 @@
-// What every store promises of requests under an Idempotency-Key (shared/ports/idempotency).
+// Every store's promises about requests under an Idempotency-Key (shared/ports/idempotency).
 import { describe, expect, it } from 'vitest';
 import type { KeyedRequest } from '../../src/shared/ports/idempotency.ts';
 import { hostileTexts, type Open, parallel, sha256, sharedStore, t0, uuid } from './fixtures.ts';
@@ -69,7 +69,7 @@ export function idempotencyContract(name: string, open: Open): void {
       const other = { ...one, bodyHash: sha256('other') };
       const times = at(t0 + 1000);
       expect(await idempotency.claim(other, second, times)).toEqual({ kind: 'claimed', newId: second });
-      // What belongs to the expired one changes nothing.
+      // Parts of the expired request change nothing.
       await idempotency.answered(one, first, answer);
       await idempotency.release(one, first, t0);
       expect(await idempotency.claim(other, uuid(), times)).toEqual({ kind: 'running' });

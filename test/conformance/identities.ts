@@ -1,4 +1,4 @@
-// What every store keeps of the accounts that people have at the identity provider, and of their sessions there.
+// Every store's records of the accounts that people have at the identity provider, and of their sessions there.
 import { describe, expect, it } from 'vitest';
 import {
   aLogin,

@@ -1,4 +1,4 @@
-// What every store promises about figures over all tenants (shared/ports/installation).
+// Every store's promises about figures over all tenants (shared/ports/installation).
 import { describe, expect, it } from 'vitest';
 import {
   aNote,

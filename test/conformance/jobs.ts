@@ -1,4 +1,4 @@
-// What every kind of background job promises (shared/ports/jobs), in real time.
+// The promises of every kind of background job (shared/ports/jobs), in real time.
 import { describe, expect, it } from 'vitest';
 import { GiveUp, keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
 import type { Job, JobRun, JobState, Jobs } from '../../src/shared/ports/jobs.ts';

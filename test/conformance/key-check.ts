@@ -1,4 +1,4 @@
-// What every store promises of the check on the master secret (ports/keyCheck).
+// Every store's promises about the check on the master secret (ports/keyCheck).
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, type Open, parallel, sharedStore, uuid } from './fixtures.ts';
 

@@ -1,4 +1,4 @@
-// What every kind of lease promises (shared/ports/leases).
+// The promises of every kind of lease (shared/ports/leases).
 import { describe, expect, it } from 'vitest';
 import type { Lease, Leases } from '../../src/shared/ports/leases.ts';
 import { parallel, uuid } from './fixtures.ts';

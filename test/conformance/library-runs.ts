@@ -1,4 +1,4 @@
-// What every store promises of calls that the agent library governs: a run with each call once, and how each ended.
+// Every store's promises about calls that the agent library governs: a run with each call once, and how each ended.
 import { describe, expect, it } from 'vitest';
 import { Guard, type GuardOptions, localApproval, toWire } from '../../packages/agent/src/index.ts';
 import { durationsByTool, measuredCalls } from '../../src/agent/rules/tool-durations.ts';

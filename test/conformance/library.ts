@@ -1,4 +1,4 @@
-// What every store promises of the contract library (contract/port, ContractStore).
+// Every store's promises about the contract library (contract/port, ContractStore).
 import { describe, expect, it } from 'vitest';
 import type { ContractVersion } from '../../src/contract/record.ts';
 import {

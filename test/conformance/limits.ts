@@ -1,4 +1,4 @@
-// What every limiter promises (shared/ports/limits).
+// Every limiter's promises (shared/ports/limits).
 import { describe, expect, it } from 'vitest';
 import type { Limits } from '../../src/shared/ports/limits.ts';
 import { hostileTexts, parallel, uuid } from './fixtures.ts';

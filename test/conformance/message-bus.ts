@@ -1,4 +1,4 @@
-// What every bus promises: order, one stay until it is acknowledged, what a reader left goes to the next, replies find
+// Every bus's promises: order, one stay until it is acknowledged, what a reader left goes to the next, replies find
 // their node.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/shared/ports/message-bus.ts';

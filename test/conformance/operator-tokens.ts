@@ -1,4 +1,4 @@
-// What every store promises of the records of operators' tokens (user/port/operator-tokens).
+// Every store's promises about the records of operators' tokens (user/port/operator-tokens).
 import { describe, expect, it } from 'vitest';
 import type { OperatorTokenRecord } from '../../src/user/port/operator-tokens.ts';
 import { type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';

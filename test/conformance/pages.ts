@@ -1,4 +1,4 @@
-// What every store promises of pages: their order, their bounds in number and bytes, and what lists leave unread.
+// Every store's promises about pages: their order, their bounds in number and bytes, and what lists leave unread.
 import { describe, expect, it } from 'vitest';
 import { largeArgs, maxInlineArgs } from '../../src/approval/record.ts';
 import { maxPageBytes, type Page, type PageRequest } from '../../src/shared/ports/page.ts';

@@ -1,4 +1,4 @@
-// What every store promises of retention (tenant/port/retention.ts).
+// Every store's promises about retention (tenant/port/retention.ts).
 import { describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { RetentionKind } from '../../src/tenant/rules/retention.ts';

@@ -1,4 +1,4 @@
-// What every store promises of events as those of runs and streams find them: by session, by words, by order of arrival
+// Every store's promises about events as those of runs and streams find them: by session, by words, by order of arrival
 // (event/port).
 import { describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';

@@ -1,4 +1,4 @@
-// What every store promises of runs (run/port): they follow from events and approvals, whatever the order and the
+// Every store's promises about runs (run/port): they follow from events and approvals, whatever the order and the
 // repeats.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What every store promises of searches for a text: the same letters are found in all of them, however odd
+// Every store's promises about searches for a text: the same letters are found in all of them, however odd
 // (src/shared/search-text.ts).
 import { describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';

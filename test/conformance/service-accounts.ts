@@ -1,4 +1,4 @@
-// What every store keeps of service accounts and their tokens.
+// Every store's records of service accounts and their tokens.
 import { describe, expect, it } from 'vitest';
 import {
   maxServiceTokens,

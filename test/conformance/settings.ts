@@ -1,4 +1,4 @@
-// What every store promises of a tenant's settings (tenant/port/settings).
+// Every store's promises about a tenant's settings (tenant/port/settings).
 import { describe, expect, it } from 'vitest';
 import type { Setting } from '../../src/tenant/rules/settings.ts';
 import { hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';

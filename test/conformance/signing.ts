@@ -1,4 +1,4 @@
-// What every store promises of signing keys and their rotation (tenant/port/identity, SigningStore).
+// Every store's promises about signing keys and their rotation (tenant/port/identity, SigningStore).
 import { describe, expect, it } from 'vitest';
 import { type KeySuccession, maxSuccessions } from '../../src/signing/record.ts';
 import type { NewSignature } from '../../src/tenant/port/identity.ts';

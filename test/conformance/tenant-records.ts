@@ -1,4 +1,4 @@
-// What every store tells of tenants as a whole, and what is left of one that was removed: nothing.
+// Every store's figures of tenants as a whole, and the remains of a removed one: none.
 import { describe, expect, it } from 'vitest';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { aBatch } from './events.ts';

@@ -1,4 +1,4 @@
-// What every store promises of tenants, users, logins and API keys (tenant/port/identity). Signing keys are in
+// Every store's promises about tenants, users, logins and API keys (tenant/port/identity). Signing keys are in
 // signing.ts.
 import { describe, expect, it } from 'vitest';
 import { memberRoles } from '../../src/shared/env-roles.ts';

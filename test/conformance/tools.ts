@@ -1,4 +1,4 @@
-// What every store promises of tool definitions, decisions and modes (tool/port, ToolStore).
+// Every store's promises about tool definitions, decisions and modes (tool/port, ToolStore).
 import { describe, expect, it } from 'vitest';
 import type { ToolStore } from '../../src/tool/port.ts';
 import {

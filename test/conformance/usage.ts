@@ -1,4 +1,4 @@
-// What events say over time (usage/port): for any batches, repeats, late events and removals, every figure is what a
+// Figures of events over time (usage/port): for any batches, repeats, late events and removals, every figure is what a
 // recount of the stored events gives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -135,7 +135,7 @@ function contractsOf(
   return { events: within.length, contracts };
 }
 
-/** What was before is left out where two events share the newest time. */
+/** Earlier figures are left out where two events share the newest time. */
 function versionAt(list: readonly StoredEvent[], agentId: string, version: string, since: number) {
   const own = list.filter((e) => e.agentId === agentId && e.env === 'production');
   const later = own.filter((e) => e.timestamp >= since && versionOf(e) === version).map((e) => e.timestamp);
@@ -200,7 +200,7 @@ export function usageContract(name: string, open: Open): void {
             const before = t0 + purgeBefore * 20 * minute;
             for (let n = -1; n !== 0; ) n = await store.events.purge(tenantId, before, limit);
             await compare();
-            // What was removed may come again.
+            // Removed events may come again.
             for (const given of batches) await store.events.ingest({ ...given, tenantId });
             await compare();
           },

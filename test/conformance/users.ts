@@ -1,4 +1,4 @@
-// What every store promises of a tenant's users: lists, admins of whom one always stays, removal and passwords.
+// Every store's promises about a tenant's users: lists, admins of whom one always stays, removal and passwords.
 import { describe, expect, it } from 'vitest';
 import { adminRoles, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';

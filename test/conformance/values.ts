@@ -1,4 +1,4 @@
-// What every store promises of session values (shared/ports/values).
+// Every store's promises about session values (shared/ports/values).
 import { describe, expect, it } from 'vitest';
 import {
   type QuotaFull,

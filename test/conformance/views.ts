@@ -1,4 +1,4 @@
-// What every store promises of saved views (view/port).
+// Every store's promises about saved views (view/port).
 import { describe, expect, it } from 'vitest';
 import type { SavedView } from '../../src/view/record.ts';
 import { hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';

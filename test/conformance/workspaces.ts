@@ -1,4 +1,4 @@
-// What every store promises of workspaces (tenant/port/workspaces).
+// Every store's promises about workspaces (tenant/port/workspaces).
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, type Open, parallel, sharedStore, uuid } from './fixtures.ts';
 

@@ -14,7 +14,7 @@ const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMa
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
 );
 
-/** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
+/** Vendor packages by adapter folder; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
   'uWebSockets.js': ['adapters/uws'],
   ws: ['adapters/node-http', 'packages/agent/src'],

@@ -117,7 +117,7 @@ describe('settings, system, playground and palette', () => {
       await cases.getByRole('button', { name: button }).click();
       await (await download).saveAs(join(folder, name));
     }
-    // What the agent's own program makes of the files.
+    // The agent's own program runs the files.
     const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
       encoding: 'utf8',
     });

@@ -1,4 +1,4 @@
-// What the console tells of the fleet and of changes in numbers and names: an agent's open streams, how many follow a
+// The console's figures of the fleet and of changes in numbers and names: an agent's open streams, how many follow a
 // deploy and keep what is taken away, which version decided a call, and who changed keys and rules.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

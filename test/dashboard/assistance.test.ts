@@ -1,4 +1,4 @@
-// What a model helps with, where one is configured: a description, and an answer whose YAML goes into the definition.
+// The help of a model, where one is configured: a description, and an answer whose YAML goes into the definition.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { accessible, noFaults, view } from './browser.ts';

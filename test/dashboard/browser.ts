@@ -60,7 +60,7 @@ export function browser(): Promise<Browser> {
 export interface View {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What broke the Content-Security-Policy, threw, or was written to the console as an error. */
+  /** Breaches of the Content-Security-Policy, uncaught errors, and errors written to the console. */
   readonly faults: string[];
 }
 

@@ -1,4 +1,4 @@
-// What pages that list something say when it does not go well: the hub asks to wait (its own limit, or an answer of
+// Messages on pages with lists in trouble: the hub asks to wait (its own limit, or an answer of
 // something in between), or is gone and comes back.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -15,9 +15,9 @@ interface Listed {
   /** In the navigation. */
   readonly link: string;
   readonly tab?: string;
-  /** What stands on it when all is well. */
+  /** Text on the page when all is well. */
   readonly text: RegExp;
-  /** What opens the part that is meant. */
+  /** The control that opens the part in question. */
   readonly row?: string;
 }
 
@@ -168,7 +168,7 @@ it('the lists say what they know while the hub is gone, and go on when it is bac
     await page.keyboard.press('Escape');
   }
   await hub.kill();
-  // What was read stays, with a bar that says how old it is.
+  // The rows stay, with a bar that says how old it is.
   for (const its of Object.values(others)) {
     await look(page, its);
     await page.getByText(its.text).first().waitFor();

@@ -51,7 +51,7 @@ describe('a contract that is made from an event', () => {
       .first()
       .waitFor();
     await call.close();
-    // What was typed is still there, and the answer says that it is of another text once it is.
+    // The typed text is still there, and the answer says that it is of another text once it is.
     await write(
       form.getByRole('textbox', { name: 'Definition as YAML' }),
       'tool: "*"\nwhen:\n  args.path: { exists: true }\nthen:\n  effect: approve\n  message: m\n',

@@ -120,7 +120,7 @@ describe('the channels page', () => {
       await panel.getByLabel('Secret').fill('the third secret');
       await saved('renamed with a new one');
       isSignedBy('the third secret');
-      // What was shown never went back.
+      // The visible state never went back.
       expect(sent.join()).not.toContain('•');
       noFaults(seen);
       await seen.context.close();

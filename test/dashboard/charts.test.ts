@@ -96,7 +96,7 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
     if (!place) throw new Error('nothing is drawn');
     return [place.x + place.width * share, place.y + place.height / 2];
   };
-  // What is still loading above it moves the chart away from under the pointer. A pointer at rest says nothing.
+  // Content that is still loading above it moves the chart away from under the pointer. A pointer at rest says nothing.
   const moment = figure.getByText(/\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d/);
   let moves = 0;
   await expect

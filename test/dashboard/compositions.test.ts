@@ -62,7 +62,7 @@ describe('a composition', () => {
     await panel.getByRole('button', { name: 'Save composition' }).click();
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
     expect(await order()).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
-    // Who watches sees what is saved elsewhere, at once.
+    // A second viewer sees changes from elsewhere at once.
     await post(
       '/api/v1/compositions/shop',
       { contracts: [{ contract_id: 'no-secrets', position: 0 }] },

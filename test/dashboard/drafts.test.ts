@@ -1,4 +1,4 @@
-// What is typed into a document is not lost with its dialog; what is saved is not offered again.
+// Text typed into a document is not lost with its dialog; a saved text is not offered again.
 import { describe, expect, it } from 'vitest';
 import { starterRuleset } from '../../src/dashboard/pages/documents/starter.ts';
 import { accessible, noFaults, view } from './browser.ts';

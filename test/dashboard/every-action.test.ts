@@ -20,9 +20,9 @@ interface Act {
   /** The button that opens the form, where it does not stand on the page. */
   readonly opens?: string;
   readonly in: readonly ['dialog' | 'region' | 'article', string | RegExp];
-  /** What is typed, by the label of the field. */
+  /** Text to type, by the label of the field. */
   readonly fields?: { readonly [label: string]: string };
-  /** What is added to the document in its editor, as one line. */
+  /** Text added to the document in its editor, as one line. */
   readonly document?: string;
   readonly ready?: (place: Locator) => Promise<unknown>;
   readonly press: string | RegExp;

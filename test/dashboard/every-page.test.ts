@@ -129,7 +129,7 @@ describe('what a page shows', { timeout: 30_000 }, () => {
     missedFrames();
     await says('Permission denied.');
     await says(/Ask an admin to do this/);
-    // What stands between fails: a press asks again.
+    // The proxy in front of the hub fails: a press sends the request again.
     refuse(row, 502);
     missedFrames();
     await says('The hub cannot take this now.');

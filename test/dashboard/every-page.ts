@@ -2,7 +2,7 @@
 // go through, row by row.
 import type { Locator, Page } from 'playwright-core';
 
-/** What the rows name by id, made before the tests. */
+/** The records that rows name by id, made before the tests. */
 export interface Made {
   readonly approval: string;
   readonly event: string;
@@ -14,7 +14,7 @@ export interface Row {
   readonly path: string;
   /** The call that fills it. */
   readonly api: RegExp;
-  /** What stands on it only once that call was answered. */
+  /** Text on the page only once that call was answered. */
   readonly shows: (page: Page) => Locator;
   /** The button that opens it. */
   readonly opens?: string;

@@ -36,7 +36,7 @@ beforeAll(async () => {
 const go = (page: Page, path: string): Promise<void> =>
   page.evaluate(`history.pushState({}, '', '/dashboard${path}')`);
 
-/** What others change while a page hears nothing, and where it is seen then. */
+/** Changes from elsewhere while a page is disconnected, and their place on the page afterwards. */
 const changes: { readonly [path: string]: (main: Locator) => Locator } = {
   '/': (main) => main.getByText('restarted v1').first(),
   '/inbox': (main) => main.getByText('asked_anew').first(),
@@ -137,7 +137,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     }
     await accessible(page);
     await status(/^Stale since \d\d:\d\d$/).waitFor();
-    // What would be decided by what is old is not.
+    // Nobody can decide on an old state.
     await go(page, '/inbox');
     expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
     const stopped =
@@ -175,7 +175,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
   });
 });
 
-/** What each page says to somebody who is no admin of what is not theirs; the others have nothing of that. */
+/** Each page's message to somebody who is no admin; the others have nothing of that. */
 const admins: { readonly [path: string]: string } = {
   '/audit': 'Only admins can verify and download the chain.',
   '/admin/keys': 'Only admins can create and revoke keys.',
@@ -208,7 +208,7 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
       await go(page, path);
       const main = page.getByRole('main');
       const row = Object.values(rowsOf(made)).find((one) => one.path === path && one.in === undefined);
-      // What is for admins is not there for others.
+      // Controls for admins are not there for others.
       if (row && !adminOnly.has(path)) await row.shows(page).waitFor();
       const says = admins[path];
       if (says) await main.getByText(says).waitFor();

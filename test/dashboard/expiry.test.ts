@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 let isDeaf = false;
-/** What the page asks for and has no answer to yet. */
+/** The page's requests without an answer yet. */
 const underWay = new Set<Request>();
 
 async function ownCookie(): Promise<string> {
@@ -130,7 +130,7 @@ describe('a session that ends', () => {
     const press = button.press('Enter').then(() => (isPressed = true));
     // Awaited below, where nothing fails before.
     press.catch(() => undefined);
-    // What the page still read may have met the end before: then the press waits until the form can be reached again.
+    // The page's pending request may have met the end before: then the press waits until the form can be reached again.
     let hadPressed = false;
     await signInAgain(() => {
       hadPressed = isPressed;

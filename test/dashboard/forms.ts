@@ -10,14 +10,14 @@ export interface Form {
   readonly opens?: string;
   /** The dialog or region that it stands in. */
   readonly in?: readonly ['dialog' | 'region' | 'article', string | RegExp];
-  /** What is typed, by the label of the field. */
+  /** Text to type, by the label of the field. */
   readonly fields?: { readonly [label: string]: string };
-  /** What is added to the document in its editor, as one line. */
+  /** Text added to the document in its editor, as one line. */
   readonly document?: string;
   readonly press: string | RegExp;
   /** Changes nothing: what it asks for is asked for again by itself. */
   readonly reads?: true;
-  /** What is on the page only once it is done. */
+  /** Text on the page only once it is done. */
   readonly done: (page: Page) => Locator;
   readonly ready?: (page: Page, form: Locator) => Promise<void>;
 }

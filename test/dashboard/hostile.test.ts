@@ -159,7 +159,7 @@ const look = `(() => {
   };
 })()`;
 
-/** What has changed its size is drawn in the next frame, what measures itself in the one after. */
+/** An element of a new size is drawn in the next frame, one that measures itself in the one after. */
 const drawn = `(async () => {
   for (let frame = 0; frame < 3; frame += 1) await new Promise((done) => requestAnimationFrame(done));
 })()`;

@@ -80,7 +80,7 @@ describe('the form of a contract', () => {
     const form = page.getByRole('dialog', { name: 'New contract' });
     await typeAnew(page, form, 'tool: wi');
     await take(form, /wire_transfer/, 'tool: wire_transfer');
-    // What stands between is put in at once: a list that is open would take its line ends.
+    // The text in between is inserted at once: a list that is open would take its line ends.
     await page.keyboard.insertText('\nthen:\n  effect: ');
     await page.keyboard.type('ap');
     await offers(form, /approve/);
@@ -88,7 +88,7 @@ describe('the form of a contract', () => {
     await take(form, /approve/, 'effect: approve');
     const word = form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect');
     const explained = form.getByText(/^deny denies the call, approve requires approval/);
-    // What is said of a word goes when the text is looked at anew; it comes where the pointer rests.
+    // The message about a word goes when the text is looked at anew; it comes where the pointer rests.
     await expect
       .poll(async () => {
         await word.hover();

@@ -14,7 +14,7 @@ beforeAll(async () => {
   places = [...[...pages, ...adminPages, ...ownPages].map(({ path }) => path), ...Object.values(details)];
 });
 
-/** What is wider than it may be, by its class, with both widths. */
+/** Elements that are too wide, by their class, with both widths. */
 const tooWide = `[...document.querySelectorAll('html, main')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1)
   .map((one) => (one.className || one.tagName) + ' ' + one.scrollWidth + ' > ' + one.clientWidth)`;

@@ -31,7 +31,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await dialog.getByLabel('E-mail').fill('invited@example.com');
   await dialog.getByLabel('Every environment').selectOption('viewer');
   await dialog.getByLabel('Staging').selectOption('operator');
-  // What the hub refuses once can be sent again as it is: its cause may be gone.
+  // A form that the hub refuses once can be sent again as it is: its cause may be gone.
   let isFirst = true;
   await page.route('**/api/v1/users', async (route) => {
     if (route.request().method() !== 'POST' || !isFirst) return route.fallback();

@@ -6,7 +6,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 
-/** What becomes of an answer. Milliseconds, a promise to wait for, or a status in place of the hub's answer. */
+/** The fate of an answer. Milliseconds, a promise to wait for, or a status in place of the hub's answer. */
 export type Rule =
   | { readonly ms: number }
   | { readonly until: Promise<void> }
@@ -22,7 +22,7 @@ export interface Proxy {
   hold(fits: (method: string, path: string) => boolean): () => void;
 }
 
-/** What the answers of this proxy say: the hub's own words of the status, or else those of a busy one. */
+/** The text of this proxy's answers: the hub's own words of the status, or else those of a busy one. */
 const own = (status: number): object => words[status] ?? busy;
 const busy = { detail: 'The hub cannot take this now.', code: 'unavailable' };
 const words: { readonly [status: number]: object } = {
@@ -51,7 +51,7 @@ export async function proxyOf(hub: HubProcess): Promise<Proxy> {
     }
     // Before the hub hears of it: no frame tells what the answer does not tell yet.
     if (rule) await ('ms' in rule ? after(rule.ms) : rule.until);
-    // Who asked may have gone meanwhile.
+    // The client may have gone by now.
     if (answer.destroyed) return;
     const { headers } = asked;
     const passed = request({ host: '127.0.0.1', port: hub.port, method, path, headers }, (got) => {

@@ -20,7 +20,7 @@ afterEach(() => {
   proxy.rule = null;
 });
 
-/** Who is there is known: what a page asks for is what is late. */
+/** The user is known: only the page's own requests are late. */
 const ofPage = (_method: string, path: string): boolean => !/\/auth\/|\/health$|\/stream/.test(path);
 const late = 3_000;
 
@@ -29,7 +29,7 @@ const opened = async () => {
   return { seen, page: seen.page };
 };
 
-/** What stands on each page only once the hub has answered. The playground needs no answer to be used. */
+/** Text on each page only once the hub has answered. The playground needs no answer to be used. */
 const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/': (main) => main.getByText('shop v1').first(),
   '/inbox': (main) => main.getByText('waits_long').first(),

@@ -62,7 +62,7 @@ describe('the first steps', () => {
   });
 });
 
-/** What the page shows to run, in a language. */
+/** The command on the page, in a language. */
 async function snippet(page: Page, language: string): Promise<string> {
   await page.getByLabel('Language').selectOption(language);
   const text = (await page.locator('pre.code').textContent()) ?? '';

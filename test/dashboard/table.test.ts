@@ -1,4 +1,4 @@
-// What every table of the console does: order, columns, selection and the file of what is shown.
+// Features of every table of the console: order, columns, selection and the file of what is shown.
 import type { Download, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
@@ -101,7 +101,7 @@ it('keeps the order in the address: at a reload, for somebody else, and step by 
   await tools.locator('[aria-sort=ascending]').waitFor();
   expect(new URL(page.url()).searchParams.get('tools_sort')).toBe('calls');
   expect(inAddress()).toBe(null);
-  // What is no column sorts nothing.
+  // A name that is no column sorts nothing.
   await page.goto('/dashboard/fleet?view=agents&sort=-nonsense');
   await table(page).getByText('agent-11', { exact: true }).waitFor();
   expect(await table(page).locator('[aria-sort]').count()).toBe(0);
@@ -198,7 +198,7 @@ it('copies the whole text of a cell that the screen cuts, and leaves a selected 
   await search.fill('');
   await search.press('Control+v');
   expect(await search.inputValue()).toBe(long);
-  // What a person selected is theirs, wherever the pointer is.
+  // A person's selection is theirs, wherever the pointer is.
   await search.fill(part);
   await search.press('Control+a');
   await cell.hover();

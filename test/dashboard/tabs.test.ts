@@ -42,7 +42,7 @@ describe('tabs of one browser', () => {
     await signIn(second, member);
     await second.getByText(/^Only admins can verify and download the audit chain/).waitFor();
     await second.getByText('Live', { exact: true }).waitFor();
-    // What the one before typed is gone with their logout.
+    // The text of the previous user is gone with their logout.
     await first.goto('/dashboard/test');
     await first.getByRole('button', { name: `Account ${member.email}` }).waitFor();
     expect(await first.getByLabel('Tool', { exact: true }).inputValue()).toBe('read_file');

@@ -1,4 +1,4 @@
-// What the console says when it does not go well: a right that was taken away, an answer of something in between, and a
+// The console's messages about trouble: a right that was taken away, an answer of something in between, and a
 // hub that is gone and comes back.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What a deploy would change, of a text and of a composition, and who runs what now.
+// Changes by a deploy of a text and of a composition, and the documents that agents run now.
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';

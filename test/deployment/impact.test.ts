@@ -1,4 +1,4 @@
-// What a changed document is against the one before: stricter, more lenient, or otherwise.
+// A changed document against the one before: stricter, more lenient, or otherwise.
 import { describe, expect, it } from 'vitest';
 import type { ContractType, JsonObject } from '../../src/contract/record.ts';
 import { type ComparedDocument, impactOf } from '../../src/deployment/rules/impact.ts';
@@ -25,7 +25,7 @@ const sandbox = {
   outside: 'approve',
 };
 
-/** What the change of one contract comes to, and in which fields. */
+/** The effect of a change of one contract, and its fields. */
 function change(before: JsonObject, after: JsonObject): string {
   const found = impactOf(documentOf(before), documentOf(after));
   for (const kind of ['tightened', 'loosened', 'changed'] as const) {

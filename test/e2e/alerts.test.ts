@@ -63,7 +63,7 @@ const ask = async (timeout: number, ownKey = key) => {
   expect(status).toBe(201);
 };
 
-/** What the hub serves once the sum of these series is so high. */
+/** The hub's figures once the sum of these series is so high. */
 async function scrapeWith(series: string, atLeast: number, from = hub): Promise<Scrape> {
   let current = calm;
   await expect

@@ -33,7 +33,7 @@ const read = async (id: string) => (await hub.call('GET', `/api/v1/approvals/${i
 const decide = (id: string, approved: boolean) =>
   hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved } });
 const dashboard = () => SseClient.open(`${hub.url}/api/v1/stream/dashboard`, { Cookie: cookie });
-/** What a dashboard heard of an approval's end. */
+/** A dashboard's message about an approval's end. */
 const ends = (client: SseClient, id: string) =>
   client.frames.filter(
     ({ event, data }) =>

@@ -1,5 +1,5 @@
-// What entries of the audit chain tell of a change, against the real process: who, by which request and from where, and
-// what was there before and after.
+// Details in entries of the audit chain about a change, against the real process: who, by which request and from where,
+// and what was there before and after.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml, definition } from '../contract/library.ts';
 import { HubProcess } from './process.ts';

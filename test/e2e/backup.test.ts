@@ -143,7 +143,7 @@ describe('a hub that is backed up under load', () => {
     expect((await again.call('GET', `/api/v1/approvals/${approval}`, { cookie: fresh })).body.status).toBe(
       'approved',
     );
-    // What the agents still had arrives again and is stored once.
+    // The agents' remaining events arrive again and are stored once.
     const repeat = sent[0]?.map((call_id) => ({
       call_id,
       agent_id: 'a',

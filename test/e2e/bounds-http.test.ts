@@ -193,7 +193,7 @@ describe('methods', () => {
   it.each(paths)('%s answers others with 405 and what it allows', async (path) => {
     const known = new Set<string>(routes.filter(([, r]) => r.path === path).map(([, r]) => r.method));
     const filled = path.replace(/\{\w+\+?\}/g, 'x1');
-    // What else answers at this very address: a fixed path may also be a parameter's.
+    // Other routes that answer at this very address: a fixed path may also be a parameter's.
     const fits = (pattern: string) =>
       new RegExp(`^${pattern.replace(/\{\w+\+\}/g, '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(filled);
     const allowed = new Set<string>(routes.filter(([, r]) => fits(r.path)).map(([, r]) => r.method));

@@ -41,7 +41,7 @@ async function doctor(env: { readonly [name: string]: string }, args: readonly s
 
 const settings = () => ({ DATA_DIR: hub.dataDir, PORT: String(hub.port) });
 
-/** What a proxy does to requests. */
+/** A proxy's changes to requests. */
 interface Fault {
   readonly buffers?: boolean;
   readonly dropsUpgrade?: boolean;

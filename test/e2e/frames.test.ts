@@ -88,7 +88,7 @@ describe('dashboards', () => {
     const clients = await everyWay('/api/v1/stream/dashboard', () => ({ Cookie: cookie, ...origin() }));
     const [sse] = clients;
     if (!sse) throw new Error('no client');
-    /** What the SSE client gets of this type after the call. */
+    /** Frames of this type at the SSE client after the call. */
     const caused = async (type: string, act: () => Promise<unknown>) => {
       const from = sse.frames.length;
       const result = await act();
@@ -270,7 +270,7 @@ describe('dashboards', () => {
     for (const client of clients) {
       expect((await client.next('fleet_changed', 4)).data).toMatchObject({ env: 'staging', connected: 0 });
     }
-    // What comes behind the numbers has arrived: a stream that did not ask for them was sent none.
+    // The frame behind the numbers has arrived: a stream that did not ask for them was sent none.
     const from = plain.frames.length;
     await call('POST', '/keys', { env: 'staging', label: 'the last' });
     await plain.next('api_key_created', from);
@@ -499,7 +499,7 @@ describe('agents', () => {
       for (let i = 0; i < 10; i++)
         limited.push((await socket.ask('approval', `l-${i}`, { tool_name: 't', message: 'm' })).status);
       expect(limited).toEqual([...Array(9).fill(200), 429]);
-      // What cannot be read has no ref, and ends nothing.
+      // An unreadable message has no ref, and ends nothing.
       const from = socket.frames.length;
       socket.raw(protocol === 'reeve.v1.json' ? '{"type":' : new Uint8Array([0xc1]));
       expect((await socket.next('result', from)).data).toMatchObject({

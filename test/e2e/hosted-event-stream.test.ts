@@ -48,7 +48,7 @@ class RawStream {
     for (const wake of [...this.#woken]) wake();
   }
 
-  /** What came, without the lengths of chunks. */
+  /** The received text, without the lengths of chunks. */
   get body(): string {
     return this.text.slice(this.text.indexOf('\r\n\r\n') + 4).replace(/(?:^|\r\n)[0-9a-f]+\r\n/g, '');
   }

@@ -1,4 +1,4 @@
-// What the hosted API says of its limits, and Idempotency-Key, against the real process.
+// The hosted API's answers about its limits, and Idempotency-Key, against the real process.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 

@@ -151,7 +151,7 @@ it('sends the document to a stream that names none once its agent fetched that o
   await put('two', ruleset('two', 'changed'));
   await put('one', ruleset('one', 'changed'));
   expect((await client.next('contract_update')).data.bundle_name).toBe('one');
-  // Who fetches several may run either.
+  // An agent that fetches several may run either.
   await hub.call('GET', '/v1/rulesets/two/current', { headers: agent });
   const from = client.frames.length;
   await put('one', ruleset('one', 'again'));
@@ -243,7 +243,7 @@ it('goes on with decisions and rulesets after the last id that a client has', as
   await put('resumed', ruleset('resumed', 'changed'));
   await decided('missed 2');
 
-  // What comes after a reconnection is what was missed, and what happens meanwhile: each once.
+  // After a reconnection come the missed frames, and those of the time since: each once.
   const second = await back(id);
   await decided('live');
   while (calls(second).length < 3) await second.more();
@@ -302,7 +302,7 @@ it('takes the one document that an agent fetched for what it is to run, as its s
   client.close();
   const again = await open();
   expect(await drift()).toBe('drift');
-  // Who fetches several may run either.
+  // An agent that fetches several may run either.
   await fetched('another');
   await expect.poll(drift).toBe('current');
   again.close();

@@ -79,7 +79,7 @@ async function furnish(cookie: string): Promise<Side> {
     channel_type: 'webhook',
     config: { url: 'http://127.0.0.1:9/hook' },
   });
-  // What the channel is told of: nobody listens, so the delivery waits.
+  // The channel's notification: nobody listens, so the delivery waits.
   await hub.call('POST', '/api/v1/approvals', {
     key,
     agent: 'theirs',

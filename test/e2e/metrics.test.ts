@@ -1,4 +1,4 @@
-// What a node says of its work, from the real process.
+// A node's figures of its work, from the real process.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../bench/suite/free-port.ts';
 import { HubProcess, run } from './process.ts';

@@ -122,7 +122,7 @@ describe('the playground', () => {
     for (const test of ['{matches: "."}', '{not_equals: x}', '{not_in: [x]}', '{contains: ""}']) {
       expect((await simple(`{env.SECRET_KEY: ${test}}`)).body.verdict).toBe('allow');
     }
-    // What the variable could be guessed by: a fault, which fires, would tell that it exists.
+    // A condition that faults fires: so a caller could detect that the variable exists.
     expect((await simple('{env.SECRET_KEY: {gt: 1}}')).body.verdict).toBe('allow');
   });
 

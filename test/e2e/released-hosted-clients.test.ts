@@ -44,9 +44,9 @@ interface Client {
   /** The query of its request for the document, and of its stream. */
   readonly current: string;
   stream(name: string): string;
-  /** What it reads of the document's answer, and of an update. */
+  /** Its reading of the document's answer, and of an update. */
   documentIn(body: { readonly yaml: string; readonly yaml_bytes: string }): string;
-  /** What it acts on: the frame that brings the document, or one that tells it to fetch it again. */
+  /** The frame that it acts on: one that brings the document, or one that tells it to fetch it again. */
   readonly acts: 'contract_update' | 'ruleset_updated';
   /** The path of a session value. */
   pathOf(name: string): string;

@@ -56,7 +56,7 @@ it('logins are limited per real client address, behind a trusted proxy', async (
   const [, , , fourth] = await statuses('203.0.113.1');
   expect(fourth).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
   expect(Number(fourth?.headers.get('retry-after'))).toBeGreaterThan(0);
-  // What a client puts in front of the proxy's word changes nothing.
+  // A client's text in front of the proxy's word changes nothing.
   expect((await login('198.51.100.7, 203.0.113.1')).status).toBe(429);
   expect((await login('203.0.113.2')).status).toBe(200);
 });

@@ -11,7 +11,7 @@ const deafMs = 20_000;
 
 export interface Attack {
   readonly shape: string;
-  /** What is written, and the pauses before each piece (ms). */
+  /** The written pieces, and the pauses before each piece (ms). */
   readonly pieces: readonly { readonly bytes: Uint8Array; readonly afterMs: number }[];
   /** After the last piece: keep waiting, say that nothing more comes, or stop reading for a while. */
   readonly then: 'wait' | 'finish' | 'rest' | 'reset';

@@ -1,4 +1,4 @@
-// What a run found: one entry per kind and place, with the requests that led to it; repeats are counted.
+// The findings of a run: one entry per kind and place, with the requests that led to it; repeats are counted.
 import { appendFileSync } from 'node:fs';
 
 export type Kind =
@@ -18,15 +18,15 @@ export type Kind =
 export interface Step {
   /** `player:number`: with the seed it says what was sent. */
   readonly name: string;
-  /** What it was, in a few words. */
+  /** The fault, in a few words. */
   readonly what: string;
   /** Ms since 1970. */
   readonly startedAt: number;
   endedAt: number | null;
-  /** What was sent, as it was on the wire; its beginning when it was long. */
+  /** The request, as it was on the wire; its beginning when it was long. */
   sent: string;
   sentBytes: number;
-  /** What came back, in a few words. */
+  /** The answer, in a few words. */
   outcome: string;
 }
 

@@ -16,7 +16,7 @@ export class StreamReader {
   lastId = '';
   /** Results received. One of a message that could not be read has no `ref`. */
   results = 0;
-  /** What is wrong with what came; null while nothing is. */
+  /** The fault of the received text; null while there is none. */
   fault: string | null = null;
   /** The largest frame. Bytes. */
   largest = 0;

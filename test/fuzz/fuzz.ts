@@ -79,7 +79,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export async function fuzz(options: Options): Promise<Report> {
   const findings = new Findings(options.file, options.told);
-  /** What the start and the end of the process take does not count. */
+  /** The time of the process's start and end does not count. */
   let isPlaying = false;
   let longestMs = 0;
   let last: Memory | null = null;

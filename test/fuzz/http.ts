@@ -20,7 +20,7 @@ export interface Answer {
   readonly body: Buffer;
   /** Bytes of the whole body. */
   readonly bytes: number;
-  /** What is wrong with it as HTTP; null when nothing is. */
+  /** Its fault as HTTP; null when there is none. */
   readonly fault: string | null;
 }
 
@@ -57,7 +57,7 @@ export class ChunkReader {
   #left = 0;
   #line = '';
   #state: 'size' | 'data' | 'after' | 'end' | 'done' = 'size';
-  /** What is wrong; null when nothing is. */
+  /** The fault; null when there is none. */
   fault: string | null = null;
 
   get done(): boolean {

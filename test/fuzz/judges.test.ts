@@ -123,7 +123,7 @@ describe('leaks', () => {
 
 async function serving<T>(listener: RequestListener, use: (port: number) => Promise<T>): Promise<T> {
   const server = createServer(listener);
-  // What Node itself answers to methods that it does not know says not where it ends.
+  // Node's own answer to methods that it does not know does not say where it ends.
   server.on('clientError', (_, socket) =>
     socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'),
   );

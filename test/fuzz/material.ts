@@ -1,4 +1,4 @@
-// What requests are made of: names, texts, JSON, YAML, patterns. Drawn from a seeded source; every text carries its
+// The parts of requests: names, texts, JSON, YAML, patterns. Drawn from a seeded source; every text carries its
 // tenant's marker.
 import type { Random } from '../random.ts';
 import { markerIn } from './leaks.ts';

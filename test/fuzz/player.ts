@@ -28,11 +28,11 @@ const answerMs = 20_000;
 const quietMs = 4_000;
 /** A client that sends a long body of unknown length may lose the answer with its connection. Bytes. */
 const maxUnreadChunks = 64 * 1024;
-/** What runs beside the steps of one player. */
+/** Tasks beside the steps of one player. */
 const maxStreams = 8;
 const maxAttacks = 12;
 
-/** What all players of a run share. */
+/** State that all players of a run share. */
 export interface Game {
   readonly seed: string;
   readonly port: number;
@@ -51,7 +51,7 @@ export interface Game {
   readonly sleptMs: () => number;
 }
 
-/** What a step does: an operation (null: no declared one), by whom, and where findings of it belong. */
+/** The work of a step: an operation (null: no declared one), by whom, and where findings of it belong. */
 interface Deed {
   readonly place: string;
   readonly operation: Operation | null;
@@ -126,7 +126,7 @@ export class Player {
     };
   }
 
-  /** Who does it: mostly somebody whom the route takes. */
+  /** The player: mostly somebody whom the route takes. */
   #credential(random: Random, operation: Operation): Credential {
     const own = this.tenant?.credentials ?? [];
     if (operation.route.auth.includes('operatorToken') && random.next() < 0.5) return operator;
@@ -177,7 +177,7 @@ export class Player {
     if (!this.#connection || this.#connection.closed)
       this.#connection = await HttpConnection.open(this.#game.port);
     const connection = this.#connection;
-    // What came while the program slept is read late: the connection may have been idle for longer than it seems.
+    // Text that came while the program slept is read late: the connection may have been idle for longer than it seems.
     const hasSlept = this.#game.sleptMs() > this.#sleptMs;
     this.#sleptMs = this.#game.sleptMs();
     const isQuiet = hasSlept || Date.now() - connection.lastUsedAt > quietMs;

@@ -80,8 +80,8 @@ function start(path, profiled) {
 }
 
 /**
- * What the main thread has run, and has been ready to run without a processor, in all. Null where the system does not
- * say.
+ * The time that the main thread has run, and has been ready to run without a processor, in all. Null where the system
+ * does not say.
  */
 function threadClock() {
   try {

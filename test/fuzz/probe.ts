@@ -16,7 +16,7 @@ export interface Stall {
    */
   readonly ranMs: number;
   readonly waitedMs: number;
-  /** What ran longest, when the hub is profiled. */
+  /** The code that ran longest, when the hub is profiled. */
   readonly functions: readonly string[];
 }
 

@@ -95,7 +95,7 @@ function fittingText(writer: Writer, schema: JsonSchema, field: string): string 
   return candidates.find(fits) ?? 'x'.repeat(minLength);
 }
 
-/** What a field of this name usually holds. */
+/** The usual content of a field of this name. */
 function named(writer: Writer, field: string): string[] {
   const { random, marker, large } = writer;
   switch (field) {

@@ -1,4 +1,4 @@
-// What a player has seen in answers, to be used in later requests: ids, names, cursors, positions of streams; and ids
+// Values from answers to a player, to be used in later requests: ids, names, cursors, positions of streams; and ids
 // of other tenants.
 import type { Random } from '../random.ts';
 import type { Answer, OutgoingRequest } from './http.ts';
@@ -63,7 +63,7 @@ export class Seen {
   readonly #tenants: readonly Tenant[];
   readonly #foreign: ForeignIds;
   readonly #values = new Pools<string>();
-  /** What exists, by resource: the path parameters that its routes take. */
+  /** Existing records, by resource: the path parameters that its routes take. */
   readonly #things = new Pools<{ readonly [param: string]: string }>();
   /** Positions of streams, for Last-Event-ID. */
   readonly positions: string[] = [];

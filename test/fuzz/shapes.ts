@@ -159,7 +159,7 @@ export const hasShapes = (path: string, method: string): boolean => shapesOf(pat
 export const shaped = (writer: Writer, path: string, method: string): unknown =>
   writer.random.pick(shapesOf(path, method))(writer);
 
-/** What a chat platform would send, without a signature or with a wrong one. */
+/** A chat platform's message, without a signature or with a wrong one. */
 export function press(
   writer: Writer,
   path: string,

@@ -11,7 +11,7 @@ import type { Credential } from './world.ts';
 
 export interface StreamPlan {
   readonly codec: Codec;
-  /** What opens it. */
+  /** The request that opens it. */
   readonly opening: Buffer;
   readonly lifeMs: number;
   /** Messages and other frames, and the pause before each (ms). */

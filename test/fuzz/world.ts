@@ -1,4 +1,4 @@
-// Who plays: tenants with people and keys, and what credentials each has. Made over the API, like anybody's.
+// The players: tenants with people and keys, and what credentials each has. Made over the API, like anybody's.
 import type { AuthScheme, RouteDeclaration } from '../../src/http/contract/route.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { markerOf } from './leaks.ts';

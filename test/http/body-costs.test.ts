@@ -1,6 +1,6 @@
-// What bodies cost the event loop, whatever their shape: on every route that takes one and on the agents' WebSocket, in
-// multiples of one JSON.parse of the same body. Work that grows faster than its body fails here, and so does work on a
-// large body that leaves no turn for others.
+// The cost of bodies for the event loop, whatever their shape: on every route that takes one and on the agents'
+// WebSocket, in multiples of one JSON.parse of the same body. Work that grows faster than its body fails here, and so
+// does work on a large body that leaves no turn for others.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudgets } from '../../src/admission/byte-budgets.ts';
@@ -32,9 +32,9 @@ import { raw } from './fixtures.ts';
 /** Bytes of the material: over the bound of a payload, so that both sizes are treated alike, and 16 times that. */
 const smallSize = 66_000;
 const largeSize = defaultBody - 4096;
-/** What a large body may cost of what a small one does, both in multiples of a parse. */
+/** The bound of a large body's cost by that of a small one, both in multiples of a parse. */
 const maxGrowth = 1.5;
-/** What one turn may cost of a parse of the large body. */
+/** The bound of one turn's cost, in parses of the large body. */
 const maxTurnParses = 8;
 /** Measurements that the middle one is taken of, and how often that is repeated before it counts. */
 const readings = 5;
@@ -42,7 +42,7 @@ const repeats = 3;
 
 const routes: [operation: string, route: RouteDeclaration][] = apiFamilies
   .flatMap(({ routes: table }): [string, RouteDeclaration][] => Object.entries(table))
-  // What takes less has no large body.
+  // A route that takes less has no large body.
   .filter(([, route]) => takesBody(route) && (route.bodyLimit ?? defaultBody) >= largeSize / 2);
 
 let t: TestHub;
@@ -72,7 +72,7 @@ function callerOf({ auth }: Pick<RouteDeclaration, 'auth'>): Caller {
   }
 }
 
-/** What a body costs at least: it comes as bytes, and a long text in it is decoded more slowly than it is parsed. */
+/** The least cost of a body: it comes as bytes, and a long text in it is decoded more slowly than it is parsed. */
 function parseMs(text: string): number {
   const bytes = Buffer.from(text);
   return median(Array.from({ length: readings }, () => timeOf(() => JSON.parse(bytes.toString()))));

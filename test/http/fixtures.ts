@@ -1,4 +1,4 @@
-// What the tests of the edge share: small tables, stub stores, and a pipeline on them.
+// Parts that the tests of the edge share: small tables, stub stores, and a pipeline on them.
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

@@ -33,7 +33,7 @@ const put = (name: string, tool = 't') =>
     { headers: { 'content-type': 'application/x-yaml' } },
   );
 
-/** What makes one item of each list, and where the list is found. */
+/** The request that makes one item of each list, and the list's address. */
 const lists = {
   hostedListRuns: {
     field: 'runs',

@@ -52,7 +52,7 @@ it('get no second copy of what an earlier stream of the client was sent and had 
   expect(await copies(5_000)).toBe(1);
   t.clock.advance(119_999);
   expect(await copies(0)).toBe(0);
-  // Who says what it has, names nothing, or is another client, gets it as ever.
+  // A client that reports its version, names nothing, or is another one gets the frame as ever.
   expect(await copies(0, { ...named, policy_version: 'older' })).toBe(1);
   expect(await copies(0, { ...named, resumes: true })).toBe(1);
   expect(await copies(0, {})).toBe(2);

@@ -1,4 +1,4 @@
-// What people do is in the audit chain: one entry for each change, none for a refusal.
+// People's acts are in the audit chain: one entry for each change, none for a refusal.
 import { expect, it } from 'vitest';
 import { auditSubjects, entriesOf } from '../../src/audit/record.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';

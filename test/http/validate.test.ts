@@ -1,4 +1,4 @@
-// What a request is told of what does not fit: where, and a sentence for whoever typed it.
+// The answer to a request that does not fit: where, and a sentence for whoever typed it.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';

@@ -1,4 +1,4 @@
-// What the hub clears away by itself, on a store in memory and a clock that the test moves.
+// Data that the hub clears away by itself, on a store in memory and a clock that the test moves.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';

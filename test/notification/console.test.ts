@@ -46,7 +46,7 @@ const types = [
   'webhook',
   'email',
 ] as const satisfies readonly Type[];
-/** What must never be seen again. */
+/** Secrets that must never be seen again. */
 const secretsOf: { readonly [T in Type]: readonly string[] } = {
   chat_bot: ['bot_token'],
   workspace_chat: ['webhook_url'],

@@ -136,7 +136,7 @@ export async function startPlatforms(): Promise<Platforms> {
   };
 }
 
-/** What a bot chat sends when a button is pressed. */
+/** A bot chat's message when a button is pressed. */
 export const botUpdate = (data: string, more: { chat?: number; from?: object; id?: number } = {}) => ({
   update_id: more.id ?? 815,
   callback_query: {

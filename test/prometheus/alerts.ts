@@ -1,5 +1,5 @@
-// Whether an alert fires: scrapes of real hubs, one for each step of a timeline, are the input of the rule as it is
-// shipped, which promtool evaluates.
+// The test whether an alert fires: scrapes of real hubs, one for each step of a timeline, are the input of the rule as
+// it is shipped, which promtool evaluates.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface Scrape {
   readonly instances: ReadonlyMap<string, ReadonlyMap<string, number> | null>;
 }
 
-/** What the hubs serve now. Hubs need METRICS_TOKEN. */
+/** The hubs' figures now. Hubs need METRICS_TOKEN. */
 export async function scrape(...hubs: readonly HubProcess[]): Promise<Scrape> {
   const headers = { Authorization: `Bearer ${scrapeToken}` };
   const answers = hubs.map(async ({ url, port }) => {

@@ -104,7 +104,7 @@ const absentPathOf = (path: string): string =>
     .replaceAll('{version}', '1')
     .replaceAll(/\{[^}]*\}/g, 'absent');
 
-/** What a route answered that its declaration does not allow; null: nothing. */
+/** The part of a route's answer that its declaration does not allow; null: nothing. */
 async function faultOf(
   url: string,
   requests: CellRequests,

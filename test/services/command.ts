@@ -29,7 +29,7 @@ export async function onPath(name: string): Promise<string | null> {
   return null;
 }
 
-/** What the program writes to its output. Throws when it fails or takes longer than `ms`. */
+/** The program's output. Throws when it fails or takes longer than `ms`. */
 export async function output(command: string, args: readonly string[], ms = 10_000): Promise<string> {
   const { stdout } = await exec(command, [...args], { timeout: ms, maxBuffer: 16 * 1024 * 1024 });
   return stdout.trim();

@@ -32,7 +32,7 @@ export async function helmProgram(): Promise<string> {
 export async function validateManifests(file: string, version: string): Promise<string> {
   const bin = await pipVenv('venv-kubernetes', validatorPackage);
   const validate = [join(bin, 'kubernetes-validate'), '--strict', '-k', version, file];
-  // What it finds goes to its error output.
+  // Its findings go to its error output.
   return output('sh', ['-c', '"$0" "$@" 2>&1', ...validate], 60_000);
 }
 

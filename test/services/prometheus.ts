@@ -46,7 +46,7 @@ export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promis
   return path;
 }
 
-/** What promtool writes; its errors are in the message when it fails. @param input for its standard input */
+/** The output of promtool; its errors are in the message when it fails. @param input for its standard input */
 export async function promtool(args: readonly string[], input?: string): Promise<string> {
   const command = await prometheusProgram('promtool');
   if (input === undefined) return output(command, args, 60_000);

@@ -20,7 +20,7 @@ export interface Service {
   resume(): Promise<void>;
 }
 
-/** What is known of a server before it runs. */
+/** A server before it runs. */
 export interface Program {
   readonly name: string;
   readonly command: string;

@@ -1,4 +1,4 @@
-// What the log of an outage holds: each fact once, and then how often it was repeated.
+// The log of an outage: each fact once, and then how often it was repeated.
 import { expect, it } from 'vitest';
 import { StreamEndLog } from '../../src/http/live/stream-end-log.ts';
 import { HubError } from '../../src/shared/error.ts';

@@ -1,4 +1,4 @@
-// What follows from a record's declaration.
+// Types and checks that follow from a record's declaration.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { Database } from '../../adapters/sqlite/database.ts';

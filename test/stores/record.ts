@@ -53,7 +53,7 @@ async function recordSqlite(folder: string): Promise<void> {
   const t = await makeHub({}, undefined, undefined, { store, masterSecret, now: start });
   const copy = `${path}.copy`;
   const recording = await record(t, masterSecret, async (data) => {
-    // What a stopped hub leaves in the log goes into the file.
+    // A stopped hub's rest of the log goes into the file.
     const db = new Database(path);
     db.get('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();

@@ -14,7 +14,7 @@ import type { RecordedReply } from './replies.ts';
 
 const folder = new URL('recorded/', import.meta.url).pathname;
 
-/** What a recording contains besides its store. */
+/** The parts of a recording besides its store. */
 export interface Recording {
   /** Epoch milliseconds. */
   readonly now: number;

@@ -1,4 +1,4 @@
-// What needs attention: each source, the order, and who reads which items.
+// Items that need attention: each source, the order, and who reads which items.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';

@@ -109,7 +109,7 @@ it('says how long each tool ran in the newest calls, where that is asked for', a
   const ran = (duration_ms: number) => ({ tool_success: true, duration_ms });
   const calls = [5, 250, 40].map((ms, i) => ({ ...event('read_file'), call_id: `timed-${i}`, ms }));
   await ingest(calls.map(({ ms: _, ...call }) => call));
-  // What came of a call is a repeat of its event.
+  // A call's outcome is a repeat of its event.
   await ingest(calls.map(({ ms, ...call }) => ({ ...call, verdict: 'call_executed', payload: ran(ms) })));
   await ingest([event('write_file', { payload: { duration_ms: 0, tool_success: null } })]);
   const [read, write] = (await coverageOf('agent-1', { include_durations: 'true' })).tools;

@@ -1,5 +1,5 @@
-// What records and events hold of a call: the conditions that stopped it, how long its tool ran, and its place in the
-// run.
+// Contents of records and events about a call: the conditions that stopped it, how long its tool ran, and its place in
+// the run.
 import { describe, expect, it } from 'vitest';
 import {
   type AuditRecord,

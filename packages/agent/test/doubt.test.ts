@@ -1,4 +1,4 @@
-// What is judged is what the tool gets: arguments that one reader finds something else in than another are refused, and
+// The guard judges the tool's own arguments: arguments that two readers read differently are refused, and
 // ordinary ones never are.
 import { EventEmitter } from 'node:events';
 import { createReadStream } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a guard says of contracts that can never match, as it puts them in use: once, with their place, wherever they
+// A guard's warnings of contracts that can never match, as it puts them in use: once, with their place, wherever they
 // came from.
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

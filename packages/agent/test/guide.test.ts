@@ -34,7 +34,7 @@ describe('the agent guide', () => {
   let folder = '';
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'guide-'));
-    // What the snippets import besides the library.
+    // Imports of the snippets beside the library.
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     await hub.start();
     hub.on('GET /bundles/guardrails/current', {

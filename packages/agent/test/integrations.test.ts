@@ -26,7 +26,7 @@ interface Snippet {
   readonly title: string;
   readonly language: string;
   readonly code: string;
-  /** What it prints; empty where the page does not say. */
+  /** Its output; empty where the page does not say. */
   readonly output: string;
 }
 const snippets: Snippet[] = page.split(/^## /m).flatMap((section) => {
@@ -262,7 +262,7 @@ it('the default format answers as the page says', async () => {
   expect([out, code]).toEqual([answers?.output, 2]);
 }, 40_000);
 
-/** What each assistant sends before a shell command, by the event of its hook. */
+/** The input of each assistant before a shell command, by the event of its hook. */
 const sent: { readonly [event: string]: (command: string) => object } = {
   PreToolUse: (command) => ({
     hook_event_name: 'PreToolUse',

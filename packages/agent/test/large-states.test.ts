@@ -35,7 +35,7 @@ describe.each([
     const round = await own.open(sealed, call);
     expect(round.inner).toBe(long);
     round.end();
-    // What was not used may be sent again.
+    // An unused state may be sent again.
     const again = await own.open(sealed, call);
     expect(again.inner).toBe(long);
     await again.use();

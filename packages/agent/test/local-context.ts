@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api';
 
-/** What `@opentelemetry/context-async-hooks` does, in the few lines this needs. */
+/** The work of `@opentelemetry/context-async-hooks`, in the few lines this needs. */
 export class LocalContext implements ContextManager {
   readonly #store = new AsyncLocalStorage<Context>();
   active(): Context {

@@ -19,7 +19,7 @@ export function aKey(): TestKey {
 
 const at = (sequence: number): string => new Date(1_700_000_000_000 + sequence * 1000).toISOString();
 
-/** What a hub says that one key follows another. */
+/** A hub's proof that one key follows another. */
 export const succession = (previous: TestKey, next: TestKey, tenant = 'tenant-1', by = previous) => {
   const rotatedAt = at(0);
   const stated = JSON.stringify([tenant, previous.hex, next.hex, rotatedAt]);

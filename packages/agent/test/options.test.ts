@@ -1,4 +1,4 @@
-// What a caller can get wrong: options that are not set, misspelt or of another kind, and files that are none. Each is
+// Mistakes of a caller: options that are not set, misspelt or of another kind, and files that are none. Each is
 // a TypeError that names what is wrong, before anything is done.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ contracts:
 const ok = (): string => 'ok';
 const bare = { url: 'https://hub.example.com', apiKey: 'k' };
 
-/** What a call of the library throws, with options as plain JavaScript gives them. */
+/** The error from a call of the library, with options as plain JavaScript gives them. */
 async function thrown(task: (given: never) => unknown, given: unknown): Promise<Error> {
   try {
     await task(given as never);

@@ -1,4 +1,4 @@
-// What each sink promises: lines, order, bounds, marks, batches, and what survives a failure or a crash.
+// Each sink's promises: lines, order, bounds, marks, batches, and what survives a failure or a crash.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What `env.NAME` finds in an agent: variables, and nothing else that the environment's object has.
+// Values of `env.NAME` in an agent: variables, and nothing else that the environment's object has.
 import { describe, expect, it } from 'vitest';
 import { Guard, type GuardOptions } from '../src/index.ts';
 

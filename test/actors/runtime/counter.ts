@@ -32,12 +32,12 @@ interface State {
   busy: boolean;
 }
 
-/** What the actors of a test share. */
+/** State that the actors of a test share. */
 export interface CounterPorts {
   readonly stored: Map<string, number>;
   /** Every step of every actor, in order. */
   readonly steps: string[];
-  /** What handlers wait for that name one; `activate` holds every activation. */
+  /** Promises that handlers wait for, by the gate that they name; `activate` holds every activation. */
   readonly gates: Map<string, Promise<void>>;
   /** Thrown by the next activations. */
   broken: Error | null;

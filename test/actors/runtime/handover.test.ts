@@ -1,5 +1,5 @@
-// What calls notice of nodes that join and leave: nothing. And what a node may answer in the seconds after it lost the
-// bus.
+// Calls while nodes join and leave: callers notice nothing. And answers that a node may give in the seconds after it
+// lost the bus.
 import { describe, expect, it } from 'vitest';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';
 import { settled } from '../../clock.ts';
@@ -18,7 +18,7 @@ describe('a shard that goes to another node', () => {
     await settled();
     const stopped = a.actors.stop(1000);
     await settled();
-    // What is asked from now on is the next owner's.
+    // Requests from now on are the next owner's.
     const later = a.actors.ask('counter', key, 'add', { n: 4 });
     await pass(500);
     expect(a.actors.shards).toContain(shardOfKey(key));

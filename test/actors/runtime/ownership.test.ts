@@ -1,4 +1,4 @@
-// What a node says of its shards when the answers about its leases come late.
+// A node's report of its shards when the answers about its leases come late.
 import { expect, it } from 'vitest';
 import { startOwnership } from '../../../actors/runtime/ownership.ts';
 import { currentFormat } from '../../../src/shared/cluster-format.ts';

@@ -201,7 +201,7 @@ describe('an owner that was paused', () => {
     expect(await asked).toMatchObject({ code: 'unavailable' });
     expect(announced).toEqual([]);
     await clock.advanceAsync(1000, 100);
-    // What the late handler wrote is in the store, and so in the state of whoever owns it now.
+    // The late handler's write is in the store, and so in the state of whoever owns it now.
     expect(ports.stored.get(key)).toBe(1);
     expect(await b.actors.ask('counter', key, 'read', null)).toBe(1);
   });

@@ -390,7 +390,7 @@ describe('leaving', () => {
     actors.release((_kind, key) => key !== 'a');
     await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
     open();
-    // Whoever has the key now does not know what this handler wrote.
+    // The present owner of the key does not know this handler's write.
     await expect(held).rejects.toMatchObject({ code: 'unavailable' });
     expect(lost).toEqual(['a']);
     expect(actors.size).toBe(1);

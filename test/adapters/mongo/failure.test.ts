@@ -1,4 +1,4 @@
-// What the driver throws, as the product's errors.
+// Errors from the driver, as the product's errors.
 import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
 import { asHubError, guardStore } from '../../../adapters/mongo/failure.ts';

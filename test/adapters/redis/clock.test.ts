@@ -1,4 +1,4 @@
-// What time a node goes by when its machine's clock is not Redis's, when answers are slow, and when Redis is away.
+// The time of a node when its machine's clock is not Redis's, when answers are slow, and when Redis is away.
 import { describe, expect, it } from 'vitest';
 import { clusterClock } from '../../../adapters/redis/clock.ts';
 import type { RedisReply } from '../../../adapters/redis/link.ts';

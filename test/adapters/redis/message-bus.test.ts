@@ -1,4 +1,4 @@
-// What the bus does when Redis goes away while an envelope is being settled.
+// The bus when Redis goes away while an envelope is being settled.
 import { expect, it } from 'vitest';
 import { type Link, unavailable } from '../../../adapters/redis/link.ts';
 import { openMessageBus } from '../../../adapters/redis/message-bus.ts';

@@ -1,4 +1,4 @@
-// What the reader of frames says of a log that is not what it was: before an outage, or before it was late. And how
+// The reader of frames on a log that is not the one from before an outage, or before it was late. And how
 // much it asks for at a time.
 import { describe, expect, it } from 'vitest';
 import type { Argument, Link, RedisReply } from '../../../adapters/redis/link.ts';

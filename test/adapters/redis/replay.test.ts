@@ -1,4 +1,4 @@
-// What those get who ask for what they missed, and what it costs when many ask at once.
+// Frames for clients that ask for missed ones, and the cost when many ask at once.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeFrame as writeEntry } from '../../../adapters/redis/entry.ts';

@@ -1,4 +1,4 @@
-// What the SQLite store does when processes, threads and disks misbehave.
+// The SQLite store when processes, threads and disks misbehave.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a slice of a removal reads: the segments it removes, not the whole hour that they belong to, because the writer
+// Reads of a slice of a removal: the segments it removes, not the whole hour that they belong to, because the writer
 // stores nothing else meanwhile.
 import { expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
@@ -23,7 +23,7 @@ it('looks for the newest events of all contracts in one walk', () => {
 });
 
 /**
- * What is read to remove the first events of one agent's hour of so many segments: single rows, and the rows of lists
+ * Reads that remove the first events of one agent's hour of so many segments: single rows, and the rows of lists
  * that hold summaries.
  */
 function readsOfSlice(segments: number, apartMs = 1, contracts = 1): number {

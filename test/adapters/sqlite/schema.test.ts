@@ -35,7 +35,7 @@ const refusal = (path: string, steps = schemaSteps): string => {
   }
 };
 
-/** What the tables are, whatever the order and the text of their statements. */
+/** The tables' definitions, whatever the order and the text of their statements. */
 function tablesOf(db: Database) {
   const names = db.all(`SELECT type, name, tbl_name FROM sqlite_master ORDER BY name`);
   return names.map(([type, name, table]) => ({
@@ -135,7 +135,7 @@ describe('a file', () => {
     const path = recorded();
     const db = new Database(path);
     migrate(db);
-    // That build compares the number with how many migrations it has.
+    // The earlier build compares the number with how many migrations it has.
     expect(versionOf(db)).toBeGreaterThan(schemaSteps[0]?.from ?? 0);
     db.close();
     expect(refusal(path, [{ from: 51, to: 52, statements: '' }])).toMatch(/A newer version of Reeve wrote/);

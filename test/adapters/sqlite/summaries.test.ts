@@ -123,7 +123,7 @@ const keyNote = (tenantId: string): AuditNote => ({
   sessionId: null,
 });
 
-/** What one commit does, the same for every writer. */
+/** The work of one commit, the same for every writer. */
 function someCommit(random: Random, tenants: readonly string[], sent: EventInput[]): Commit {
   const tenantId = random.pick(tenants);
   const kind = random.next();

@@ -122,7 +122,7 @@ describe('an answer that ends its connection', () => {
 });
 
 /**
- * What each client is told to do, in turn, on one connection. Its output: the statuses, one a line, and `same` or
+ * Requests of each client, in turn, on one connection. Its output: the statuses, one a line, and `same` or
  * `other` for the connection.
  */
 const steps = [

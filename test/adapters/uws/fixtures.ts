@@ -6,7 +6,7 @@ import { startServer } from '../../../adapters/uws/server.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
 
-/** Whether these suites run on Node's own server (`HTTP_SERVER=node`, scripts/test-nodes.mjs) or on the native one. */
+/** True if these suites run on Node's own server (`HTTP_SERVER=node`, scripts/test-nodes.mjs). */
 export const onNode = process.env.HTTP_SERVER === 'node';
 export const start = onNode ? startNodeServer : startServer;
 

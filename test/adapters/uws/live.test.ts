@@ -174,7 +174,7 @@ describe('an SSE stream', () => {
     await slow.until((t) => t.includes(`"version":${sent},`));
     await eventually(() => hub.live.counts().blocked === 0);
     const versions = [...slow.text.matchAll(/"version":(\d+),/g)].map((m) => Number(m[1]));
-    // What it had taken before it was full, then the newest alone.
+    // Frames that it had taken before it was full, then the newest alone.
     expect(versions.at(-1)).toBe(sent);
     expect(versions).toEqual([...Array.from({ length: versions.length - 1 }, (_, i) => i + 1), sent]);
     expect(versions.length).toBeLessThan(sent);

@@ -1,4 +1,4 @@
-// What is said when the native server does not fit the machine.
+// The message when the native server does not fit the machine.
 import { expect, it } from 'vitest';
 import { loadUws } from '../../../adapters/uws/load.ts';
 import { onNode } from './fixtures.ts';

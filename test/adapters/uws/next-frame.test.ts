@@ -1,4 +1,4 @@
-// What clients read of an event stream whose frames are ended at once: frames as they are, and comments.
+// Clients' input from an event stream whose frames are ended at once: frames as they are, and comments.
 import { expect, it } from 'vitest';
 import { NextFrame } from '../../../adapters/uws/next-frame.ts';
 

@@ -1,4 +1,4 @@
-// What a node holds for clients that do not read, or are slow to send: counted, bounded, and freed in time.
+// Bytes that a node holds for clients that do not read, or are slow to send: counted, bounded, and freed in time.
 import { describe, expect, it } from 'vitest';
 import type { Budgets } from '../../../src/admission/byte-budgets.ts';
 import { ByteBudget } from '../../../src/shared/concurrency/byte-budget.ts';

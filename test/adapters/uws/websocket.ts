@@ -7,7 +7,7 @@ export class WebSocketClient {
   pongs = 0;
   /** Pongs received. */
   heard = 0;
-  /** Whether each ping is answered by a ping as well, so that `heard` counts the answers that the server has read. */
+  /** True if each ping is answered by a ping as well, so that `heard` counts the answers that the server has read. */
   echoes = false;
   #head = 0;
   /** Where the first frame begins that was not whole when it was last looked for pings. */

@@ -100,7 +100,7 @@ export async function final(
 const statusOf = (type: string, data: { readonly status?: Status }): Status | null =>
   type === 'approval_timeout' ? 'timeout' : type === 'approval_decided' ? (data.status ?? null) : null;
 
-/** What the judge needs of each, with what these followers were told of it. */
+/** The judge's view of each, with what these followers were told of it. */
 export async function seen(
   fleet: Fleet,
   all: readonly Asked[],

@@ -1,6 +1,6 @@
 // Figures of a run: percentiles, and how a promise's outcome is told. Measures nothing.
 
-/** What one promise showed under one seed. */
+/** The result of one promise under one seed. */
 export interface Report {
   /** 1 to 11. */
   readonly promise: number;
@@ -12,7 +12,7 @@ export interface Report {
   readonly figures: { readonly [name: string]: number | string };
   /** One line per breach; empty: kept. */
   readonly violations: readonly string[];
-  /** What was done to the processes, in order. */
+  /** Faults of the processes, in order. */
   readonly faults: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// What is broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through here and
-// is noted. Chooses none.
+// Parts that are broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through
+// here and is noted. Chooses none.
 import { HubProcess } from '../../e2e/process.ts';
 import type { Random } from '../../random.ts';
 import { type Service, startOwnMongo, startOwnRedis } from '../../services/start.ts';
@@ -182,7 +182,7 @@ export class Fleet {
     });
   }
 
-  /** What was done since, in words, with seconds since `from`. */
+  /** Faults since, in words, with seconds since `from`. */
   told(from: number): string[] {
     return this.faults
       .filter(({ at }) => at >= from)

@@ -24,7 +24,7 @@ export interface SeenFrame {
   readonly connection: number;
 }
 
-/** What check/ reads of a follower. */
+/** The part of a follower that check/ reads. */
 export interface Followed {
   readonly name: string;
   readonly connections: readonly Connection[];

@@ -18,7 +18,7 @@ export interface Call<Input = unknown, Output = unknown> {
   readonly output: Output | null;
 }
 
-/** What the one who called knows when it ends. */
+/** The caller's knowledge when the call ends. */
 export type Ending = Pick<Call, 'outcome' | 'status' | 'retryAfter' | 'output'>;
 
 export class History {

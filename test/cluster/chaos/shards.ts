@@ -1,4 +1,4 @@
-// Who owns which shard, as each node says of itself and of the others. Asks the public API; decides nothing.
+// Owners of shards, as each node says of itself and of the others. Asks the public API; decides nothing.
 import { shardCount, shardOf } from '../../../src/shared/ids.ts';
 import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';
@@ -10,13 +10,13 @@ const allShards = Array.from({ length: shardCount }, (_, shard) => shard);
 export interface ShardView {
   /** The answering process's own name, new at every start. */
   readonly id: string;
-  /** What it holds now, by its own clock. */
+  /** The shards that it holds now, by its own clock. */
   readonly own: ReadonlySet<number>;
   /** Process → what it holds, as the members say. */
   readonly members: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
-/** What this node says; null when it does not answer within a second. */
+/** This node's report; null when it does not answer within a second. */
 export async function view(fleet: Fleet, node: Node): Promise<ShardView | null> {
   const answer = await fleet.caller.send(node, 'GET', '/api/v1/health/cluster', {
     bearer: operatorToken,
@@ -43,7 +43,7 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
   return agreed && held.length === shardCount && new Set(held).size === shardCount;
 }
 
-/** What the node of this number owns; all, where there is one node. @throws Error when it does not say */
+/** The shards of the node with this number; all, where there is one node. @throws Error when it does not say */
 export async function ownedBy(fleet: Fleet, i: number): Promise<ReadonlySet<number>> {
   if (fleet.size === 1) return new Set(allShards);
   const { value } = await eventually(
@@ -53,7 +53,7 @@ export async function ownedBy(fleet: Fleet, i: number): Promise<ReadonlySet<numb
   return value;
 }
 
-/** What none of the nodes that are up owns. */
+/** The shards that none of the running nodes owns. */
 export async function ownerless(fleet: Fleet): Promise<ReadonlySet<number>> {
   const views = await Promise.all(fleet.up.map((node) => view(fleet, node)));
   const owned = new Set(views.flatMap((seen) => [...(seen?.own ?? [])]));

@@ -13,7 +13,7 @@ export interface Key {
   readonly env: Env;
 }
 
-/** What a deploy put to work, in order. */
+/** Versions that a deploy put to work, in order. */
 export interface Deployed {
   readonly version: number;
   readonly revision: string;

@@ -13,7 +13,7 @@ export interface Trial {
   readonly random: Random;
   readonly size: Size;
   readonly history: History;
-  /** What only this size has: `trial.of(12, 60)` is 12 in the short form, 60 in the long one. */
+  /** Values of this size alone: `trial.of(12, 60)` is 12 in the short form, 60 in the long one. */
   of<T>(short: T, long: T): T;
   /** Ends when the run does, however it does. */
   readonly ended: AbortSignal;

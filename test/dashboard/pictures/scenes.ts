@@ -218,7 +218,7 @@ export async function* takePictures(
   }
 }
 
-/** What pictures depend on beside the console: the browser's version, and how this machine draws letters and edges. */
+/** Dependencies of pictures beside the console: the browser's version, and how this machine draws letters and edges. */
 export interface Drawing {
   readonly chromium: string;
   readonly probe: string;

@@ -15,9 +15,9 @@ export type Manner =
   | 'no-streams';
 
 export class BadProxy {
-  /** What an event stream says instead of a block of it; null leaves it out. */
+  /** The replacement of a block of an event stream; null leaves it out. */
   tamper: ((block: string) => string | null) | null = null;
-  /** What a JSON answer says instead. */
+  /** The replacement of a JSON answer. */
   tamperAnswer: ((path: string, text: string) => string) | null = null;
   refused = 0;
   readonly #target: () => string;

@@ -1,5 +1,5 @@
-// What every test of the library against the real hub process needs: a hub, a key, contracts to deploy, guards, and
-// what the hub has stored.
+// A hub, a key, contracts to deploy, guards, and the stored events: parts that every test of the library against the
+// real hub process needs.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ export class Setting {
   }
 }
 
-/** Whether a guard's contracts deny this word. */
+/** True if a guard's contracts deny this word. */
 export const denies = (guard: Guard, word: string): boolean =>
   guard.evaluate('say', { text: word }).verdict === 'deny';
 

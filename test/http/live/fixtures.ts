@@ -45,7 +45,7 @@ export const decided = (agentId: string, id: string, size = 0): Frame =>
     agent: agentId,
   });
 
-/** What a stream that catches up is told of, which becomes `bundleFrame(bundle, version)`. */
+/** The news for a stream that catches up, which becomes `bundleFrame(bundle, version)`. */
 export const due = (bundleName: string, version: number): Announcement => ({
   kind: 'deploymentDue',
   deployment: aDeployment({ bundleName, version }),
@@ -68,7 +68,7 @@ export class FakeSocket implements Sink {
   readonly written: string[] = [];
   full = false;
   over: 'ended' | 'cut' | null = null;
-  /** What the client was told it did wrong. */
+  /** Errors that the hub reported to the client. */
   fault: string | null = null;
   readonly #codec: Codec;
   constructor(codec: Codec) {

@@ -108,7 +108,7 @@ it('sends rulesets at once while missed events are read, under ids that lose non
   const frames = again.socket.frames();
   expect(told(frames)).toEqual(['contract_update', 2, 4, 5, 6, 'contract_update']);
   expect(places(frames)).toEqual(['1', '2', '4', '5', '6', '6']);
-  // What is sent after the update says that the client has it.
+  // A frame after the update shows that the client has it.
   const positions = frames.map(({ id: text }) => text.split('~')[0]);
   expect(new Set(positions.slice(0, 5)).size).toBe(1);
 });

@@ -1,4 +1,4 @@
-// What WebSocket clients send: how much of it is taken, and when a sender loses its socket.
+// Messages from WebSocket clients: how much of it is taken, and when a sender loses its socket.
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../../src/http/live/session.ts';
 import { settled } from '../../clock.ts';

@@ -14,7 +14,7 @@ function manual() {
       const now = tasks;
       tasks = [];
       for (const task of now) task();
-      // What was let in says so in microtasks.
+      // An admitted task reports in microtasks.
       await new Promise(setImmediate);
     },
     idle: () => tasks.length === 0,

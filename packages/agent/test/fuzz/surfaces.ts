@@ -19,11 +19,11 @@ export interface ExecutedCall {
   readonly args: Mapping;
 }
 
-/** What became of one call. */
+/** The outcome of one call. */
 export interface Outcome {
   /** Every way in which a tool may have read the call; empty: nothing ran. */
   readonly executed: readonly ExecutedCall[];
-  /** What was sent, for a trace. */
+  /** The sent request, for a trace. */
   readonly sent: string;
   /** A rule of the surface itself that was broken. */
   readonly fault: string | null;
@@ -32,7 +32,7 @@ export interface Outcome {
 /** A surface with contracts behind it. */
 export interface Surface {
   readonly name: string;
-  /** Whether a person is there who may grant a call. */
+  /** True if a person is there who may grant a call. */
   readonly asks: boolean;
   call(call: ReferenceCall, random: Random): Promise<Outcome>;
   close(): void;
@@ -43,7 +43,7 @@ export interface World {
   readonly document: string;
   readonly environment: string | null;
   readonly principal: Mapping | null;
-  /** What the person answers who is asked. */
+  /** The person's answer. */
   readonly grants: boolean;
 }
 

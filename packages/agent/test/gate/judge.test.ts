@@ -1,4 +1,4 @@
-// What a gate judges: payloads as the products publish them, against a sandbox of the project and contracts by the
+// The input of a gate: payloads as the products publish them, against a sandbox of the project and contracts by the
 // common names of tools.
 import {
   mkdirSync,

@@ -8,7 +8,7 @@ import type { Guard } from '../../src/index.ts';
 import { legacyClient, legacyTransport, modernClient, modernTransport, type Wire } from './pair-clients.ts';
 import { type Json, plainParts } from './setting.ts';
 
-/** What the suite asks of a client. */
+/** The suite's requests to a client. */
 export interface ClientRun {
   readonly url: string;
   readonly scenario: string;

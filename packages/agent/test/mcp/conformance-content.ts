@@ -1,4 +1,4 @@
-// What the scenarios of the official conformance suite look for in a server, in the words of both eras.
+// Content that the scenarios of the official conformance suite look for in a server, in the words of both eras.
 import type { Json } from './setting.ts';
 
 export const png =

@@ -136,7 +136,7 @@ const inputOf = ({ status, pending }: Task): Json =>
 
 const json = (status: number, body: object): Response => Response.json(body, { status });
 
-/** What the server's own answer lacks: the extension among its capabilities, and the tools of tasks in its list. */
+/** Parts missing in the server's answer: the extension among its capabilities, and the tools of tasks in its list. */
 function completed(method: string, result: Json): Json {
   if (method === 'server/discover') {
     const capabilities = { ...(result.capabilities as Json), extensions: { [extension]: {} } };

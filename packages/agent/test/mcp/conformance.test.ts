@@ -36,7 +36,7 @@ function exampleOf(revision: string): Promise<Example> {
   return modernHttp(withTasks(handler));
 }
 
-/** What a client does, by revision. The scenarios of OAuth are not here: the proxy leaves OAuth to `--header`. */
+/** The scenarios of a client, by revision. Those of OAuth are not here: the proxy leaves OAuth to `--header`. */
 const clientScenarios = [
   ['2025-11-25', 'initialize'],
   ['2025-11-25', 'tools_call'],

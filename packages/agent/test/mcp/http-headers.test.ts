@@ -24,7 +24,7 @@ const inputSchema = {
   },
 };
 
-/** What the server got: its headers and the body. */
+/** The request at the server: its headers and the body. */
 const atServer: { readonly headers: Json; readonly body: Json }[] = [];
 let closedStreams = 0;
 const server = createServer(async (request, response) => {

@@ -21,7 +21,7 @@ import { readServerMessages, textOf } from '../../src/cli/mcp/message.ts';
 
 export type ServerEra = 'legacy' | 'modern';
 
-/** What the servers of a test have done, and whom they tell of a change. */
+/** Work of the servers of a test, and the clients that they notify of a change. */
 export class ServerLog {
   /** One line for each execution and cancellation. */
   readonly lines: string[] = [];

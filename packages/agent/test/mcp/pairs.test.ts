@@ -61,7 +61,7 @@ class Record {
   }
 }
 
-/** What the proxy writes to the client, as the client's transport receives it. */
+/** Messages from the proxy to the client, as the client's transport receives them. */
 function tap(
   transport: Wire & { send?: (...args: never[]) => Promise<void> },
   record: Record,
@@ -88,7 +88,7 @@ function tap(
   return transport;
 }
 
-/** What the proxy writes to the server. */
+/** Messages from the proxy to the server. */
 function tapServer(connect: Connect, record: Record, schema: MessageSchema): Connect {
   return (events) => {
     const connection = connect({

@@ -65,7 +65,7 @@ export class MessageSchema {
     this.#compile = (name) => ajv.compile({ $ref: `mcp#/${path}/${name}` });
   }
 
-  /** What is wrong with the message; empty: nothing. @param method of the request, for its answer */
+  /** Faults of the message; empty: none. @param method of the request, for its answer */
   problems(message: Json, method: string | null): readonly string[] {
     if (message.method !== undefined) {
       const name = this.#nameOf(

@@ -44,7 +44,7 @@ export const plainParts = (guard: Guard, clock: Clock): Omit<ProxyParts, 'connec
   writeLog: () => {},
 });
 
-/** What the client got, and the server. */
+/** Messages at the client, and at the server. */
 export class Setting {
   readonly clock = new ManualClock();
   readonly guard: Guard;
@@ -56,7 +56,7 @@ export class Setting {
   /** The same messages, as the server read them. */
   readonly textsAtServer: string[] = [];
   readonly told: string[] = [];
-  /** What the server lists when the proxy asks for itself; undefined: an error. */
+  /** The server's list when the proxy asks for itself; undefined: an error. */
   tools: readonly object[] | undefined = [];
   /** How often the proxy has asked. */
   listings = 0;
@@ -64,7 +64,7 @@ export class Setting {
   starts = 0;
   /** Ends the running server. */
   end: (reason: string) => void = () => {};
-  /** What the server answers; undefined: nothing, for now. */
+  /** The server's answer; undefined: nothing, for now. */
   answer: (request: Request) => Partial<Response> | undefined;
   #say: (message: Message) => void = () => {};
   /** The server never lists its tools. */

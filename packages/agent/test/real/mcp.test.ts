@@ -38,7 +38,7 @@ const denied = { isError: true, content: [{ type: 'text', text: 'Denied: tables 
 let guard: Guard;
 let server: McpServer;
 let client: Client;
-/** What ran, in spite of everything. */
+/** Programs that ran, in spite of everything. */
 let ran: string[] = [];
 
 beforeEach(() => {
@@ -255,7 +255,7 @@ describe('every way in', () => {
   });
 });
 
-/** What makes no tool and runs none. */
+/** Requests that make no tool and run none. */
 const harmless = {
   McpServer: [
     'close',

@@ -260,7 +260,7 @@ function patterns(when: Value): string[] {
   );
 }
 
-/** What is shown of a result, and what is warned of. */
+/** The visible part of a result, and its warnings. */
 export function after(bundle: Mapping, call: ReferenceCall, output: Value) {
   const { side_effect = 'irreversible' } = ((bundle.tools as Mapping)?.[call.tool] ?? {}) as {
     side_effect?: string;

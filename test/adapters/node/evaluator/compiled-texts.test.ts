@@ -1,4 +1,4 @@
-// What a thread remembers of the texts that it compiled: bounded in bytes and by its heap, least recently used first
+// A thread's memory of the texts that it compiled: bounded in bytes and by its heap, least recently used first
 // out.
 import { expect, it } from 'vitest';
 import { CompiledTexts } from '../../../../adapters/node/evaluator/compiled-texts.ts';

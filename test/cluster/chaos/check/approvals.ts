@@ -10,14 +10,14 @@ export interface ApprovalSeen {
   readonly deadline: number;
   /** Every answer that showed its state, in order of the answers' ends. */
   readonly readings: readonly { readonly invoked: number; readonly ended: number; readonly status: Status }[];
-  /** What each decision asked for and got. */
+  /** The request and the answer of each decision. */
   readonly decisions: readonly {
     readonly status: 'approved' | 'denied';
     readonly outcome: 'ok' | 'failed' | 'unknown' | 'pending';
     readonly invoked: number;
     readonly ended: number;
   }[];
-  /** What followers were told. */
+  /** Messages to followers. */
   readonly frames: readonly {
     readonly follower: string;
     readonly status: Status;
@@ -39,7 +39,7 @@ export interface Lateness {
 /** A node that was killed, or stopped for so long that others took its shards. */
 export interface Death {
   readonly at: number;
-  /** What it owned then. */
+  /** The shards that it owned then. */
   readonly shards: ReadonlySet<number>;
 }
 

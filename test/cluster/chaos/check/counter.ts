@@ -1,7 +1,7 @@
 // Judges concurrent increments by one of one value. Pure.
 import type { Call } from '../history.ts';
 
-/** What an acknowledged increment was answered. */
+/** The answer to an acknowledged increment. */
 const answerOf = (call: Call | undefined): number => (call?.output as { value?: number } | null)?.value ?? 0;
 
 /** How long before its call a node's death may have been noted. */
@@ -44,7 +44,7 @@ export function checkCounter(
   for (const [answer, times] of given) {
     if (times > 1) violations.push(`${times} increments were answered the same ${answer}`);
   }
-  // Whoever began after another had ended must see a larger value.
+  // A caller that began after another had ended must see a larger value.
   const ordered = [...acknowledged].sort((a, b) => a.ended - b.ended);
   let highest = 0;
   let at = 0;

@@ -35,7 +35,7 @@ export function checkOutage(
     if (late)
       violations.push(`${service} back: a ${op} was answered ${word(call)} ${invoked - back} ms later`);
     if (ended < from || ended > until) continue;
-    // What was under way may have been done before.
+    // Work under way may have been done before.
     if (invoked < from && call.outcome === 'ok') continue;
     if (isRefusal(call)) refused.set(op, (refused.get(op) ?? 0) + 1);
     else odd.set(`${op}: ${word(call)}`, (odd.get(`${op}: ${word(call)}`) ?? 0) + 1);

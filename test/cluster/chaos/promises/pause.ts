@@ -41,7 +41,7 @@ export const pause: Suite = {
     const early = [...asked];
     // Long enough that another has taken over before their deadlines.
     const contested = early.slice(8, 12);
-    // Whoever asks the sleeping node waits until it has woken and answered.
+    // A caller of the sleeping node waits until it has woken and answered.
     const patience = pausedMs + 15_000;
     const burst = early
       .slice(0, 4)

@@ -2,7 +2,8 @@
 // otherwise. Refuses nothing.
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
-import { interpreters, nameOf, profileOf } from '../sandbox/profiles/index.ts';
+import { nameOf, profileOf } from '../sandbox/profiles/index.ts';
+import { interpreters } from '../sandbox/profiles/interpreters.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';

@@ -83,7 +83,11 @@ const open = { within: null, notWithin: [], commands: null, domains: null, notDo
 
 const linesOf = ({ commands }: Naming): readonly string[] =>
   commands.map(({ line, words }) => [line, ...words].filter((part) => part !== '').join(' '));
-const placesOf = (naming: Naming): readonly string[] => [...naming.paths, ...linesOf(naming)];
+const placesOf = (naming: Naming): readonly string[] => [
+  ...naming.folders,
+  ...naming.paths,
+  ...linesOf(naming),
+];
 const addressesOf = (naming: Naming): readonly string[] => [...naming.urls, ...linesOf(naming)];
 
 function boundariesOf({ within, notWithin, commands, domains, notDomains }: SandboxRule): Boundary[] {

@@ -2,7 +2,7 @@
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
-import { looksLikePath, readingsOf } from './path.ts';
+import { decodingsOf, looksLikePath } from './path.ts';
 import { looksLikeRemote, looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
@@ -18,22 +18,22 @@ export interface NamedCommand {
   readonly words: readonly string[];
 }
 
-/** One argument, or an item of one. */
-interface Argument {
-  readonly value: unknown;
+/** The name of an argument, which holds for all values below it. */
+interface Name {
   readonly name: string;
   /** Where a declaration names it. */
   readonly place: string;
   readonly isDeclared: boolean;
   /** Kind that its own name or declaration implies. */
   readonly own: ArgumentKind | null;
-  /** Kind that the nearest name above implies; null: the look of each text decides. */
+  /** Kind that the nearest name implies; null: the look of each text decides. */
   readonly kind: ArgumentKind | null;
-  readonly depth: number;
 }
 
 /** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
 const restNames = new Set(['args', 'argv', 'arguments']);
+const areWords = (items: readonly unknown[]): boolean =>
+  items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
 
 /** Paths, URLs and commands of a call. Reading throws only for a spent budget or an accessor of the caller's own. */
 export class Naming {
@@ -58,39 +58,30 @@ export class Naming {
   constructor(call: ToolCall, declared: Declared, budget: Budget) {
     this.#declared = declared;
     this.#budget = budget;
-    this.#visit({
-      value: call.args,
-      name: '',
-      place: '',
-      isDeclared: false,
-      own: null,
-      kind: null,
-      depth: 0,
-    });
+    this.#visit(call.args, { name: '', place: '', isDeclared: false, own: null, kind: null }, 0);
   }
 
-  #visit(argument: Argument): void {
-    const { value, kind, depth, name } = argument;
+  #visit(value: unknown, name: Name, depth: number): void {
+    const { kind } = name;
     spend(this.#budget, 1);
     if (this.tooMuch) return;
-    if (typeof value === 'string') this.#text(value, kind);
+    if (typeof value === 'string' || value instanceof String || value instanceof URL)
+      this.#text(String(value), name);
     else if (typeof value === 'number' || typeof value === 'bigint') this.oddCommand ||= kind === 'command';
+    else if (value instanceof Uint8Array) this.#text(kind ? new TextDecoder().decode(value) : '', name);
     else if (typeof value !== 'object' || value === null) return;
     else if (depth > maxNesting) this.tooMuch = true;
     else if (Array.isArray(value) || value instanceof Set) {
-      // Lists under a plural hold one command line each.
       const items = [...value];
-      if (kind === 'command' && !/s$/i.test(name) && items.every(isWord))
+      // Lists under a plural hold one command line each.
+      if (kind === 'command' && !/s$/i.test(name.name) && areWords(items))
         this.commands.push({ line: '', words: items.map(String) });
-      else for (const item of items) this.#visit({ ...argument, value: item, name: '', depth: depth + 1 });
-    } else if (value instanceof URL || value instanceof String) this.#text(String(value), kind);
-    else if (!(value instanceof Uint8Array))
-      this.#mapping(value instanceof Map ? [...value] : Object.entries(value), argument);
-    else if (kind !== null) this.#text(new TextDecoder().decode(value), kind);
+      else for (const item of items) this.#visit(item, { ...name, name: '' }, depth + 1);
+    } else this.#mapping(value instanceof Map ? [...value] : Object.entries(value), name, depth + 1);
   }
 
-  #mapping(entries: readonly (readonly [name: unknown, value: unknown])[], above: Argument): void {
-    const members = entries.map(([key, value]): Argument => {
+  #mapping(entries: readonly (readonly [key: unknown, value: unknown])[], above: Name, depth: number): void {
+    const members = entries.map(([key, value]) => {
       const name = typeof key === 'string' ? key : '';
       const place = placeBelow(above.place, name);
       // A declaration holds for all that is below it, but for what is declared there.
@@ -98,37 +89,35 @@ export class Naming {
       const own = declared ?? kindOfName(name);
       // Content is content only where it is named so; other names hold for everything below them.
       const kind = own ?? (above.kind === 'content' ? null : above.kind);
-      return { value, name, place, isDeclared: declared !== null, own, kind, depth: above.depth + 1 };
+      return { value, name, place, isDeclared: declared !== null, own, kind };
     });
     // A command in one argument and the rest of its words beside it: in a list, or as the rest of the line.
     const first = members.find(({ value, own }) => typeof value === 'string' && own === 'command');
     const rest = members.find((member) => {
-      const isRest = member !== first && restNames.has(member.name) && !this.#declared.has(member.place);
-      return (
-        isRest &&
-        (Array.isArray(member.value) ? member.value.every(isWord) : typeof member.value === 'string')
-      );
+      const { name, place, value } = member;
+      const isRest = first && member !== first && restNames.has(name) && !this.#declared.has(place);
+      return isRest && (Array.isArray(value) ? areWords(value) : typeof value === 'string');
     });
-    if (first && rest) this.commands.push(commandOf(String(first.value), rest.value));
+    if (rest) this.commands.push(commandOf(String(first?.value), rest.value));
     for (const member of members) {
-      if (member.own === 'cwd' && member.isDeclared) this.foldersDeclared = true;
       // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
       if (above.kind !== 'content' && /[/:~%\\]|\.\./.test(member.name)) this.#look(member.name);
-      if (!(first && rest && (member === first || member === rest))) this.#visit(member);
+      if (!rest || (member !== first && member !== rest)) this.#visit(member.value, member, depth);
     }
   }
 
-  #text(text: string, kind: ArgumentKind | null): void {
+  #text(text: string, { kind, isDeclared }: Name): void {
     if (kind === 'content' || (text === '' && kind !== 'command')) return;
-    if (++this.#count > maxTexts) this.tooMuch = true;
+    this.tooMuch ||= ++this.#count > maxTexts;
     if (this.tooMuch) return;
     spend(this.#budget, text.length >> 3);
+    const bare = text.trim();
     if (kind === null) this.#look(text);
     else if (kind === 'command') this.commands.push({ line: text, words: [] });
     else {
-      const bare = text.trim();
+      this.foldersDeclared ||= kind === 'cwd' && isDeclared;
       if (kind === 'cwd') this.folders.push(text);
-      if (kind !== 'url' || looksLikePath(bare)) this.paths.push(text);
+      else if (kind === 'path' || looksLikePath(bare)) this.paths.push(text);
       if (kind === 'url' || looksLikeUrl(bare) || looksLikeRemote(text)) this.urls.push(text);
     }
   }
@@ -137,15 +126,13 @@ export class Naming {
   #look(text: string): void {
     const line = text.trim();
     if (text.length > maxLook || text === '' || /[\n\r]/.test(line)) return;
-    const isPath = readingsOf(line).some(looksLikePath);
+    const isPath = decodingsOf(line).some(looksLikePath);
     if (isPath) this.paths.push(text);
     if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (line.includes(':')) this.texts.push(text);
   }
 }
-
-const isWord = (item: unknown): boolean => /^(?:string|number|boolean)$/.test(typeof item);
 
 const commandOf = (first: string, rest: unknown): NamedCommand =>
   Array.isArray(rest) ? { line: first, words: rest.map(String) } : { line: `${first} ${rest}`, words: [] };

@@ -1,17 +1,7 @@
 // The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { remembered } from '../remembered.ts';
-import {
-  climbs,
-  type Files,
-  filePathOf,
-  isFileUrl,
-  isRooted,
-  lexicalPath,
-  liesWithin,
-  readingsOf,
-} from './path.ts';
+import { climbs, type FileName, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
 
 /** Links and folders that are looked up to follow one glob. */
 export const maxMatches = 1_000;
@@ -20,13 +10,18 @@ export const maxListed = 10_000;
 /** Names of one call that are looked up among the files. */
 export const maxLookups = 10_000;
 
+interface Counts {
+  listed: number;
+  lookups: number;
+}
+
+const isWild = (part: string): boolean => /[*?]/.test(part);
+
 /** The folders of one sandbox as they lie at the time of one call. */
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
   readonly #files: Files | null;
-  /** The canonical form of a folder that names are taken from. */
-  readonly #start = remembered(maxLookups, (cwd: string) => this.canonical(cwd, '/'));
   #lookups = 0;
 
   constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
@@ -43,31 +38,22 @@ export class Boundaries {
   }
 
   /**
-   * True if a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL.
+   * True if a path leaves in one of its readings.
+   * @param cwd canonical
    * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
    */
   leaves(text: string, cwd: string, isName = false): boolean {
-    return readingsOf(text).some((reading) => {
-      const bare = reading.trim();
-      // On some systems a backslash parts folders too.
-      const paths = new Set([reading, bare, bare.replaceAll('\\', '/')]);
-      return (
-        reading.includes('\0') ||
-        [...paths].some((path) => this.#pathLeaves(path, cwd, isName)) ||
-        (isFileUrl(bare) && this.leaves(filePathOf(bare), cwd))
-      );
-    });
+    return [...readingsOf(text)].some((path) => path.includes('\0') || this.#pathLeaves(path, cwd, isName));
   }
 
   /** True if a path is in none of the folders, or in an excluded one. */
   #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
     if (this.#files && isName && ++this.#lookups > maxLookups) return true;
-    const start = this.#start(cwd);
-    const canonical = this.canonical(path, start);
-    const byText = lexicalPath(path, start);
+    const canonical = this.canonical(path, cwd);
+    const byText = lexicalPath(path, cwd);
     // Many programs resolve `..` by text before they follow links.
     if (climbs(path) && !/^[~$]/.test(path))
-      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, start));
+      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
     const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
     return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
   }
@@ -93,48 +79,43 @@ export class Boundaries {
   globLeaves(glob: string, cwd: string): boolean {
     // A set `[…]` is taken for anything up to the end of its part: too much, never too little.
     const parts = glob.replace(/\[[^/]*/g, '*').split('/');
-    const first = parts.findIndex((part) => /[*?]/.test(part));
+    const first = parts.findIndex(isWild);
     const start = parts.slice(0, first).reduce((path, part) => `${path}${part}/`, '');
     const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
-    if (parts.some((part) => part[0] === '.' && part !== '.') || this.#pathLeaves(start, cwd, true))
-      return true;
-    const folder = this.canonical(start, this.#start(cwd));
-    const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
-    const reaches = (excluded: string): boolean => {
-      const names = excluded.slice(below.length).split('/');
-      const matches = compileGlob(wild.slice(0, names.length).join('/'));
-      return excluded.startsWith(below) && names.length <= wild.length && matches(names.join('/'));
-    };
-    return this.#notWithin.some(reaches) || this.#matchesLeave(folder, wild);
+    return (
+      parts.some((part) => part[0] === '.' && part !== '.') ||
+      this.#pathLeaves(start, cwd, true) ||
+      this.#matchesLeave(this.canonical(start, cwd), wild, { listed: 0, lookups: 0 })
+    );
   }
 
-  /** Follows a glob through folders. More names than can be looked at leave. */
-  #matchesLeave(start: string, parts: readonly string[]): boolean {
-    const files = this.#files;
-    if (!files) return false;
-    const counts = { listed: 0, lookups: 0 };
-    let folders = new Set([start]);
-    for (const [i, part] of parts.entries()) {
-      const isWild = /[*?]/.test(part);
-      const matches = compileGlob(part);
-      const paths = new Set<string>();
-      for (const folder of folders) {
-        const isThere = isWild || files.exists(`${folder}/${part}`);
-        const others = isThere ? [{ name: part, isLink: true }] : [];
-        const names = isWild ? files.list(folder, maxListed - counts.listed) : others;
-        if (names === null) return true;
-        counts.listed += names.length;
-        // A wildcard at the start does not match a dot there.
-        for (const { name, isLink } of names.filter(({ name }) => name[0] !== '.' && matches(name))) {
-          if ((isLink || i < parts.length - 1) && ++counts.lookups > maxMatches) return true;
-          const path = lexicalPath(`${folder}/${name}`);
-          const canonical = isLink ? this.canonical(path, folder) : path;
-          if (this.#isExcluded(canonical)) return true;
-          paths.add(canonical);
-        }
-      }
-      folders = paths;
-    }
-    return [...folders].some((path) => this.#isOut(path));
+  /** Follows the parts of a glob from a folder. More names than can be looked at leave. */
+  #matchesLeave(folder: string, parts: readonly string[], counts: Counts): boolean {
+    const [part, ...rest] = parts;
+    if (part === undefined) return this.#isOut(folder);
+    const matches = compileGlob(part);
+    const names = this.#namesIn(folder, part, counts);
+    if (names === null) return true;
+    return names.some(({ name, isLink }) => {
+      if (!matches(name)) return false;
+      if ((isLink || rest.length > 0) && ++counts.lookups > maxMatches) return true;
+      const path = lexicalPath(`${folder}/${name}`);
+      const canonical = isLink ? this.canonical(path, folder) : path;
+      return this.#isExcluded(canonical) || this.#matchesLeave(canonical, rest, counts);
+    });
+  }
+
+  /** Names in a folder that a part of a glob may match; null when there are too many. */
+  #namesIn(folder: string, part: string, counts: Counts): readonly FileName[] | null {
+    const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
+    const excluded = this.#notWithin
+      .filter((path) => path.startsWith(below))
+      .map((path) => ({ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }));
+    if (!isWild(part))
+      return this.#files?.exists(`${folder}/${part}`) ? [{ name: part, isLink: true }] : excluded;
+    const names = this.#files ? this.#files.list(folder, maxListed - counts.listed) : [];
+    counts.listed += names?.length ?? 0;
+    // A wildcard at the start does not match a dot there.
+    return names && [...excluded, ...names.filter(({ name }) => name[0] !== '.')];
   }
 }

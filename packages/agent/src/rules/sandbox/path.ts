@@ -50,33 +50,42 @@ export const liesWithin = (path: string, boundary: string): boolean =>
 /** True if a path goes up anywhere. */
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
-/** A text as written and as programs that decode it would read it, at most three times over. */
-export function readingsOf(text: string, rounds = 3): readonly string[] {
-  const decoded = percentDecode(text);
-  return rounds === 0 || decoded === text ? [text] : [text, ...readingsOf(decoded, rounds - 1)];
-}
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Decodes what is well formed and leaves the rest. Bytes that are no UTF-8 become one character each. */
-const percentDecode = (text: string): string =>
-  text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
-    try {
-      return decodeURIComponent(run);
-    } catch {
-      return run.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-    }
-  });
+/** A text as written, and as programs that decode it would read it, at most three times over. */
+export function decodingsOf(text: string, rounds = 3): readonly string[] {
+  const decoded = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    utf8.decode(Uint8Array.from(run.slice(1).split('%'), (hex) => Number.parseInt(hex, 16))),
+  );
+  return rounds === 0 || decoded === text ? [text] : [text, ...decodingsOf(decoded, rounds - 1)];
+}
 
 /** Also within another URL, as archives, viewers and package managers name files. */
 const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
 export const isFileUrl = (text: string): boolean => fileUrl.test(text);
 
 /** The path of a `file:` URL, percent-encoded as it is. */
-export function filePathOf(text: string): string {
+function filePathOf(text: string): string {
   const url = text.replace(fileUrl, 'file:');
   if (!URL.canParse(url)) return url.replace(/^file:/i, '');
   const { pathname, hostname } = new URL(url);
   // A drive letter needs no slash before it; a host names another machine's files.
   return hostname === '' ? pathname : `//${hostname}${pathname}`;
+}
+
+/**
+ * The paths that programs may read in a text: as written, decoded, without blanks around it, with backslashes between
+ * folders, and as a `file:` URL.
+ */
+export function readingsOf(text: string): ReadonlySet<string> {
+  // Most names are read in one way, and a call may contain thousands.
+  if (!/[%\\\s:]/.test(text)) return new Set([text]);
+  const readings = decodingsOf(text).flatMap((reading) => {
+    const bare = reading.trim();
+    const inUrl = isFileUrl(bare) ? readingsOf(filePathOf(bare)) : [];
+    return [reading, bare, bare.replaceAll('\\', '/'), ...inUrl];
+  });
+  return new Set(readings);
 }
 
 /** True if a whole text is a path by its look, whatever the name it stands under. */

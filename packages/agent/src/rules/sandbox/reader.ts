@@ -5,12 +5,24 @@ import { type CommandProfile, type WordKind, wordKinds } from './profiles/profil
 
 /** The part of a word that has a kind: the word, or the value of the option in it. */
 export interface ReadWord {
-  kind: WordKind;
+  readonly kind: WordKind;
   readonly value: string;
 }
 
+/** Null if a word has no place. */
+type ReadWords = readonly ReadWord[] | null;
+
+interface Option {
+  readonly name: string;
+  readonly kind: WordKind;
+  /** In the same word; null: the next word. */
+  readonly value: string | null;
+  /** A text behind other letters may be none. */
+  readonly isMixed?: boolean;
+}
+
+/** Names in a list with blanks between. */
 const namesIn = remembered(1_000, (list: string): readonly string[] => list.split(/\s+/).filter(Boolean));
-const isListed = (name: string, list = ''): boolean => namesIn(list).includes(name);
 
 /** Kinds of options by name; the first kind that lists a name has it. */
 const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => {
@@ -18,106 +30,75 @@ const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => 
   return new Map<string, WordKind>(pairs.flat().reverse());
 });
 
-/** Reads words, up to another command among them. */
-export class WordReader {
-  readonly #roles: ReadWord[] = [];
-  readonly #words: readonly string[];
-  #profile: CommandProfile;
-  #hasTexts: boolean;
-  /** An option replaces the first operand. */
-  #isShifted = false;
-
-  /** @param hasTexts false: a text is judged as a word */
-  constructor(profile: CommandProfile, words: readonly string[], hasTexts: boolean) {
-    this.#profile = profile;
-    this.#words = words;
-    this.#hasTexts = hasTexts;
-  }
-
-  /** The kinds of the words, which end where another command starts; null if a word has no place. */
-  read(): readonly ReadWord[] | null {
-    this.#add('flag');
-    const operands: ReadWord[] = [];
-    let depth = 0;
-    let isRest = false;
-    for (let text = this.#next(); text !== undefined; text = this.#next()) {
-      const { subcommands = {}, stops } = this.#profile;
-      const below = Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
-      if (!isRest && this.#profile.options && /^-./s.test(text)) {
-        isRest = text === '--';
-        if (!(isRest ? this.#add('flag') : this.#option(text))) return null;
-      } else if (below && operands.length === 0) {
-        this.#profile = below;
-        isRest = false;
-        // Behind an option a word may be its value instead, and no text.
-        this.#hasTexts &&= this.#roles.length === ++depth;
-        this.#add('flag');
-      } else {
-        const kind = this.#operandKind(operands.length);
-        if (kind === undefined) return null;
-        if (kind === 'command') break;
-        operands.push(this.#add(kind, text));
-        isRest ||= stops === true;
-      }
+/**
+ * The kinds of words, which end where another command starts.
+ * @param hasTexts false: a text is judged as a word
+ */
+export function readWords(program: CommandProfile, words: readonly string[], hasTexts: boolean): ReadWords {
+  const flag: ReadWord = { kind: 'flag', value: '' };
+  const roles = [flag];
+  let [profile, areTexts, isRest] = [program, hasTexts, false];
+  let [depth, operands, shift] = [0, 0, 0];
+  for (let text = words[1]; text !== undefined; text = words[roles.length]) {
+    const { operands: kinds = [], subcommands = {}, instead = '', values = {} } = profile;
+    const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
+    if (!isRest && profile.options && /^-./s.test(text)) {
+      const option = optionOf(text, profile);
+      if (option === null) return null;
+      const { name, kind, value, isMixed } = option;
+      isRest = name === '--';
+      // A file may hold the pattern, the script or the message.
+      areTexts &&= kind !== 'path' && !(kind === 'text' && isMixed);
+      const isInstead = namesIn(instead).includes(name);
+      if (isInstead && operands > 0) return null;
+      if (isInstead) shift = 1;
+      if (kind === 'flag' || value === null) roles.push(flag);
+      const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
+      if (sentValue === undefined) continue;
+      if (!isAllowed(sentValue, values[name])) return null;
+      roles.push({ kind, value: sentValue });
+    } else if (below) {
+      // Behind an option a word may be its value instead, and no text.
+      areTexts &&= roles.length === ++depth;
+      [profile, isRest] = [below, false];
+      roles.push(flag);
+    } else {
+      const kind = kinds[operands + shift] ?? kinds.at(-1);
+      if (kind === undefined) return null;
+      if (kind === 'command') break;
+      roles.push({ kind, value: text });
+      operands++;
+      isRest ||= profile.stops === true;
     }
-    if (this.#isShifted)
-      for (const [i, role] of operands.entries()) role.kind = this.#operandKind(i + 1) ?? role.kind;
-    if (!this.#hasTexts) for (const role of this.#roles) if (role.kind === 'text') role.kind = 'word';
-    return this.#roles;
   }
-
-  #next(): string | undefined {
-    return this.#words[this.#roles.length];
-  }
-
-  #operandKind(index: number): WordKind | undefined {
-    const { operands = [] } = this.#profile;
-    return operands[index] ?? operands.at(-1);
-  }
-
-  #add(kind: WordKind, value = ''): ReadWord {
-    const role = { kind, value };
-    this.#roles.push(role);
-    return role;
-  }
-
-  /** Reads an option with its value; false if the profile does not name it. */
-  #option(text: string): boolean {
-    const kinds = kindsByOption(this.#profile.options);
-    const [name = ''] = text.split('=', 1);
-    const value = name === text ? null : text.slice(name.length + 1);
-    const kind = kinds.get(name);
-    // A short flag has no value, and the letter behind it may be that of another option.
-    if (kind !== undefined)
-      return !(kind === 'flag' && name.length === 2 && value !== null) && this.#value(name, kind, value);
-    if (/^-\d+$/.test(text) && kinds.has('-#')) return !!this.#add('flag');
-    const other = kinds.get('*');
-    if (other !== undefined) return !!this.#add(other, text);
-    return text[1] !== '-' && this.#letters(text, kinds);
-  }
-
-  /** Flags of one letter each; the last letter may have a value: the rest of the word, or the next word. */
-  #letters(text: string, kinds: ReadonlyMap<string, WordKind>): boolean {
-    const index = [...text].findIndex((letter, i) => i > 0 && kinds.get(`-${letter}`) !== 'flag');
-    if (index < 0) return !!this.#add('flag');
-    const option = `-${text[index]}`;
-    const kind = kinds.get(option);
-    const rest = text.slice(index + 1);
-    const isAttached = rest !== '' && !isListed(option, this.#profile.attached);
-    if (kind === 'text' && (index > 1 || isAttached)) this.#hasTexts = false;
-    return kind !== undefined && this.#value(option, kind, rest === '' ? null : rest);
-  }
-
-  #value(option: string, kind: WordKind, attached: string | null): boolean {
-    const { instead, values } = this.#profile;
-    if (isListed(option, instead)) this.#isShifted = true;
-    // A file may hold the pattern, the script or the message.
-    if (kind === 'path') this.#hasTexts = false;
-    if (kind === 'flag' || attached === null) this.#add('flag');
-    const value = kind === 'flag' ? undefined : (attached ?? this.#next());
-    if (value === undefined) return true;
-    this.#add(kind, value);
-    const fits = (one: string): boolean => (/[=.]$/.test(one) ? value.startsWith(one) : value === one);
-    return values?.[option] === undefined || namesIn(values[option]).some(fits);
-  }
+  return areTexts ? roles : roles.map((role) => (role.kind === 'text' ? { ...role, kind: 'word' } : role));
 }
+
+/** The option that a word begins with; null if the profile does not name it. */
+function optionOf(text: string, { options, attached = '' }: CommandProfile): Option | null {
+  const kinds = kindsByOption(options);
+  const [name = ''] = text.split('=', 1);
+  const value = name === text ? null : text.slice(name.length + 1);
+  const kind = name === '--' ? 'flag' : kinds.get(name);
+  // A short flag has no value, and the letter behind it may be that of another option.
+  if (kind !== undefined)
+    return kind === 'flag' && name.length === 2 && value !== null ? null : { name, kind, value };
+  if (/^-\d+$/.test(text) && kinds.has('-#')) return { name: '-#', kind: 'flag', value };
+  const other = kinds.get('*');
+  if (other !== undefined) return { name: '*', kind: other, value: text };
+  if (text[1] === '-') return null;
+  // Flags of one letter each; the last letter may have a value: the rest of the word, or the next word.
+  const letters = [...text.slice(1)];
+  const last = letters.findIndex((letter) => kinds.get(`-${letter}`) !== 'flag');
+  if (last < 0) return { name: text, kind: 'flag', value: null };
+  const option = `-${letters[last]}`;
+  const lastKind = kinds.get(option);
+  const rest = letters.slice(last + 1).join('');
+  const isMixed = last > 0 || (rest !== '' && !namesIn(attached).includes(option));
+  return lastKind === undefined ? null : { name: option, kind: lastKind, value: rest || null, isMixed };
+}
+
+/** True if a value is among those that an option allows. */
+const isAllowed = (value: string, list?: string): boolean =>
+  list === undefined ||
+  namesIn(list).some((one) => (/[=.]$/.test(one) ? value.startsWith(one) : value === one));

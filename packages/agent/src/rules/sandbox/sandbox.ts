@@ -11,7 +11,6 @@ import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import { type Files, isFileUrl } from './path.ts';
-import { profileOf } from './profiles/index.ts';
 import type { CommandProfiles } from './profiles/profile.ts';
 import { hostsOf } from './url.ts';
 
@@ -38,51 +37,40 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
   return (rule) => {
     const commands = rule.commands && new Set(rule.commands);
     const refusesHosts = compileHosts(rule);
-    const boundariesOf = () => (rule.within ? new Boundaries(rule.within, rule.notWithin, files) : null);
-    // Links change; text alone does not.
-    const fixed = files === null ? boundariesOf() : null;
     const isForEveryTool = rule.tools.every((tool) => tool === '*');
     return (view) => {
       const { budget, call } = view;
       const naming = namingOf(view);
       if (naming.tooMuch) return yes;
       if (commands && naming.oddCommand) return fault;
-      const boundaries = fixed ?? boundariesOf();
-      const start = call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/';
-      const isNothingNamed = naming.commands.length + naming.paths.length + naming.urls.length === 0;
-      const profile = (name: string) => profileOf(name, commandProfiles);
-      const cwds = foldersOf(naming, boundaries, start);
-      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, profileOf: profile };
+      const { folders, paths, urls, texts } = naming;
+      const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
+      const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
+      const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
+      const ownFolders = folders.map((folder) => canonical(folder, start));
+      // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
+      const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
+      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
+      const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
-      const isInFolder =
-        naming.commands.length > 0 || (files?.judgesFolder === true && naming.paths.length === 0);
-      const folders = new Set(naming.folders);
-      const ownFolders = isInFolder && call.cwd ? [call.cwd, ...folders] : [...folders];
-      const otherPaths = naming.paths.filter((path) => !folders.has(path));
-      const pathsLeave = (paths: readonly string[], starts: readonly string[]): boolean =>
-        boundaries !== null &&
-        paths.some((path) => {
-          spend(budget, 8 + (path.length >> 2));
-          return starts.some((cwd) => boundaries.leaves(path, cwd));
-        });
+      const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
+      const leaves = (path: string, cwd: string): boolean => {
+        spend(budget, 8 + (path.length >> 2));
+        return boundaries?.leaves(path, cwd) === true;
+      };
       // No host is missing in a `file:` URL that is judged as a path.
-      const isPath = (text: string): boolean => boundaries !== null && isFileUrl(text.trim());
+      const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
-        pathsLeave(ownFolders, [start]) ||
-        pathsLeave(otherPaths, cwds) ||
+        (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
+        folders.some((folder) => leaves(folder, start)) ||
+        paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
-        (commands !== null && isNothingNamed && !isForEveryTool) ||
-        naming.urls.some((text) => refusesHosts?.(text, isPath(text) ? 'word' : 'host', budget)) ||
-        naming.texts.some((text) => refusesHosts?.(text, 'word', budget));
+        (commands !== null && !isForEveryTool && naming.commands.length + places + urls.length === 0) ||
+        urls.some((url) => refusesHosts?.(url, kindOf(url), budget)) ||
+        texts.some((text) => refusesHosts?.(text, 'word', budget));
       return isOutside ? yes : no;
     };
   };
-}
-
-/** The folders a command may run in. An argument that nobody declared may name one, or mean nothing to the tool. */
-function foldersOf(naming: Naming, boundaries: Boundaries | null, start: string): readonly string[] {
-  const folders = naming.folders.map((folder) => boundaries?.canonical(folder, start) ?? folder);
-  return naming.foldersDeclared && folders.length > 0 ? folders : [start, ...folders];
 }
 
 /** A test whether a host that a text names is refused; null if the sandbox has no list of hosts. */

@@ -16,7 +16,7 @@ const bomb = Array.from({ length: 10 }, (_, i) =>
         .join(', ')}]`,
 ).join('\n');
 
-/** What it is, its text, and what is said about it. */
+/** The document's description, its text, and the message about it. */
 export const hostileBundles: readonly [name: string, yaml: string, said: RegExp][] = [
   ['no text', '', /expected a mapping at the top level/],
   ['a list', '[]', /expected a mapping at the top level/],

@@ -83,7 +83,7 @@ it('decides 10,000 generated pairs of contract and call as the reference does', 
     { numRuns: 800, seed: 20_261 },
   );
   expect(pairs).toBeGreaterThan(10_000);
-  // What was reached: a generator that misses a branch proves nothing about it.
+  // Branches that were reached: a generator that misses a branch proves nothing about it.
   process.stdout.write(`${pairs} pairs; the reference met:\n${tallyText()}\n`);
   const often = (what: string, least: number) =>
     expect([what, timesMet(what) >= least]).toEqual([what, true]);

@@ -1,4 +1,4 @@
-// What refuses wins over what asks, whatever the order; and the limits of a session can be set.
+// A contract that refuses wins over one that asks, whatever the order; and the limits of a session can be set.
 import { describe, expect, it } from 'vitest';
 import { evaluateCall } from '../../../src/rules/evaluate/live.ts';
 import { dryRun } from '../../../src/rules/evaluate/playground.ts';

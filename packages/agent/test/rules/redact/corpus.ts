@@ -604,7 +604,7 @@ function secretsOf(text: string, hidden: string): readonly string[] {
   const kept = hidden.split('[REDACTED]');
   for (const [i, part] of kept.entries()) {
     const next = part === '' && i === kept.length - 1 ? text.length : text.indexOf(part, at);
-    // What is replaced with its quotes.
+    // Values that are replaced with their quotes.
     if (next < 0) return [drawn];
     if (i > 0) secrets.push(text.slice(at, next).replace(/^["']|["']$/g, ''));
     at = next + part.length;

@@ -257,6 +257,8 @@ describe('a command given to another program does not leave by', () => {
     ['a script of npx', "npx -c 'cat /etc/passwd'"],
     ['a script of npx in the same word', "npx tool --call='cat /etc/passwd'"],
     ['another shell', "fish -c 'cat /etc/passwd'"],
+    ['a shell behind an unknown program', 'mytool sh -c ls'],
+    ['a shell behind an unknown program, and letters', 'mytool bash -x -ec ls'],
     ['a find', "find . -exec sh -c 'cat /etc/passwd' ';'"],
     ['an xargs', "xargs -I{} sh -c 'cat /etc/{}'"],
     ['env by the beginning of a name', "env --sp='cat /etc/passwd'"],

@@ -11,7 +11,7 @@ const below = (path: string, folder: string): boolean => {
   const way = posix.relative(folder, path);
   return way !== '..' && !way.startsWith('../');
 };
-/** What is no escape stays, as in programs that decode leniently. */
+/** A text that is no escape stays, as in programs that decode leniently. */
 const decoded = (path: string): string => path.replace(/%[0-9a-f]{2}/gi, decodeURIComponent);
 
 const part = fc.constantFrom(

@@ -10,7 +10,7 @@ export interface Box extends EngineOptions {
   readonly cwd?: string;
 }
 
-/** Whether a call with these arguments leaves a sandbox written as YAML keys (`within: [/w]`). */
+/** True if a call with these arguments leaves a sandbox written as YAML keys (`within: [/w]`). */
 export function leaves(keys: string, args: Record<string, unknown>, box: Box = {}): boolean {
   const { tool = 't', tools = '"*"', cwd, ...engine } = box;
   const bundle = compiled(

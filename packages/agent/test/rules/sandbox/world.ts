@@ -26,7 +26,7 @@ export interface World {
   remove(): void;
 }
 
-/** What every file outside holds, and part of a name there: seen in an output, it was read. */
+/** The content of every file outside, and part of a name there: seen in an output, it was read. */
 const mark = 'LEAKED';
 
 /** @param links whether `work` holds symbolic links that lead out */

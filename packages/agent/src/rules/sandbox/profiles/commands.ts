@@ -2,14 +2,12 @@
 
 const { raw } = String;
 
-/** Characters without a meaning to any shell, and no blanks. */
-export const plain = /^[^\s$`;&|<>(){}\\"'*?[\]~!#]*$/;
-export const shells = /^(?:(?:r?ba|z|d?a|m?k|ya|fi|t?c)?sh)$/;
+/** No blanks, no character with a meaning to a shell, and no option that makes a shell run the next word. */
+export const plain = /^(?![-+](?=[A-Za-z]).*c)[^\s$`;&|<>(){}\\"'*?[\]~!#]*$/;
+const shells = /^(?:(?:r?ba|z|d?a|m?k|ya|fi|t?c)?sh)$/;
 /** Programs that run the text in one of their words. */
 export const carriers =
   /^(?:env|\w*tar|zip|rsync|sort|man|flock|su|runuser|script|np[mx]|split|fish|nc|ncat|netcat|fc|watch|parallel|git|s(?:sh|cp|ftp|shfs)|(?:r?ba|z|d?a|m?k|ya|t?c)?sh)$/;
-/** An option of a shell, before a command line. */
-export const lineOption = /^[-+](?=[A-Za-z]).*c/s;
 
 /** A text up to its first character with a meaning to some shell. */
 const toMark = raw`[^\0]*[\s$\x60;&|<>(){}\\"'*?[\]~!#]`;

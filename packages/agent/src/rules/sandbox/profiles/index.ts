@@ -7,16 +7,12 @@ import { projects } from './projects.ts';
 import { texts } from './texts.ts';
 import { wrappers } from './wrappers.ts';
 
-export { inlineCode, interpreters } from './interpreters.ts';
-
-export const profiles: CommandProfiles = Object.fromEntries([
-  ...[...files, ...texts, ...network, ...projects, ...wrappers],
-  ['git', git],
-]);
+const all = [...files, ...texts, ...network, ...projects, ...wrappers];
+export const profiles: CommandProfiles = { ...Object.fromEntries(all), git };
 
 /** The name of a program, in whatever folder it lies. */
 export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
 
 /** The profile of a program by its name. Own profiles go first. */
-export const profileOf = (name: string, own: CommandProfiles): CommandProfile | undefined =>
+export const profileOf = (name: string, own: CommandProfiles = {}): CommandProfile | undefined =>
   [own, profiles].find((one) => Object.hasOwn(one, name))?.[name];

@@ -1,23 +1,31 @@
 // The form of a command profile.
 
-export const wordKinds = [
-  'flag',
-  'text',
-  'number',
-  'path',
-  'host',
-  'word',
-  'remote',
-  'ref',
-  'words',
-  'command',
-] as const;
-/**
- * The content of a word. `text` is not judged. `word`: a path or a URL if it looks like one; `words`: the same for
- * programs without a profile. `remote`: a path, or `host:path`. `ref`: a word, or `host:path` if the host has a dot
- * or an `@`. `command`: the first word of another command.
- */
-export type WordKind = (typeof wordKinds)[number];
+const any = /^/;
+
+/** The kinds of words, each with the form of its values: a value of another form leaves every sandbox. */
+export const forms = {
+  flag: any,
+  /** Not judged. */
+  text: any,
+  number: /^[+-]?\d[\d.,+-]*[A-Za-z%]{0,2}$/,
+  path: any,
+  /** Curl expands braces and ranges itself: in a scheme or a host they spell another one. */
+  host: /^(?:(?!.*file:)[^/{[]*\/|[^{[]*$)/is,
+  /** A path or a URL if it looks like one. */
+  word: any,
+  /** A path, or `host:path`. */
+  remote: any,
+  /** A word, or `host:path` if the host has a dot or an `@`. */
+  ref: any,
+  /** A word of a program without a profile: no file behind an `@`, no path behind the letter of an option. */
+  words: /^(?!@|.*=@|-[A-Za-z][^=]*\/)/s,
+  /** The first word of another command. */
+  command: any,
+};
+
+/** The content of a word. */
+export type WordKind = keyof typeof forms;
+export const wordKinds = Object.keys(forms) as WordKind[];
 
 /** The words of one program, or of one of its subcommands. */
 export type CommandProfile = {
@@ -30,7 +38,7 @@ export type CommandProfile = {
   readonly operands?: readonly WordKind[];
   /** Words behind the first operand are operands. Default false. */
   readonly stops?: boolean;
-  /** Options that replace the first operand, such as `-e` of grep. */
+  /** Options that replace the first operand, such as `-e` of grep. They stand before the operands. */
   readonly instead?: string;
   /** Short options whose text may follow the letter in the same word. */
   readonly attached?: string;

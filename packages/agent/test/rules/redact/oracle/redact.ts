@@ -9,7 +9,7 @@ export { looksSecret, redacted };
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
-/** What is redacted besides, or instead of, what the built-in rules find. */
+/** Rules for secrets besides, or instead of, the built-in ones. */
 export interface RedactionPolicy {
   /** Keys to redact besides the built-in ones; they beat the safe list. */
   readonly sensitiveKeys?: Iterable<string>;

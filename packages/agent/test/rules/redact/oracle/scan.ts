@@ -8,7 +8,7 @@ export const redacted = '[REDACTED]';
 
 /** Characters that were read, and how many may be. */
 export type Meter = { steps: number; readonly budget: number };
-/** What a text is judged by; `tokens` is sticky. Above 0, the text was encoded in another. */
+/** Rules that a text is judged by; `tokens` is sticky. Above 0, the text was encoded in another. */
 export type Judges = {
   readonly names: NameTest;
   readonly tokens: RegExp;

@@ -1,4 +1,4 @@
-// What a secret looks like by itself: tokens by their prefix, keys in files, stored passwords. Does not look at names.
+// The look of a secret by itself: tokens by their prefix, keys in files, stored passwords. Does not look at names.
 
 /** The characters behind a prefix, and the prefixes. The tests have the vendor and a public page of each. */
 const prefixes: readonly string[] = [

@@ -1,5 +1,5 @@
-// Whether a value looks chosen by a person or drawn by a machine, and so like a secret, beside words and names that
-// only stand where a secret could. Each test reads its value a bounded number of times.
+// The test whether a value looks chosen by a person or drawn by a machine, and so like a secret, beside words and names
+// that only stand where a secret could. Each test reads its value a bounded number of times.
 
 /** Names of algorithms, encodings and numbered things: mixed like a secret, and none. */
 const ordinaryWord =

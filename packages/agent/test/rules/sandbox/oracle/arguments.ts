@@ -1,4 +1,5 @@
-// What a call names: the paths, URLs and commands among its arguments, whatever their names and however deep they lie.
+// The names in a call: the paths, URLs and commands among its arguments, whatever their names and however deep they
+// lie.
 import type { ToolCall } from '../../../../src/rules/evaluate/call.ts';
 import { type Budget, spend } from '../../../../src/rules/regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName } from './names.ts';
@@ -18,7 +19,7 @@ export interface NamedCommand {
   readonly words: readonly string[];
 }
 
-/** What a call names. */
+/** Paths, URLs and commands that a call names. */
 export interface Naming {
   readonly paths: readonly string[];
   /** Texts that are URLs or host names by their name or look. */
@@ -43,7 +44,7 @@ export function readArguments(call: ToolCall, declared: Declared | null, budget:
   return reader;
 }
 
-/** What holds the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+/** Arguments with the rest of a command that stands beside them: `{command: "rm", args: ["-rf", "/"]}`. */
 const restNames = new Set(['args', 'argv', 'arguments']);
 /** Names whose lists hold one command line each. */
 const isPlural = (name: string): boolean => /s$/i.test(name);

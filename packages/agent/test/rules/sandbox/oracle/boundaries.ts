@@ -1,4 +1,4 @@
-// Whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
+// The test whether a path, a word or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../../../../src/rules/evaluate/glob.ts';
 import { foldCase } from '../../../../src/rules/fold.ts';
 import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
@@ -13,7 +13,7 @@ export const maxListed = 10_000;
 /** Words of one call that are looked up among the files. */
 export const maxLookups = 10_000;
 
-/** What the shell and its programs may always name: nothing is kept or told there. */
+/** Files that the shell and its programs may always name: nothing is kept or told there. */
 const harmless = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
 export const isHarmless = (path: string): boolean => harmless.has(path);
 
@@ -39,7 +39,7 @@ export class Boundaries {
     return this.#files?.canonical(path, cwd) ?? lexicalPath(path, cwd);
   }
 
-  /** Whether a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
+  /** True if a path leaves in one of its readings: as written, decoded, without blanks around it, as a `file:` URL. */
   leaves(text: string, cwd: string): boolean {
     for (const reading of readingsOf(text)) {
       if (reading.includes('\0')) return true;
@@ -53,7 +53,7 @@ export class Boundaries {
   }
 
   /**
-   * Whether a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
+   * True if a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
    * when it is a name of something, leads through a link, or lies by its text in a folder that is excluded.
    */
   wordLeaves(word: string, cwd: string, tilde: boolean): boolean {
@@ -67,7 +67,7 @@ export class Boundaries {
     return false;
   }
 
-  /** Whether a path is in none of the folders, or in an excluded one. */
+  /** True if a path is in none of the folders, or in an excluded one. */
   #outside(path: string, cwd: string): boolean {
     if (this.#isOut(this.canonical(path, cwd))) return true;
     if (this.#files === null || !climbs(path) || /^[~$]/.test(path)) return false;
@@ -112,7 +112,7 @@ export class Boundaries {
     return start;
   }
 
-  /** Whether what a glob may match leaves. The word holds a live wildcard. */
+  /** True if a match of a glob may leave. The word holds a live wildcard. */
   globLeaves(word: ShellWord, cwd: string): boolean {
     const steps = stepsOf(word);
     if (steps.some(({ text, wild }) => text === '..' || (wild && text.startsWith('.')))) return true;
@@ -131,7 +131,7 @@ export class Boundaries {
     return this.#files !== null && this.#matchesLeave(this.#files, folder, rest);
   }
 
-  /** Whether, by text, the glob could name an excluded folder or something in it. */
+  /** True if, by text, the glob could name an excluded folder or something in it. */
   #mayReachExcluded(folder: string, steps: readonly GlobStep[]): boolean {
     const from = this.#name(folder);
     return this.#notWithin.some((excluded) => {

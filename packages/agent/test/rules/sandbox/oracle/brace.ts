@@ -66,7 +66,7 @@ class Expander {
   }
 
   /**
-   * What stands between two braces: alternatives or a sequence; undefined when the shell leaves the braces alone; null:
+   * The text between two braces: alternatives or a sequence; undefined when the shell leaves the braces alone; null:
    * too many.
    */
   #choices(open: number, close: number): readonly ShellWord[] | null | undefined {
@@ -101,7 +101,7 @@ function sequence({ text, live }: ShellWord): readonly ShellWord[] | null | unde
   return Array.from({ length: count }, (_, i) => {
     const at = from < to ? from + i * by : from - i * by;
     const shown = numbers ? padNumber(at, padded) : String.fromCharCode(at);
-    // What comes out of a sequence is plain text, whatever the character.
+    // The items of a sequence are plain text, whatever the character.
     return { text: shown, live: shown.replace(/[*?[{}~$`\\]/g, '\0') };
   });
 }

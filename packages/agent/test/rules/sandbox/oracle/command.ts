@@ -10,13 +10,13 @@ import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWor
 import { textWords } from './texts.ts';
 import { hostsInText, workOfHost } from './url.ts';
 
-/** What one sandbox asks of the commands of one call. */
+/** The part of one sandbox for the commands of one call. */
 export interface CommandRules {
   /** First words that are allowed; null: all. */
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** Whether a host is refused; null: hosts are not judged. */
+  /** True if a host is refused; null: hosts are not judged. */
   readonly refusesHost: ((host: string) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
@@ -185,7 +185,7 @@ const maxParts = 100;
 const addressOfUrl =
   /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
 
-/** What follows `=`, `@` and the letters of short options in a word; null when there are too many of them. */
+/** The texts behind `=`, `@` and the letters of short options in a word; null when there are too many of them. */
 function* partsOf(word: string): Iterable<string | null> {
   let count = 0;
   for (let i = 0; i < word.length - 1; i++) {

@@ -40,7 +40,7 @@ export function commandsWithin(words: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (const [i, word] of words.entries()) {
     const set = variable.exec(word)?.[1];
-    // What tar takes as if it stood on its command line.
+    // Words that tar takes as if it stood on its command line.
     if (word.startsWith('TAR_OPTIONS=')) found.push(`tar ${word.slice(12)}`);
     if (set !== undefined) found.push(set.replace(/^[|!]-?/, ''));
     const rest = words.slice(i + 1);
@@ -67,7 +67,7 @@ function tarCommands(words: readonly string[]): readonly string[] {
 
 const checkpoint = (action: string): string[] => (action.startsWith('exec=') ? [action.slice(5)] : []);
 
-/** What stands behind options, in their own word or in the next one. */
+/** The text behind options, in their own word or in the next one. */
 function valuesOf(words: readonly string[], shorts = '', ...longs: readonly string[]): readonly string[] {
   const values: string[] = [];
   for (const [i, word] of words.entries()) {

@@ -1,8 +1,8 @@
-// What an argument holds, by its name: content, a path, a URL, a command, or whatever its text looks like.
+// The kind of an argument, by its name: content, a path, a URL, a command, or whatever its text looks like.
 import { compileGlob } from '../../../../src/rules/evaluate/glob.ts';
 import { foldCase } from '../../../../src/rules/fold.ts';
 
-/** What an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
+/** Kinds that an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
 export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
 export type ArgumentKind = (typeof argumentKinds)[number];
 

@@ -131,7 +131,7 @@ function addProgram(hosts: Set<string>, words: readonly string[]): void {
   const name = nameOf(words[at] ?? '');
   const program = programs.get(name);
   const rest = words.slice(at + 1);
-  // What a variable makes a proxy of everything.
+  // A variable that makes a proxy of everything.
   for (const word of words.slice(0, at)) {
     const proxy = /^\w*_proxy=(.+)$/i.exec(word)?.[1];
     if (proxy !== undefined) addValue(hosts, proxy);
@@ -141,7 +141,7 @@ function addProgram(hosts: Set<string>, words: readonly string[]): void {
   else if (name === 'find') for (const command of commandsOfFind(rest)) addProgram(hosts, command);
 }
 
-/** What `find` runs: up to `;` or `+`. */
+/** The command that `find` runs: up to `;` or `+`. */
 function* commandsOfFind(words: readonly string[]): Iterable<readonly string[]> {
   for (const [i, word] of words.entries()) {
     if (!/^-(?:exec|ok)(?:dir)?$/.test(word)) continue;

@@ -1,6 +1,6 @@
 // Paths as texts: canonical forms without a file system, the readings of one text, and "lies within".
 
-/** What a sandbox asks about files. Without it paths are judged by text alone. */
+/** Questions of a sandbox about files. Without answers, paths are judged by text alone. */
 export interface Files {
   /** The folder from which relative paths start when a call names none. */
   readonly cwd: string;
@@ -12,7 +12,7 @@ export interface Files {
   readonly ignoresCase?: boolean;
   /** Absolute, without `.`, `..` and links; also of a path that does not exist. */
   canonical(path: string, cwd: string): string;
-  /** Whether something has that name; a link that leads nowhere has it too. */
+  /** True if something has that name; a link that leads nowhere has it too. */
   exists(path: string): boolean;
   /** The names in a folder, none when it cannot be read; null when there are more than `max`. */
   list(folder: string, max: number): readonly FileName[] | null;
@@ -25,7 +25,7 @@ export interface FileName {
 
 const drive = /^[a-z]:[\\/]/i;
 
-/** Whether a path says itself where it starts: at a root, a drive, a home folder or a variable. */
+/** True if a path says itself where it starts: at a root, a drive, a home folder or a variable. */
 export const isRooted = (path: string): boolean => /^[/~$]/.test(path) || drive.test(path);
 
 /**
@@ -43,11 +43,11 @@ export function lexicalPath(path: string, cwd = '/'): string {
   return `/${parts.join('/')}`;
 }
 
-/** Whether a canonical path is the boundary or below it; compares whole components. */
+/** True if a canonical path is the boundary or below it; compares whole components. */
 export const liesWithin = (path: string, boundary: string): boolean =>
   path === boundary || path.startsWith(boundary === '/' ? '/' : `${boundary}/`);
 
-/** Whether a path goes up anywhere. */
+/** True if a path goes up anywhere. */
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
 /** A text as written and as programs that decode it would read it, at most three times over. */
@@ -71,7 +71,7 @@ const percentDecode = (text: string): string =>
     }
   });
 
-/** Whether a whole text is a path by its look, whatever the name it stands under. */
+/** True if a whole text is a path by its look, whatever the name it stands under. */
 export const looksLikePath = (text: string): boolean =>
   /^(?:\/|\.\.?[\\/]|~[\w.-]*\/|[a-z]:[\\/]|(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:)/i.test(
     text,

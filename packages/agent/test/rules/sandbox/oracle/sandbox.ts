@@ -14,7 +14,7 @@ import type { Files } from './path.ts';
 import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
 
 export interface SandboxOptions {
-  /** What is known about files; null: paths are judged by text alone. */
+  /** Facts about files; null: paths are judged by text alone. */
   readonly files: Files | null;
   readonly toolArguments: ToolArguments;
   /** Commands are run by a shell whose quotes are not those of POSIX. */
@@ -118,7 +118,7 @@ function hostsLeave(
   return false;
 }
 
-/** Whether a host is refused; null when the sandbox says nothing of hosts. */
+/** True if a host is refused; null when the sandbox says nothing of hosts. */
 function compileHosts(
   allowed: readonly string[] | null,
   denied: readonly string[],

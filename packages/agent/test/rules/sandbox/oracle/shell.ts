@@ -25,7 +25,7 @@ export interface ShellCommand {
 /** A word whose every character is literal. */
 export const literalWord = (text: string): ShellWord => ({ text, live: '\0'.repeat(text.length) });
 
-/** Whether a shell would look for names that match the word, or the component of it: `*`, `?`, or a set in brackets. */
+/** True if a shell would look for names that match the word, or the component of it: `*`, `?`, or a set in brackets. */
 export function hasWildcard({ live }: Pick<ShellWord, 'live'>): boolean {
   if (live.includes('*') || live.includes('?')) return true;
   const open = live.indexOf('[');
@@ -42,8 +42,8 @@ export function readCommand(text: string): ShellCommand | null {
 
 const chaining = new Set([';', '|', '(', ')', '`', '\0']);
 /**
- * What may follow a `$` that the shell expands; `$"` and `$'` count outside double quotes only. The second form is
- * zsh's.
+ * Characters that may follow a `$` that the shell expands; `$"` and `$'` count outside double quotes only. The second
+ * form is zsh's.
  */
 const expansion = /^(?:[A-Za-z0-9_@*#?$!({[-]|[=~^+]+[A-Za-z0-9_({])/;
 /** Characters that a backslash makes literal inside double quotes. */

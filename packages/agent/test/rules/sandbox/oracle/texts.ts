@@ -10,7 +10,7 @@ interface TextProgram {
   readonly valued: string;
   /** Long options that change nothing about which word is the text; `=…` may follow. */
   readonly longs: ReadonlySet<string>;
-  /** Whether options still count behind the first operand. */
+  /** True if options still count behind the first operand. */
   readonly permutes: boolean;
   /** Options whose value is the text; with one of them no operand is. */
   readonly texts?: ReadonlySet<string>;

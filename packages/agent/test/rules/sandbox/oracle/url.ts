@@ -3,7 +3,7 @@
 /** Work of finding one host: a parser is asked several times. */
 export const workOfHost = 500;
 
-/** What it costs to look for hosts in a text, in steps. */
+/** The cost of a search for hosts in a text, in steps. */
 export const workOfHosts = (text: string): number =>
   text.length + workOfHost * text.split(/[\s"'<>`,;|(){}]+/).length;
 
@@ -11,7 +11,7 @@ export const workOfHosts = (text: string): number =>
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
 const secureShell = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/;
 
-/** Whether a text is, as a whole, a URL with a host. */
+/** True if a text is, as a whole, a URL with a host. */
 export const looksLikeUrl = (text: string): boolean =>
   /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/])/i.test(text);
 
@@ -90,7 +90,7 @@ function addHostBefore(hosts: Set<string>, text: string): void {
   const bare = text.replace(/^["'<({[]+/, '');
   for (const [i, piece] of bare.split(/[,;|]/).entries()) {
     const name = schemeAtStart.test(piece) ? undefined : /^([^/?#\\]+)[/?#\\].*:/.exec(piece)?.[1];
-    // What follows a comma may be the rest of a path: only a name with a dot is taken for a host there.
+    // The text behind a comma may be the rest of a path: only a name with a dot is taken for a host there.
     if (name !== undefined && (i === 0 || name.includes('.'))) addHosts(hosts, `https://${piece}`);
   }
 }
