@@ -1,6 +1,7 @@
 // Which call ids are stored, and where. New ones are held in memory and merged into the table in sorted slices, because
 // random ids written one by one would touch a page each. After a crash the newest are read back from the segments.
 import { type Database, givenText } from '../database.ts';
+import { bucketsOf } from './call-buckets.ts';
 import { CallFilter } from './call-filter.ts';
 import { type CallIds, callIds } from './call-ids.ts';
 import { CallRows, packedRows } from './call-rows.ts';
@@ -50,7 +51,7 @@ const textName = (tenant: number, text: string): string => `${tenant} ${text}`;
 /** A full memory on its way into the table. */
 interface Merging {
   readonly held: Held;
-  /** Its rows by the first byte of their ids; each bucket is sorted when its turn comes. */
+  /** Its rows (call-buckets.ts); each bucket is sorted when its turn comes. */
   readonly buckets: readonly Int32Array[];
   readonly texts: readonly string[];
   /** Number of rows, with those that are removed during the merge. */
@@ -79,7 +80,6 @@ export interface CallLimits {
 export const usualCallLimits: CallLimits = { calls: 100_000, mostCalls: 250_000, bytes: 96 << 20 };
 /** A merge writes about all pages of the table: as many ids are held as this part of its rows. */
 const heldPart = 0.2;
-const bucketCount = 256;
 /** Rows of the table that are entered into the filter before the events of a commit, until all are. */
 const filteredRows = 1000;
 
@@ -90,24 +90,6 @@ const insertOne = 'INSERT OR REPLACE INTO calls (tenant, call_id, entry) VALUES 
 /** Texts sort before bytes, and are looked for one by one. */
 const nextRows = `SELECT tenant, call_id FROM calls WHERE (tenant, call_id) > (?, ?) ORDER BY tenant, call_id
   LIMIT ${filteredRows}`;
-
-/** Rows by the first byte of their ids. */
-function bucketsOf(ids: CallTable): Int32Array[] {
-  const sizes = new Int32Array(bucketCount);
-  for (let row = 0; row < ids.size; row++) {
-    const byte = ids.firstByteAt(row);
-    sizes[byte] = (sizes[byte] ?? 0) + 1;
-  }
-  const buckets = Array.from(sizes, (size) => new Int32Array(size));
-  for (let row = ids.size - 1; row >= 0; row--) {
-    const byte = ids.firstByteAt(row);
-    const left = (sizes[byte] ?? 0) - 1;
-    sizes[byte] = left;
-    const bucket = buckets[byte];
-    if (bucket) bucket[left] = row;
-  }
-  return buckets;
-}
 
 export class CallIndex {
   readonly #db: Database;

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { bucketsOf } from '../../../adapters/sqlite/events/call-buckets.ts';
 import { CallFilter } from '../../../adapters/sqlite/events/call-filter.ts';
 import { callIds } from '../../../adapters/sqlite/events/call-ids.ts';
 import { CallTable } from '../../../adapters/sqlite/events/call-table.ts';
@@ -86,4 +87,31 @@ it('has a filter that knows every id that was added, and few others', () => {
   let mistaken = 0;
   for (let i = 0; i < others.length; i++) if (filter.mayHave(others.hashes, i)) mistaken++;
   expect(mistaken).toBeLessThan(others.length / 50);
+});
+
+it('divides its rows by tenant and id into buckets in the order of the table on disk', () => {
+  // Few calls, many, more than a statement adds, and few again; tenants come in no order.
+  const sizes = [
+    [9, 3],
+    [2, 5_000],
+    [3, 300],
+    [12, 0],
+    [1, 40],
+    [10, 200],
+    [11, 100],
+  ] as const;
+  const table = new CallTable();
+  for (const part of [0, 1])
+    for (const [tenant, size] of sizes) {
+      const count = part === 0 ? size >> 1 : size - (size >> 1);
+      const calls = callIds(tenant, randomBytes(16 * count));
+      for (let i = 0; i < count; i++) table.put(calls, i, i);
+    }
+  const buckets = bucketsOf(table);
+  const rows = buckets.flatMap((bucket) => [...bucket.slice().sort(table.compare)]);
+  expect(rows).toEqual(Array.from({ length: table.size }, (_, row) => row).sort(table.compare));
+  expect(Math.max(...buckets.map(({ length }) => length))).toBeLessThan(512);
+  // Tenants with few calls share a bucket: 1 alone, 2 and 3 have several, 9 and 10 share one.
+  expect(buckets).toHaveLength(1 + 32 + 2 + 1 + 1);
+  expect(bucketsOf(new CallTable())).toEqual([]);
 });
