@@ -269,25 +269,25 @@ export class McpSession {
     const open: Open = { request, era, cancelled: new AbortController(), onAnswer: null };
     const cancel = (): void => {
       const isEnd = signal.reason instanceof ProxyEndedError;
-      if (open.onAnswer && !isEnd) this.#toServer(cancelledTask(record, request));
+      // A task of the server's own is cancelled by its id.
+      const isCall = open.onAnswer !== null && record.serverTask === null;
+      if (isCall && !isEnd) this.#toServer(cancelledTask(record, request));
       open.cancelled.abort(signal.reason);
     };
     const send = async (upstream: Request): Promise<Response> => {
-      signal.throwIfAborted();
       this.#open.set(request.id, open);
-      signal.addEventListener('abort', cancel, { once: true });
       return this.#atServer(open, upstream);
     };
+    signal.addEventListener('abort', cancel, { once: true });
     try {
+      if (signal.aborted) cancel();
       signal.throwIfAborted();
-      return await new JudgedCall(
-        this.#callPorts,
-        { request, era, send, signal, openRounds: null },
-        task,
-      ).run();
+      const call = { request, era, send, signal, openRounds: null };
+      return await new JudgedCall(this.#callPorts, call, task).run();
     } catch (failure) {
       return answerOf(failure, era, request.id);
     } finally {
+      signal.removeEventListener('abort', cancel);
       this.#close(open);
       this.#answered();
     }

@@ -14,6 +14,7 @@ export class LiveTask {
   /** The server has got the call, and has made no task of it. */
   isSent = false;
   isCancelled = false;
+  #isCancelledAtServer = false;
   /** Of the round that asked last. */
   rounds: CallRounds;
   readonly cancelled = new AbortController();
@@ -71,6 +72,13 @@ export class LiveTask {
       timer.cancel();
       signal.removeEventListener('abort', wake);
     }
+  }
+
+  /** Once, and at any moment: between two looks at a task of the server's own there is no request to abort. */
+  cancelAtServer(): void {
+    if (this.record.serverTask === null || this.#isCancelledAtServer) return;
+    this.#isCancelledAtServer = true;
+    this.runner().cancelTask(this.record);
   }
 
   /** The first end counts. It is durable when the promise resolves. */

@@ -180,6 +180,7 @@ export class ProxyTasks {
     const live = this.#live.get(record.taskId);
     if (live) live.isCancelled = true;
     await files.markCancelled(record.taskId);
+    live?.cancelAtServer();
     await live?.end({ status: 'cancelled' });
     this.#withdraw(record);
     live?.cancelled.abort(new Error(cancelledByClient));
@@ -195,7 +196,10 @@ export class ProxyTasks {
   async #resume(record: TaskRecord, runner: () => TaskRunner): Promise<void> {
     const { files } = this.#ports;
     const { taskId } = record;
-    if (await files.isCancelled(taskId)) return this.#finish(record, { status: 'cancelled' });
+    if (await files.isCancelled(taskId)) {
+      if (record.serverTask) runner().cancelTask(record);
+      return this.#finish(record, { status: 'cancelled' });
+    }
     const isSent = record.serverTask === null && (await files.isSent(taskId, record.rounds.count));
     if (!isSent) return this.#follow(record, runner);
     // The server got the call, and its answer reached nobody.
@@ -248,7 +252,10 @@ export class ProxyTasks {
     const isLost = this.#closed.signal.aborted && response.error !== undefined;
     // The next process goes on with a call that the server has not got.
     if (isLost && !live.isSent) return;
-    if (await this.#ports.files.isCancelled(live.record.taskId)) return live.end({ status: 'cancelled' });
+    if (await this.#ports.files.isCancelled(live.record.taskId)) {
+      live.cancelAtServer();
+      return live.end({ status: 'cancelled' });
+    }
     const { error, result } = response;
     await live.end(error ? { status: 'failed', error } : { status: 'completed', result });
   }
@@ -257,7 +264,7 @@ export class ProxyTasks {
   async #abandon(live: LiveTask): Promise<void> {
     const { record, isCancelled } = live;
     if (this.#closed.signal.aborted && !isCancelled) return;
-    if (record.serverTask) live.runner().cancelTask(record);
+    live.cancelAtServer();
     const reason = isCancelled ? cancelledByClient : 'nobody answered the questions of the tool';
     await this.#recordEnd(record, reason);
     await live.end(failureWith(reason));
