@@ -149,6 +149,10 @@ describe('the playground', () => {
     });
     expect(said).toContain('1 of 1 cases passed');
     rmSync(folder, { recursive: true });
+    await cases.getByLabel('Case name').fill('a third payment');
+    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
+    await cases.getByRole('button', { name: /^Delete/ }).click();
+    await cases.getByRole('row', { name: /a third payment/ }).waitFor({ state: 'detached' });
     noFaults(seen);
     await seen.context.close();
   });

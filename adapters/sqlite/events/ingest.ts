@@ -121,7 +121,7 @@ class BatchWriter {
     const keys = isPacked ? keyBytes(group.calls) : null;
     this.#db.run(insertBody, [segment, body, formCode(form, isPacked), sender, keys]);
     const { calls, verdicts: codes } = group;
-    this.#calls.add(segment, looked, codes, loadedBytes(calls, isPacked, kept.jsonBytes));
+    this.#calls.add(segment, looked, codes, loadedBytes(calls, isPacked ? body : null, kept.jsonBytes));
     this.#usage.noteSegment(segment);
     this.#usage.runs.add(batch, agent, placeOf(segment, 0), kept.runs);
     for (const [, note] of kept.notes) tally.notes.push(note);

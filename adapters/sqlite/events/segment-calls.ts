@@ -42,23 +42,30 @@ function areIds(keys: Uint8Array, count: number): boolean {
   return true;
 }
 
-/** Bytes that a start reads for the calls of a segment. */
-export const loadedBytes = (calls: Calls, isPacked: boolean, jsonBytes: number): number =>
-  isPacked && calls instanceof Uint8Array ? calls.byteLength : jsonBytes;
+/**
+ * Bytes that a start reads for the calls of a segment. Ids that stand beside a packed body lie behind it in their row,
+ * so its pages are read too.
+ * @param body as it is stored
+ * @param jsonBytes of the body, unpacked
+ */
+export const loadedBytes = (calls: Calls, body: Uint8Array | null, jsonBytes: number): number =>
+  body !== null && calls instanceof Uint8Array && areIds(calls, calls.byteLength / keyLength)
+    ? body.byteLength + calls.byteLength
+    : jsonBytes;
 
 /** Null when the segment is removed. */
 export function segmentCalls(db: Database, segment: number): SegmentCalls | null {
   const row = db.get(
-    `SELECT s.tallies, s.versions, s.marks, b.call_keys FROM segments s
+    `SELECT s.tallies, s.versions, s.marks, b.call_keys, length(b.body) FROM segments s
        JOIN segment_bodies b ON b.segment = s.id WHERE s.id = ? AND b.call_keys IS NOT NULL`,
     [segment],
   );
-  const [tallies, versions, marks, keys] = row ?? [];
+  const [tallies, versions, marks, keys, bodyBytes] = row ?? [];
   if (marks instanceof Uint8Array && keys instanceof Uint8Array) {
     const events = readMarks(readTallies({ tallies: String(tallies) }), String(versions), marks);
     if (areIds(keys, events.length)) {
       const codes = events.map((event) => event && verdictCode(event.verdict));
-      return { calls: keys, codes, bytes: loadedBytes(keys, true, 0) };
+      return { calls: keys, codes, bytes: Number(bodyBytes) + keys.byteLength };
     }
   }
   return callsOfBody(db, segment);

@@ -15,6 +15,11 @@ export function startWorker(
   resourceLimits: ResourceLimits = {},
 ): Worker {
   const entry = threadFile(new URL(`./${file}.${isSource ? 'ts' : 'js'}`, import.meta.url));
-  // A loader of TypeScript among the options of this process is not for its threads.
-  return new Worker(entry, { workerData, name, resourceLimits, ...(isSource ? { execArgv: [] } : {}) });
+  return new Worker(entry, {
+    ...{ workerData, name, resourceLimits },
+    // A thread's end would close its files, and with the log's index all locks of this process on it (log-index.ts).
+    trackUnmanagedFds: false,
+    // A loader of TypeScript among the options of this process is not for its threads.
+    ...(isSource ? { execArgv: [] } : {}),
+  });
 }

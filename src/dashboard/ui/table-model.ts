@@ -77,6 +77,7 @@ function compared<R extends RowData>(a: ModelRowOf<R>, b: ModelRowOf<R>, column:
 export interface ModelProps<R> {
   /** Plural noun for the rows, and the key of the stored columns. */
   readonly name: string;
+  /** Cells and acts may get an equal object instead, from before a reload. */
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
   readonly keyOf: (row: R) => string;

@@ -23,6 +23,7 @@ interface CellsProps<R extends RowData> {
   readonly columns: readonly Column<R>[];
   readonly isCard: boolean;
   readonly cellRole: 'cell' | 'gridcell';
+  readonly canOpen: boolean;
   /** The latest functions: a page makes new ones for each render. */
   readonly acts: RefObject<RowActs<R>>;
 }
@@ -34,7 +35,6 @@ export interface RowProps<R extends RowData> extends Omit<CellsProps<R>, 'origin
   readonly isChosen: boolean;
   /** Undefined: the row has no checkbox. */
   readonly isTicked: boolean | undefined;
-  readonly canOpen: boolean;
   /** `grid-template-columns` */
   readonly template: string;
   /** Pixels. */
@@ -44,9 +44,9 @@ export interface RowProps<R extends RowData> extends Omit<CellsProps<R>, 'origin
 }
 
 function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
-  const { row, index, isChosen, isTicked, canOpen, template, minHeight, measure, ...rest } = props;
+  const { row, index, isChosen, isTicked, template, minHeight, measure, ...rest } = props;
   const { id, original } = row;
-  const { acts, cellRole } = rest;
+  const { acts, cellRole, canOpen } = rest;
   const place = measure
     ? { ref: measure, 'data-index': index }
     : { style: { gridTemplateColumns: template, minHeight } };
@@ -56,7 +56,7 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
       role="row"
       aria-rowindex={index + 2}
       className={`grid-row ${isChosen ? 'grid-chosen' : ''} ${canOpen ? 'grid-opens' : ''}`}
-      onClick={(event) => isPressOfRow(event) && acts.current.onOpen?.(original)}
+      onClick={canOpen ? (event) => isPressOfRow(event) && acts.current.onOpen?.(original) : undefined}
       {...place}
     >
       {isTicked !== undefined && (
@@ -77,13 +77,13 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
 }
 
 function PlainCells<R extends RowData>(props: CellsProps<R>): JSX.Element {
-  const { original, columns, isCard, cellRole, acts } = props;
-  const { onOpen, linkOf, nameOf } = acts.current;
+  const { original, columns, isCard, cellRole, acts, canOpen } = props;
+  const { linkOf, nameOf } = acts.current;
   return (
     <>
       {columns.map((column, index) => (
         <div key={column.key} role={cellRole} {...placeOf(column, index, original, isCard)}>
-          {index === 0 && (onOpen || linkOf) ? (
+          {index === 0 && (canOpen || linkOf) ? (
             <Opener row={original} acts={acts} link={linkOf?.(original)}>
               {column.cell(original)}
               {nameOf && <span className="heard">: {nameOf(original)}</span>}

@@ -12,7 +12,10 @@ const store = await openSqlite({
   path,
   clock: systemClock,
   startThread: (start) =>
-    new Worker(thread, { workerData: held === undefined ? start : { ...start, callLimits } }),
+    new Worker(thread, {
+      workerData: held === undefined ? start : { ...start, callLimits },
+      trackUnmanagedFds: false,
+    }),
 });
 let next = Number(first);
 

@@ -8,4 +8,6 @@ import { bundledThread } from '../../compiled.ts';
 const entry = bundledThread('thread');
 
 export const startTestThread = (start: ThreadStart): Worker =>
-  entry ? new Worker(entry, { workerData: start, name: `store-${start.role}` }) : startThread(start);
+  entry
+    ? new Worker(entry, { workerData: start, name: `store-${start.role}`, trackUnmanagedFds: false })
+    : startThread(start);

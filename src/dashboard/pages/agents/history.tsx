@@ -67,7 +67,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
           sortAs="changes_sort"
           rows={events}
           columns={changeColumns}
-          keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
+          keyOf={(event) => [event.type, event.timestamp, event.environment, bundleOf(event)].join(' ')}
           bar={counted(events.length, 'change')}
         />
       )}

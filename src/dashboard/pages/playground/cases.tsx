@@ -84,7 +84,7 @@ function useCases(text: string) {
     passed: outcomes?.filter(({ ok }) => ok).length ?? null,
     add: (more: readonly Kept[]): void =>
       keep([...cases.filter((one) => !more.some((other) => other.name === one.name)), ...more]),
-    remove: (kept: Kept): void => keep(cases.filter((other) => other !== kept)),
+    remove: (kept: Kept): void => keep(cases.filter(({ name }) => name !== kept.name)),
   };
 }
 
