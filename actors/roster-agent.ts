@@ -1,9 +1,11 @@
 // One agent as the roster of its environment keeps it: its streams, what it reported and fetched, and how it stands by
 // that. Pure.
+
 import { type DriftStatus, driftOf, type StreamTransport } from '../src/agent/record.ts';
 import type { FetchedRuleset } from '../src/agent/rules/fetched-ruleset.ts';
 import type { DocumentKind } from '../src/contract/record.ts';
 import type { Deployment } from '../src/deployment/record.ts';
+import { keepNewest } from '../src/shared/concurrency/keep-newest.ts';
 import type { AgentApi } from '../src/shared/vocabulary.ts';
 import type { ResolvedAt, StatusPlace, StreamNotice } from './protocol.ts';
 
@@ -57,28 +59,14 @@ export class RosterStream {
   get api(): AgentApi {
     return this.#terms.api;
   }
-}
 
-/** The fields of a stream, as those of a plain object. */
-export const fieldsOf = ({
-  id,
-  bundleName,
-  connectedAt,
-  node,
-  pinned,
-  keyId,
-  transport,
-  api,
-}: RosterStream) => ({
-  id,
-  bundleName,
-  connectedAt,
-  node,
-  pinned,
-  keyId,
-  transport,
-  api,
-});
+  /** The fields as those of a plain object, in which a message carries them. */
+  get fields() {
+    const { id, bundleName, connectedAt } = this;
+    const { since: _, ...terms } = this.#terms;
+    return { id, bundleName, connectedAt, ...terms };
+  }
+}
 
 /** Terms that are remembered. The oldest go first. */
 const maxTerms = 1000;
@@ -110,10 +98,7 @@ export class SharedRosterTerms {
     if (terms) return terms;
     terms = { node, pinned, keyId, transport, api, since: Math.floor(connectedAt) };
     this.#byName.set(name, terms);
-    if (this.#byName.size > maxTerms) {
-      const oldest = this.#byName.keys().next();
-      if (!oldest.done) this.#byName.delete(oldest.value);
-    }
+    keepNewest(this.#byName, maxTerms);
     return terms;
   }
 }

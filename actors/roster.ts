@@ -14,6 +14,7 @@ import {
   mergedFetches,
 } from '../src/agent/rules/fetched-ruleset.ts';
 import { FirstOf } from '../src/shared/concurrency/first-of.ts';
+import { keepNewest } from '../src/shared/concurrency/keep-newest.ts';
 import { SharedTexts } from '../src/shared/concurrency/shared-texts.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type {
@@ -32,7 +33,6 @@ import {
   comparePlaces,
   compareTexts,
   driftSince,
-  fieldsOf,
   followed,
   type IsGone,
   isBefore,
@@ -237,7 +237,7 @@ export class Roster {
     const newest = [...open].sort((a, b) => b.connectedAt - a.connectedAt || compareTexts(a.id, b.id));
     const streams = newest
       .slice(0, limit)
-      .map((stream) => ({ ...fieldsOf(stream), bundleName: agent ? followed(agent, stream) : null }));
+      .map((stream) => ({ ...stream.fields, bundleName: agent ? followed(agent, stream) : null }));
     return { total: open.length, streams };
   }
 
@@ -370,8 +370,6 @@ export class Roster {
   #remember(agentId: string, agent: RosterAgent): void {
     this.#absent.delete(agentId);
     this.#absent.set(agentId, agent);
-    if (this.#absent.size <= this.#absentCap) return;
-    const oldest = this.#absent.keys().next();
-    if (!oldest.done) this.#absent.delete(oldest.value);
+    keepNewest(this.#absent, this.#absentCap);
   }
 }

@@ -1,5 +1,6 @@
 // The Limits port within one process: exact sliding windows, bounded in number and size. Forgotten at exit.
 // They count by the monotonic clock: a system clock that is set back keeps nobody out.
+import { keepNewest } from '../../src/shared/concurrency/keep-newest.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { LimitAnswer, Limits } from '../../src/shared/ports/limits.ts';
 
@@ -63,10 +64,7 @@ class LocalLimits implements Limits {
     ofClass.windowMs = Math.max(ofClass.windowMs, windowMs);
     windows.delete(name);
     windows.set(name, folded(window));
-    if (windows.size > this.#maxWindows) {
-      const oldest = windows.keys().next();
-      if (!oldest.done) windows.delete(oldest.value);
-    }
+    keepNewest(windows, this.#maxWindows);
     return { ok: true, left };
   }
 

@@ -1,6 +1,8 @@
 // Bundle that an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
 // its memory.
+
 import { compileGlob } from 'reeve-agent/rules';
+import { keepNewest } from '../../shared/concurrency/keep-newest.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AssignmentRule, Tags } from '../record.ts';
 
@@ -57,7 +59,7 @@ const tagsMatch = (required: Tags | null, tags: Tags): boolean =>
 function remember<V>(map: Map<string, V>, key: string, value: V, max: number): V {
   map.delete(key);
   map.set(key, value);
-  if (map.size > max) map.delete(map.keys().next().value as string);
+  keepNewest(map, max);
   return value;
 }
 

@@ -1,5 +1,7 @@
 // The terms of agents' streams: the part of a request that is the same for a whole fleet, kept once.
+
 import type { KeyHolder } from '../../admission/caller-name.ts';
+import { keepNewest } from '../../shared/concurrency/keep-newest.ts';
 import type { Audience, DecisionSource, FrameHeader } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AgentApi } from '../../shared/vocabulary.ts';
@@ -61,10 +63,7 @@ export class SharedTerms {
     if (shared) return shared;
     const terms = termsOf(request);
     this.#byTenant.set(request.tenantId, [terms, ...earlier].slice(0, maxPerTenant));
-    if (this.#byTenant.size > maxTenants) {
-      const oldest = this.#byTenant.keys().next();
-      if (!oldest.done) this.#byTenant.delete(oldest.value);
-    }
+    keepNewest(this.#byTenant, maxTenants);
     return terms;
   }
 }

@@ -1,5 +1,7 @@
 // Texts that many hold: equal ones become one and the same, so that ten thousand streams keep one copy.
 
+import { keepNewest } from './keep-newest.ts';
+
 export class SharedTexts {
   readonly #known = new Map<string, string>();
   readonly #max: number;
@@ -14,10 +16,7 @@ export class SharedTexts {
     const shared = this.#known.get(text);
     if (shared !== undefined) return shared;
     this.#known.set(text, text);
-    if (this.#known.size > this.#max) {
-      const oldest = this.#known.keys().next();
-      if (!oldest.done) this.#known.delete(oldest.value);
-    }
+    keepNewest(this.#known, this.#max);
     return text;
   }
 }
