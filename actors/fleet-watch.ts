@@ -27,7 +27,7 @@ export class FleetWatch {
   /** Epoch milliseconds. */
   #countedAt: number;
   #waiting = false;
-  #told: FleetNumbers | null = null;
+  #lastNumbers: FleetNumbers | null = null;
 
   /**
    * @param startedAt when the activation began: agents that were connected before are announced to it in the second
@@ -50,9 +50,9 @@ export class FleetWatch {
     this.#waiting = false;
     this.#countedAt = context.now();
     const numbers = roster.numbers(current, context.ports.isGone);
-    const lastNumbers = this.#told;
+    const lastNumbers = this.#lastNumbers;
     if (lastNumbers !== null && same(lastNumbers, numbers)) return {};
-    this.#told = numbers;
+    this.#lastNumbers = numbers;
     return { announcements: [{ kind: 'fleetChanged', tenantId, env, numbers }] };
   }
 }

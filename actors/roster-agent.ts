@@ -86,11 +86,11 @@ export class SharedRosterTerms {
       last.transport === transportOf(notice) &&
       last.api === apiOf(notice);
     if (last && isSame) return last;
-    this.#last = this.#named(notice);
+    this.#last = this.#remembered(notice);
     return this.#last;
   }
 
-  #named(notice: StreamNotice): RosterTerms {
+  #remembered(notice: StreamNotice): RosterTerms {
     const { node, pinned, keyId, connectedAt } = notice;
     const [transport, api] = [transportOf(notice), apiOf(notice)];
     const name = [node, pinned, keyId, transport, api].join('/');

@@ -46,7 +46,7 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   forward(message: Tell, ask: Ask | null): void;
 }
 
-/** What the activations of a kind share. */
+/** Services and rules that the activations of a kind share. */
 export interface KindRuntime<Ports> extends ActorRuntime<Ports> {
   readonly kind: ActorKind<Messages, Ports>;
 }

@@ -25,7 +25,7 @@ for i = 1, #KEYS, 2 do
   local held = text(KEYS[i])
   local epoch = 0
   local number, owner = string.match(held, '^(%d+) (.+)$')
-  -- What has no end, or another form, is no lease: nobody would ever own what it names.
+  -- A value without an end, or in another form, is no lease: nobody would ever own what it names.
   if number and owner ~= ARGV[1] and redis.call('PTTL', KEYS[i]) < 0 then number = nil end
   if number then
     if owner == ARGV[1] then

@@ -88,7 +88,7 @@ export class Disk {
   #fault: 'full' | 'failing' | null = null;
   #damaged = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  #told: StorageState = 'ok';
+  #lastState: StorageState = 'ok';
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
   #lookingAgain: Promise<void> | null = null;
@@ -266,8 +266,8 @@ export class Disk {
   #tell(cause: string | null): void {
     const { log, work } = this.#options;
     const { state, freeBytes, reserveBytes } = this.storage;
-    if (state === this.#told) return;
-    this.#told = state;
+    if (state === this.#lastState) return;
+    this.#lastState = state;
     work.mayGrow(this.#grows());
     const fields = { state, freeBytes, reserveBytes, ...(cause === null ? {} : { cause }) };
     const [level, words] = messages[state];

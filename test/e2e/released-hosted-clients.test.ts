@@ -1,6 +1,6 @@
 // The three released clients of the hosted API, in Python, TypeScript and Go, played byte by byte through what each
 // does from its start to its end: the document, its stream, a governed call with its counters, an approval and the
-// events. What they have in common and assume besides is in other-hosted-clients.test.ts.
+// events. Their common habits and further assumptions are in other-hosted-clients.test.ts.
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

@@ -49,7 +49,7 @@ class TenantSource implements TenantReading {
   /** Current deployments that were not read yet. */
   readonly #current: Map<string, MovedRecords['deployments']>;
   readonly #ruled = new Set<string>();
-  readonly #named: NamedContracts;
+  readonly #contracts: NamedContracts;
 
   constructor(
     { db, tenantId, log }: { readonly db: Db; readonly tenantId: string; readonly log: Log },
@@ -63,7 +63,7 @@ class TenantSource implements TenantReading {
     const { current } = forms.signing.toRecord(signing);
     this.#current = new Map(current.map((deployment) => [deployment.id, deployment]));
     const latest = new Set(Object.values(document?.contracts ?? {}).map(({ row }) => row));
-    this.#named = { document, latest, ids: new Map(), oldest: new Map() };
+    this.#contracts = { document, latest, ids: new Map(), oldest: new Map() };
   }
 
   async *records<K extends TenantFileKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
@@ -120,12 +120,12 @@ class TenantSource implements TenantReading {
   #isNamed(kind: TenantFileKind, document: Document): boolean {
     if (kind === 'deployments') return Number(document.order) <= this.#signing.deployments;
     if (kind !== 'contracts') return true;
-    return this.#named.latest.has(String(document._id)) || document.kept === true;
+    return this.#contracts.latest.has(String(document._id)) || document.kept === true;
   }
 
   #contract(document: Document, record: object, order: number): object {
     const { _id, id, lineage } = document as unknown as ContractVersionRow;
-    const { ids, oldest, latest } = this.#named;
+    const { ids, oldest, latest } = this.#contracts;
     const first = oldest.get(lineage) ?? id;
     oldest.set(lineage, first);
     ids.set(_id, { id, lineage: first });
@@ -148,7 +148,7 @@ class TenantSource implements TenantReading {
 
   /** The library without contracts that were removed since, and with the ids that the file's contracts have. */
   async *#library(): AsyncGenerator<readonly MovedRecords['libraries'][]> {
-    const { document, ids } = this.#named;
+    const { document, ids } = this.#contracts;
     if (!document) return;
     const library = this.#record('libraries', document);
     yield [

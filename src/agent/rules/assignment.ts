@@ -122,7 +122,7 @@ export class RuleSet {
 export class RuleSets {
   readonly #byTenant = new Map<string, RuleSet>();
   readonly #answers = new Map<string, Resolution>();
-  #made = 0;
+  #sets = 0;
 
   /** @param rules as they are now, ordered by priority */
   of(tenantId: string, rules: readonly AssignmentRule[]): RuleSet {
@@ -130,7 +130,7 @@ export class RuleSets {
     const isCurrent = before !== null && areSame(before.rules, rules);
     // While none has to go, the order does not matter: a map that is changed for each agent leaves garbage.
     if (isCurrent && this.#byTenant.size < maxTenants) return before;
-    const set = isCurrent ? before : new RuleSet(rules, before, this.#answers, ++this.#made);
+    const set = isCurrent ? before : new RuleSet(rules, before, this.#answers, ++this.#sets);
     return remember(this.#byTenant, tenantId, set, maxTenants);
   }
 }

@@ -116,7 +116,7 @@ class Reader {
   /** Nothing appears at or below this place any more. */
   #floor = 0;
   /** Given out above the floor: the places by event id. */
-  readonly #given = new Map<string, number>();
+  readonly #recent = new Map<string, number>();
   readonly #ports: Ports;
   readonly #tenantId: string;
   readonly #looks: { ask(): Promise<void> };
@@ -174,14 +174,14 @@ class Reader {
     const { events } = this.#ports.store;
     const head = await events.newestSeq();
     const floor = await events.settledBy(head);
-    this.#given.clear();
+    this.#recent.clear();
     for (let after = floor, more = floor < head; more; ) {
       const page = await events.arrivals(this.#tenantId, after, pageSize);
-      for (const { id, seq } of page.events) this.#given.set(id, seq);
+      for (const { id, seq } of page.events) this.#recent.set(id, seq);
       after = page.events.at(-1)?.seq ?? after;
       more = page.more && after < head;
     }
-    this.head = Math.max(head, ...this.#given.values());
+    this.head = Math.max(head, ...this.#recent.values());
     this.#floor = floor;
   }
 
@@ -206,22 +206,22 @@ class Reader {
     this.#everything = false;
     // Events stored during this read are announced, or found by the next one.
     const newest = all ? await store.events.newestSeq() : null;
-    let after = all || this.#given.size <= maxReread ? this.#floor : this.head;
+    let after = all || this.#recent.size <= maxReread ? this.#floor : this.head;
     let isFound = false;
     for (let more = true; more && !this.#stopped; ) {
       const page = await store.events.arrivals(this.#tenantId, after, pageSize);
       const last = page.events.at(-1);
       more = page.more && last !== undefined;
       if (last && last.createdAt < clock.now() - maxBehindMs && more) return this.#lose();
-      const fresh = page.events.filter(({ id }) => !this.#given.has(id));
-      for (const { id, seq } of fresh) this.#given.set(id, seq);
+      const fresh = page.events.filter(({ id }) => !this.#recent.has(id));
+      for (const { id, seq } of fresh) this.#recent.set(id, seq);
       // One place may hold two events: the second is looked for again.
       if (last) after = more && last.seq - 1 > after ? last.seq - 1 : last.seq;
       this.head = Math.max(this.head, last?.seq ?? 0);
       if (fresh.length === 0) continue;
       isFound = true;
       await Promise.all([...this.listeners].map((listener) => listener.take(fresh)));
-      if (this.#given.size > maxGiven) await this.#settle();
+      if (this.#recent.size > maxGiven) await this.#settle();
     }
     if (newest !== null && !isFound) this.head = Math.max(this.head, newest);
     await this.#settle();
@@ -232,7 +232,7 @@ class Reader {
     // The place below the head is read again while a look goes on.
     const settled = (await this.#ports.store.events.settledBy(this.head)) - 1;
     this.#floor = Math.max(this.#floor, settled);
-    for (const [id, seq] of this.#given) if (seq <= this.#floor) this.#given.delete(id);
+    for (const [id, seq] of this.#recent) if (seq <= this.#floor) this.#recent.delete(id);
   }
 
   async #lose(): Promise<void> {

@@ -3,7 +3,7 @@
 import { keepNewest } from './keep-newest.ts';
 
 export class SharedTexts {
-  readonly #known = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
   readonly #max: number;
 
   /** @param max texts remembered; the oldest goes first */
@@ -13,10 +13,10 @@ export class SharedTexts {
 
   /** The text that was given first among equal ones. */
   shared(text: string): string {
-    const shared = this.#known.get(text);
+    const shared = this.#texts.get(text);
     if (shared !== undefined) return shared;
-    this.#known.set(text, text);
-    keepNewest(this.#known, this.#max);
+    this.#texts.set(text, text);
+    keepNewest(this.#texts, this.#max);
     return text;
   }
 }

@@ -56,7 +56,7 @@ export class LiveBundle<T> {
   readonly #closed = new AbortController();
   #current: AppliedBundle<T> | null = null;
   /** The bundle to run: the configured name, later the assigned one. */
-  #wanted: string | null;
+  #bundleName: string | null;
   /** Null until the hub or the file on disk names it. */
   #isolation: IsolationMode | null = null;
   /** `live` once a frame contained the mode: answers may be older than frames. `lost`: a later frame may be missing. */
@@ -69,7 +69,7 @@ export class LiveBundle<T> {
 
   constructor(options: LiveBundleOptions<T>) {
     this.#options = options;
-    this.#wanted = options.bundleName;
+    this.#bundleName = options.bundleName;
     const { hub } = options;
     this.#clock = hub.http.clock;
     this.#verifier = new BundleVerifier(options.signing, options.pins, hub.http);
@@ -208,7 +208,7 @@ export class LiveBundle<T> {
       if (this.#isolationFrames === 'live') this.#isolationFrames = 'lost';
       this.#options.onToolPins?.(null);
       this.#queue('reconnecting the stream', () =>
-        this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
+        this.#refetch(this.#bundleName ?? this.#current?.bundleName ?? null),
       );
     } else if (event === 'approval_decided') {
       const { approval_id, status, decided_by, traceparent } = data;
@@ -230,22 +230,23 @@ export class LiveBundle<T> {
   }
 
   async #pushed(data: { readonly [name: string]: unknown }): Promise<void> {
-    const bundle = readBundle(data, this.#wanted ?? '');
-    if (this.#options.bundleName !== null && bundle.bundleName !== this.#wanted) return;
+    const bundle = readBundle(data, this.#bundleName ?? '');
+    if (this.#options.bundleName !== null && bundle.bundleName !== this.#bundleName) return;
     await this.#apply(bundle);
   }
 
   async #assigned({ agent_id, bundle_name }: { readonly [name: string]: unknown }): Promise<void> {
     if (agent_id !== undefined && agent_id !== this.#options.hub.agentId) return;
     if (typeof bundle_name !== 'string' || !identifierPattern.test(bundle_name)) return;
-    this.#wanted = bundle_name;
+    this.#bundleName = bundle_name;
     if (this.#current?.bundleName !== bundle_name) await this.#refetch(bundle_name);
   }
 
   /** After a connection opened: an assignment whose bundle could not be fetched is tried again. */
   #catchUp(): void {
-    if (this.#wanted === null || this.#current === null || this.#wanted === this.#current.bundleName) return;
-    this.#queue('an earlier assignment', () => this.#refetch(this.#wanted));
+    if (this.#bundleName === null || this.#current === null || this.#bundleName === this.#current.bundleName)
+      return;
+    this.#queue('an earlier assignment', () => this.#refetch(this.#bundleName));
   }
 
   async #refetch(name: string | null, signal?: AbortSignal): Promise<void> {

@@ -52,13 +52,13 @@ const getterOf = prototypeOfObjects.__lookupGetter__;
 
 class Copier {
   doubt: string | null = null;
-  readonly #seen = new Map<object, unknown>();
+  readonly #copies = new Map<object, unknown>();
   readonly #path: (string | number)[] = ['args'];
   #values = 0;
 
   copy(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const cached = this.#seen.get(value);
+    const cached = this.#copies.get(value);
     if (cached !== undefined) return cached;
     this.#count(1);
     const { shape, doubt } = shapeOf(value);
@@ -120,7 +120,7 @@ class Copier {
       this.#doubts('has fields that are not enumerable');
     if (Object.getOwnPropertySymbols(value).length > 0) this.#doubts('has fields named by symbols');
     const copy: { [name: string]: unknown } = {};
-    this.#seen.set(value, copy);
+    this.#copies.set(value, copy);
     for (const name of names) put(copy, name, this.#field(value, name));
     return Object.freeze(copy);
   }
@@ -134,7 +134,7 @@ class Copier {
     const hasMore = names.length > length + 1 || Object.getOwnPropertySymbols(value).length > 0;
     if (!isFull || hasMore) this.#doubts('is a list with holes or with extra fields');
     const copy: unknown[] = [];
-    this.#seen.set(value, copy);
+    this.#copies.set(value, copy);
     if (isFull) for (let i = 0; i < length; i++) copy.push(this.#field(value, i));
     else for (const name of names) if (name !== 'length') copy.push(this.#field(value, name));
     return Object.freeze(copy);
@@ -143,7 +143,7 @@ class Copier {
   #items(value: object, items: readonly unknown[]): readonly unknown[] {
     this.#count(items.length);
     const copy: unknown[] = [];
-    this.#seen.set(value, copy);
+    this.#copies.set(value, copy);
     for (const [i, item] of items.entries()) {
       copy.push(this.#copyAt(i, item));
     }
@@ -155,7 +155,7 @@ class Copier {
     if (entries.some(([key]) => typeof key !== 'string')) return this.#items(value, entries);
     this.#count(entries.length);
     const copy: { [name: string]: unknown } = {};
-    this.#seen.set(value, copy);
+    this.#copies.set(value, copy);
     for (const [key, item] of entries as [string, unknown][]) {
       put(copy, key, this.#copyAt(key, item));
     }
@@ -165,7 +165,7 @@ class Copier {
   #error(value: Error): Plain {
     if (Object.getOwnPropertySymbols(value).length > 0) this.#doubts('has fields named by symbols');
     const copy: { [name: string]: unknown } = { name: inheritedText(value, 'name'), message: '' };
-    this.#seen.set(value, copy);
+    this.#copies.set(value, copy);
     for (const name of Object.getOwnPropertyNames(value)) {
       if (name !== 'stack') put(copy, name, this.#field(value, name));
     }

@@ -34,7 +34,7 @@ export class GovernedCall<A extends object, R> {
   readonly #judged: Judged;
   readonly #input: HookCall;
   /** The arguments for people and records. */
-  readonly #shown: ToolArgs;
+  readonly #argsForPeople: ToolArgs;
   readonly #options: RunOptions<R>;
   readonly #journal: Journal;
   readonly #counters: RunCounters;
@@ -67,13 +67,13 @@ export class GovernedCall<A extends object, R> {
     this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: round.callId };
     this.#args = args;
     this.#judged = judged;
-    this.#shown = shownToPeople(judged.args);
+    this.#argsForPeople = shownToPeople(judged.args);
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
     const facts = {
       ...{ run_id: place.runId, call_id: round.callId, call_index: round.callIndex },
-      ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#shown },
+      ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#argsForPeople },
       ...{ side_effect, environment, principal, policy_version: parts.policy.version, mode: parts.mode },
       ...(trace_id === null ? {} : { trace_id }),
     };
@@ -222,7 +222,7 @@ export class GovernedCall<A extends object, R> {
       );
     await this.#conclude(denial, async () => {
       const question = { ...questionOf(denial, decision), ...terms, ...this.#context };
-      const request = { tool: this.#input.tool, args: this.#shown, ...question };
+      const request = { tool: this.#input.tool, args: this.#argsForPeople, ...question };
       const pending = await this.#span.within(() => approvals.request(request, this.#options.signal));
       await this.#record('call_approval_requested', detailsOf(denial));
       return pending.outcome(this.#options.signal);

@@ -70,7 +70,7 @@ export function latest(
   let allowed = deadline + normalMs;
   let takenBy = Number.NEGATIVE_INFINITY;
   // The death of its owner shortly before the deadline, or after it while the timeout was still to come, delays it
-  // until the next has the shard. Who dies meanwhile may have been the next, which nobody had seen yet.
+  // until the next has the shard. A node that dies meanwhile may have been the next, which nobody had seen yet.
   for (const { at, shards } of [...deaths].sort((a, b) => a.at - b.at)) {
     if (!shards.has(shard) && at > takenBy) continue;
     takenBy = at + afterDeathMs;

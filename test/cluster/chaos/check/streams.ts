@@ -80,7 +80,7 @@ const deafMs = 5000;
 
 /**
  * An agent that comes back is brought to the newest version that was deployed before it asked, or a newer one: by the
- * first frame of the connection, or because it has it. What lies between is left out on purpose: a newer frame of a
+ * first frame of the connection, or because it has it. Versions between are left out on purpose: a newer frame of a
  * bundle replaces an older one.
  */
 export function checkCatchUp(

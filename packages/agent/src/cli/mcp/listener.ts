@@ -99,7 +99,7 @@ export class McpListener {
     const { pathname } = new URL(request.url ?? '/', 'http://proxy');
     if (pathname !== '/mcp') throw new Refusal(404, codes.invalid, 'the path is /mcp');
     if (request.method === 'POST') return this.#post(request, response);
-    const session = this.#known(request);
+    const session = this.#sessionOf(request);
     if (request.method === 'GET') {
       if (!accepts(request, 'text/event-stream'))
         throw new Refusal(406, codes.invalid, 'accept text/event-stream');
@@ -138,7 +138,7 @@ export class McpListener {
     }
   }
 
-  #known({ headers }: IncomingMessage): { readonly session: HttpSession; lastUse: number } {
+  #sessionOf({ headers }: IncomingMessage): { readonly session: HttpSession; lastUse: number } {
     const id = headers['mcp-session-id'];
     if (typeof id !== 'string') throw new Refusal(400, codes.invalid, 'Mcp-Session-Id is missing');
     const session = this.#sessions.get(id);
@@ -160,7 +160,7 @@ export class McpListener {
     if (modern) return this.#postModern(modern, request, response);
     const [first] = messages;
     const greets = first?.kind === 'request' && first.method === 'initialize';
-    const { session } = greets ? this.#begin() : this.#known(request);
+    const { session } = greets ? this.#begin() : this.#sessionOf(request);
     session.post(messages, response);
   }
 

@@ -305,7 +305,7 @@ class Linter {
   }
 
   /** Tools that the document names, declared or in a contract, and those that the caller knows. */
-  #known(): ReadonlySet<string> {
+  #allTools(): ReadonlySet<string> {
     const used = this.#entries.flatMap(({ tools }) => tools);
     return new Set(
       [...this.#declared.keys(), ...used, ...this.#tools].filter((tool) => !globCharacters.test(tool)),
@@ -323,7 +323,7 @@ class Linter {
     }
     const perTool = limits.max_calls_per_tool;
     if (!isMapping(perTool)) return;
-    const names = this.#known();
+    const names = this.#allTools();
     for (const key of Object.keys(perTool)) {
       if (names.has(key)) continue;
       const at = [...entry.at, 'limits', 'max_calls_per_tool', key];

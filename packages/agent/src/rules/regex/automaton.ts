@@ -63,7 +63,7 @@ const stride = 1024;
 export class Automaton {
   readonly #program: Program;
   readonly #classes: CharClasses;
-  readonly #seen: Float64Array;
+  readonly #visits: Float64Array;
   #round = 0;
   #test = 0;
   #entered = 0;
@@ -74,7 +74,7 @@ export class Automaton {
   constructor(program: Program, classes: CharClasses) {
     this.#program = program;
     this.#classes = classes;
-    this.#seen = new Float64Array(program.ops.length);
+    this.#visits = new Float64Array(program.ops.length);
     this.#start = this.#state([0], side.edge);
   }
 
@@ -129,7 +129,7 @@ export class Automaton {
   #simulate(state: State, text: string, from: number, budget: Budget): boolean {
     const { length } = text;
     const { ops, x: xs, y: ys, anchored } = this.#program;
-    const visited = this.#seen;
+    const visited = this.#visits;
     const size = ops.length;
     let current = new Uint16Array(size + 1);
     let next = new Uint16Array(size + 1);
@@ -184,7 +184,7 @@ export class Automaton {
     const { ops, x, y, anchored } = this.#program;
     const char = this.#classes.list[index] as CharClass;
     const round = ++this.#round;
-    const visited = this.#seen;
+    const visited = this.#visits;
     const stack = [...state.pcs];
     const reached: number[] = [];
     let work = 4;

@@ -29,7 +29,7 @@ const sides = Object.keys(side).length;
 export class SpanFinder {
   readonly #program: Program;
   readonly #classes: CharClasses;
-  readonly #seen: Float64Array;
+  readonly #visits: Float64Array;
   readonly #stack: Uint16Array;
   readonly #current: Threads;
   #next: Threads;
@@ -43,7 +43,7 @@ export class SpanFinder {
     const size = program.ops.length + 1;
     this.#program = program;
     this.#classes = classes;
-    this.#seen = new Float64Array(size);
+    this.#visits = new Float64Array(size);
     this.#stack = new Uint16Array(2 * size);
     this.#current = threadsOf(size);
     this.#next = threadsOf(size);
@@ -104,7 +104,7 @@ export class SpanFinder {
   #follow(first: number, start: number, before: number, after: number): void {
     const { ops, x, y } = this.#program;
     const stack = this.#stack;
-    const visited = this.#seen;
+    const visited = this.#visits;
     const current = this.#current;
     const round = this.#round;
     let depth = 0;
