@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/longest-first.ts';
 import { alias } from './vitest.alias.ts';
 
 const shared = {
@@ -35,6 +36,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './test/slowest.ts', './test/results.ts'],
     experimental: { fsModuleCache: true },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve: { alias },
@@ -50,11 +52,11 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets whose promises are times: one file after another.
+          // Whole fleets whose promises are times: the promises of chaos beside the other files, one after another.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

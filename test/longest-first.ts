@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** A name that matches no file does no harm. */
 const longest = [
+  'test/cluster/chaos/promises.test.ts',
   'test/e2e/as-code.test.ts',
   'test/fuzz/fuzz.test.ts',
   // Takes long on Node's own server only.

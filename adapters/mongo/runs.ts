@@ -6,9 +6,18 @@ import type { Approval } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
-import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
+import type {
+  AgentsIn,
+  RecentQuery,
+  Run,
+  RunFilter,
+  RunGlance,
+  RunPageRequest,
+  RunStore,
+} from '../../src/run/port.ts';
 import type { RunKey, RunPlace } from '../../src/run/record.ts';
 import type { StatusTime } from '../../src/run/rules/run.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';
@@ -83,15 +92,19 @@ class RunReader {
 
   async recent(
     tenantId: string,
-    agentIds: readonly string[],
-    since: number,
-    limit: number,
+    { agentIds, env, since, limit }: RecentQuery,
     now: number,
   ): Promise<readonly RunGlance[]> {
     const lists = await Promise.all(
       agentIds.map((agentId) =>
         this.#runs
-          .find({ tenantId, agentId: toBsonText(agentId), lastAt: { $gte: since }, sample: false })
+          .find({
+            tenantId,
+            agentId: toBsonText(agentId),
+            ...inEnvs(env),
+            lastAt: { $gte: since },
+            sample: false,
+          })
           .sort({ lastAt: -1 })
           .limit(limit)
           .project<CountedRow>({ facts: 0 })
@@ -109,11 +122,17 @@ class RunReader {
     }));
   }
 
-  async pendingOf(tenantId: string, agentIds: readonly string[], now: number) {
+  async pendingOf(tenantId: string, { agentIds, env }: AgentsIn, now: number) {
     const counts = await this.#approvals
       .aggregate<{ readonly _id: string; readonly n: number }>([
         {
-          $match: { tenantId, status: 'pending', deadline: { $gt: now }, agentId: { $in: [...agentIds] } },
+          $match: {
+            tenantId,
+            ...inEnvs(env),
+            status: 'pending',
+            deadline: { $gt: now },
+            agentId: { $in: [...agentIds] },
+          },
         },
         { $group: { _id: '$agentId', n: { $sum: 1 } } },
       ])
@@ -130,7 +149,7 @@ class RunReader {
     for (const { _id } of abandoned) await this.#projection.recount(_id);
   }
 
-  /** Approvals of these runs that wait, oldest first, by run. */
+  /** Approvals of these runs, in the environment of each, that wait, oldest first, by run. */
   async #pendingByRun(tenantId: string, rows: readonly RunRow[], now: number) {
     const byRun = new Map<string, ApprovalRow[]>();
     if (rows.length === 0) return byRun;
@@ -144,8 +163,10 @@ class RunReader {
       })
       .sort({ createdAt: 1, arrival: 1 })
       .toArray();
+    const envs = new Map(rows.map((row) => [row._id, row.env]));
     for (const row of pendingApprovals) {
       const id = runId(tenantId, row.agentId, row.context?.sessionId ?? '');
+      if (envs.get(id) !== row.env) continue;
       byRun.set(id, [...(byRun.get(id) ?? []), row]);
     }
     return byRun;
@@ -164,16 +185,21 @@ class RunReader {
     };
   }
 
-  /** The ids of runs with an approval that waits. */
-  async #waitingIds(tenantId: string, now: number): Promise<readonly string[]> {
+  /** The ids of runs with an approval that waits in the environment of its list. */
+  async #waitingIds(tenantId: string, now: number): Promise<readonly (readonly [Env, readonly string[]])[]> {
     const rows = await this.#approvals
       .find(
         { tenantId, status: 'pending', deadline: { $gt: now }, 'context.sessionId': { $type: 'string' } },
-        { projection: { agentId: 1, context: 1 } },
+        { projection: { agentId: 1, context: 1, env: 1 } },
       )
       .limit(maxPending)
       .toArray();
-    return [...new Set(rows.map((row) => runId(tenantId, row.agentId, row.context?.sessionId ?? '')))];
+    const ids = new Map<Env, Set<string>>();
+    for (const { env, agentId, context } of rows) {
+      const ofEnv = ids.get(env) ?? new Set();
+      ids.set(env, ofEnv.add(runId(tenantId, agentId, context?.sessionId ?? '')));
+    }
+    return [...ids].map(([env, ofEnv]) => [env, [...ofEnv]]);
   }
 
   async #queryOf(
@@ -190,10 +216,10 @@ class RunReader {
       ...(sessionId === undefined ? {} : { sessionId: toBsonText(sessionId) }),
     };
     if (statuses === undefined) return base;
-    const ids = await this.#waitingIds(tenantId, now);
-    const free = { _id: { $nin: [...ids] } };
+    const waiting = (await this.#waitingIds(tenantId, now)).map(([env, ids]) => ({ env, _id: { $in: ids } }));
+    const free = waiting.length === 0 ? {} : { $nor: waiting };
     const filters: { readonly [S in (typeof statuses)[number]]: Filter<RunRow> } = {
-      approval_pending: { $or: [{ standing: 'asking' }, { _id: { $in: [...ids] } }] },
+      approval_pending: { $or: [{ standing: 'asking' }, ...waiting] },
       completed: { standing: 'completed', ...free },
       blocked: { standing: 'blocked', ...free },
       stale: { standing: 'open', lastAt: { $lt: staleBefore }, ...free },
@@ -214,8 +240,8 @@ export function mongoRuns(
   return {
     list: (tenantId, filter, page, time) => reader.list(tenantId, filter, page, time),
     get: (tenantId, key, now) => reader.get(tenantId, key, now),
-    recent: (tenantId, agentIds, since, limit, now) => reader.recent(tenantId, agentIds, since, limit, now),
-    pendingOf: (tenantId, agentIds, now) => reader.pendingOf(tenantId, agentIds, now),
+    recent: (tenantId, query, now) => reader.recent(tenantId, query, now),
+    pendingOf: (tenantId, agents, now) => reader.pendingOf(tenantId, agents, now),
   };
 }
 

@@ -2,7 +2,7 @@
 // approvals are looked up, not kept. Keeps promise P29.
 
 import { asSeen } from '../../src/approval/rules/state.ts';
-import type { Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
+import type { RecentQuery, Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
 import {
   type RunFacts,
   type RunPlace,
@@ -20,7 +20,7 @@ import { eventId, positionOf, segmentOf } from './events/segment.ts';
 import type { Clause } from './events/walk.ts';
 import { rowsOf } from './page.ts';
 import type { Steps, Sync } from './sync.ts';
-import { type Column, envsParameter, envTest, json, tableOf } from './table.ts';
+import { type Column, envClause, envsParameter, envTest, json, tableOf } from './table.ts';
 
 const facts: Column<RunFacts | null> = {
   ...json<RunFacts | null>('facts'),
@@ -38,18 +38,18 @@ export function forgetRuns(db: Database, tenantId: string, before: number, limit
 
 const pendingOf = (run: string, now: string) =>
   `FROM approvals WHERE tenant_id = ${run}.tenant_id AND agent_id = ${run}.agent AND session_id = ${run}.session
-     AND status = 'pending' AND deadline > ${now}`;
+     AND env = ${run}.env AND status = 'pending' AND deadline > ${now}`;
 
 const columns = (now: string) => `${runs.columns}, (SELECT count(*) ${pendingOf('runs', now)})`;
 
 const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
-  AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
+  AND env = ? AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
 
 function readRun(db: Database, tenantId: string, row: Row, now: number): Run {
   const { tenantId: _tenant, receivedAt: _received, lastAt: lastActivityAt, ...run } = runs.read(row);
   const pendingApprovals = Number(row.at(-1));
   const waiting =
-    pendingApprovals > 0 ? db.get(oldest, [tenantId, run.agentId, run.sessionId, now]) : undefined;
+    pendingApprovals > 0 ? db.get(oldest, [tenantId, run.agentId, run.sessionId, run.env, now]) : undefined;
   const idOf = (seq: number | undefined): string | null =>
     seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
   return {
@@ -83,17 +83,17 @@ function* listRuns(
 function recentRuns(
   db: Database,
   tenantId: string,
-  agentIds: readonly string[],
-  since: number,
-  limit: number,
+  { agentIds, env, since, limit }: RecentQuery,
   now: number,
 ): readonly RunGlance[] {
+  const ofEnv = envClause(env, 'env', '?6');
   return agentIds.flatMap((agentId) =>
     db
       .all(
         `SELECT session, standing, last_at, (SELECT count(*) ${pendingOf('runs', '?1')}) FROM runs
-           WHERE tenant_id = ?2 AND agent = ?3 AND last_at >= ?4 AND sample = 0 ORDER BY last_at DESC LIMIT ?5`,
-        [now, tenantId, agentId, since, limit],
+           WHERE tenant_id = ?2 AND agent = ?3 AND last_at >= ?4 AND sample = 0 ${ofEnv.sql}
+           ORDER BY last_at DESC LIMIT ?5`,
+        [now, tenantId, agentId, since, limit, ...ofEnv.params],
       )
       .map(([session, standing, lastAt, pending]) => ({
         agentId,
@@ -114,16 +114,18 @@ export const runStore = (db: Database): Sync<RunStore> => ({
     );
     return row ? readRun(db, tenantId, row, now) : null;
   },
-  recent: (tenantId, agentIds, since, limit, now) => recentRuns(db, tenantId, agentIds, since, limit, now),
-  pendingOf: (tenantId, agentIds, now) =>
-    agentIds.flatMap((agentId) => {
+  recent: (tenantId, query, now) => recentRuns(db, tenantId, query, now),
+  pendingOf(tenantId, { agentIds, env }, now) {
+    const ofEnv = envClause(env);
+    return agentIds.flatMap((agentId) => {
       const [count] = db.get(
         `SELECT count(*) FROM approvals
-           WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND deadline > ?`,
-        [tenantId, agentId, now],
+           WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND deadline > ? ${ofEnv.sql}`,
+        [tenantId, agentId, now, ...ofEnv.params],
       ) ?? [0];
       return Number(count) > 0 ? [[agentId, Number(count)] as const] : [];
-    }),
+    });
+  },
 });
 
 /**

@@ -14,7 +14,7 @@ export interface Run extends Omit<StoredRun, 'tenantId' | 'receivedAt' | 'lastAt
   /** Of the newest event, and of the one that carried the snapshot; null without one. */
   readonly lastEventId: string | null;
   readonly snapshotEventId: string | null;
-  /** Approvals that wait for a decision. */
+  /** Approvals of its environment that wait for a decision. */
   readonly pendingApprovals: number;
   /** The one that has waited longest, without its arguments. */
   readonly oldestPending: Approval | null;
@@ -43,6 +43,20 @@ export interface RunGlance extends RunKey {
   readonly pendingApprovals: number;
 }
 
+/** Agents in some environments. */
+export interface AgentsIn {
+  readonly agentIds: readonly string[];
+  /** Null: every environment. */
+  readonly env: EnvFilter;
+}
+
+export interface RecentQuery extends AgentsIn {
+  /** Unix ms, inclusive. */
+  readonly since: number;
+  /** Runs of one agent at most. */
+  readonly limit: number;
+}
+
 /** The runs of all tenants. */
 export interface RunStore {
   /**
@@ -60,17 +74,11 @@ export interface RunStore {
    * Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of
    * them.
    */
-  recent(
-    tenantId: string,
-    agentIds: readonly string[],
-    since: number,
-    limit: number,
-    now: number,
-  ): Promise<readonly RunGlance[]>;
+  recent(tenantId: string, query: RecentQuery, now: number): Promise<readonly RunGlance[]>;
   /** Number of pending approvals of each of these agents, of runs and of none; agents without any are left out. */
   pendingOf(
     tenantId: string,
-    agentIds: readonly string[],
+    agents: AgentsIn,
     now: number,
   ): Promise<readonly (readonly [agentId: string, count: number])[]>;
 }

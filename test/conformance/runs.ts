@@ -6,6 +6,7 @@ import type { EventInput } from '../../src/event/record.ts';
 import type { RunPlace } from '../../src/run/record.ts';
 import { type RunStatus, runStatuses } from '../../src/run/record.ts';
 import { runStatus } from '../../src/run/rules/run.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { runsOf } from '../runs.ts';
 import { aBatch } from './events.ts';
@@ -324,7 +325,9 @@ export function runsContract(name: string, open: Open): void {
       await store.events.ingest(aBatch(tenantId, [ofSession('s')]));
       expect(await get(uuid(), 's')).toBeNull();
       expect((await store.runs.list(uuid(), all, page, time)).total).toBe(0);
-      expect(await store.runs.recent(uuid(), ['agent-1'], 0, 10, time.now)).toEqual([]);
+      expect(
+        await store.runs.recent(uuid(), { agentIds: ['agent-1'], env: null, since: 0, limit: 10 }, time.now),
+      ).toEqual([]);
     });
 
     it('lists what comes after a run, however many were before it', async () => {
@@ -482,13 +485,14 @@ export function runsContract(name: string, open: Open): void {
       await store.approvals.insert(
         anApproval({ tenantId, agentId: 'b', sessionId: 's2', createdAt: t0, timeoutSeconds: 86_400 }),
       );
-      const found = await store.runs.recent(tenantId, ['a', 'b', 'none'], t0 + 2, 2, time.now);
+      const three = { agentIds: ['a', 'b', 'none'], env: null };
+      const found = await store.runs.recent(tenantId, { ...three, since: t0 + 2, limit: 2 }, time.now);
       await store.approvals.insert(
         anApproval({ tenantId, agentId: 'b', sessionId: null, createdAt: t0, timeoutSeconds: 86_400 }),
       );
       await store.approvals.insert(anApproval({ tenantId, agentId: 'a', createdAt: t0, timeoutSeconds: 1 }));
-      expect(await store.runs.pendingOf(tenantId, ['a', 'b', 'none'], time.now)).toEqual([['b', 2]]);
-      expect(await store.runs.pendingOf(uuid(), ['b'], time.now)).toEqual([]);
+      expect(await store.runs.pendingOf(tenantId, three, time.now)).toEqual([['b', 2]]);
+      expect(await store.runs.pendingOf(uuid(), three, time.now)).toEqual([]);
       expect(found).toEqual(
         ['a', 'b'].flatMap((agentId) => [
           { agentId, sessionId: 's3', standing: 'blocked', lastActivityAt: t0 + 3, pendingApprovals: 0 },
@@ -501,6 +505,32 @@ export function runsContract(name: string, open: Open): void {
           },
         ]),
       );
+    });
+
+    it('has no approval of another environment, though agent and session are the same', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const ofRun = { tenantId, agentId: 'agent-1', sessionId: 's', createdAt: t0, timeoutSeconds: 86_400 };
+      await store.events.ingest(aBatch(tenantId, [ofSession('s')], { env: 'development' }));
+      await store.approvals.insert(anApproval({ ...ofRun, env: 'staging' }));
+      const statusesOf = async (status: RunStatus) =>
+        (await store.runs.list(tenantId, { env: null, statuses: [status] }, page, time)).total;
+      const agentIds = ['agent-1'];
+      const pendingIn = (env: Env) => store.runs.pendingOf(tenantId, { agentIds, env }, time.now);
+      const recentIn = (env: Env) =>
+        store.runs.recent(tenantId, { agentIds, env, since: 0, limit: 10 }, time.now);
+      expect(await get(tenantId, 's')).toMatchObject({ pendingApprovals: 0, oldestPending: null });
+      expect([await statusesOf('approval_pending'), await statusesOf('stale')]).toEqual([0, 1]);
+      expect([await pendingIn('development'), await pendingIn('staging')]).toEqual([[], [['agent-1', 1]]]);
+      expect(await recentIn('staging')).toEqual([]);
+      expect(await recentIn('development')).toMatchObject([{ sessionId: 's', pendingApprovals: 0 }]);
+      const approval = anApproval({ ...ofRun, env: 'development' });
+      await store.approvals.insert(approval);
+      expect(await get(tenantId, 's')).toMatchObject({
+        pendingApprovals: 1,
+        oldestPending: { id: approval.id },
+      });
+      expect([await statusesOf('approval_pending'), await statusesOf('stale')]).toEqual([1, 0]);
     });
 
     it('goes with its events when they are purged, and not before', async () => {
@@ -533,7 +563,13 @@ export function runsContract(name: string, open: Open): void {
       });
       const buckets = await store.events.histogram(tenantId, all, 60_000);
       expect(buckets.map(({ allowed, denied }) => [allowed, denied])).toEqual([[1, 0]]);
-      expect(await store.runs.recent(tenantId, ['sample-agent'], 0, 10, time.now)).toEqual([]);
+      expect(
+        await store.runs.recent(
+          tenantId,
+          { agentIds: ['sample-agent'], env: null, since: 0, limit: 10 },
+          time.now,
+        ),
+      ).toEqual([]);
       for (let i = 0; i < 2; i++) await store.events.removeSample(tenantId);
       const left = await store.events.search(tenantId, all, 10, null);
       expect(left.events).toHaveLength(1);

@@ -407,7 +407,7 @@ it('a long list of agents is made a few at a time: their runs are many, and the 
   const { agents } = (await t.call('hostedListAgents', { query: { limit: '500' } }, viewer)).body;
   expect(agents.length).toBe(70);
   expect(agents.every(({ open_runs }) => open_runs === 1)).toBe(true);
-  const asked = recent.mock.calls.map(([, agentIds]) => agentIds.length);
+  const asked = recent.mock.calls.map(([, { agentIds }]) => agentIds.length);
   expect(asked.reduce((sum, n) => sum + n, 0)).toBe(70);
   expect(Math.max(...asked)).toBeLessThanOrEqual(20);
 });

@@ -123,7 +123,7 @@ class StoredRuns implements Runs {
     const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
     const items: AgentView[] = [];
     for (let i = 0; i < visibleAgents.length; i += viewedAtOnce) {
-      items.push(...(await this.#agentViews(tenantId, visibleAgents.slice(i, i + viewedAtOnce))));
+      items.push(...(await this.#agentViews(principal, visibleAgents.slice(i, i + viewedAtOnce))));
     }
     return {
       items,
@@ -144,7 +144,7 @@ class StoredRuns implements Runs {
     const at = this.#time();
     const [agent, runs] = await Promise.all([
       fleetAgent
-        ? this.#agentViews(tenantId, [fleetAgent]).then(([view]) => view)
+        ? this.#agentViews(principal, [fleetAgent]).then(([view]) => view)
         : this.#sampleAgent(principal),
       this.#ports.store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
     ]);
@@ -165,15 +165,22 @@ class StoredRuns implements Runs {
     };
   }
 
-  async #agentViews(tenantId: string, agents: readonly DescribedAgent[]): Promise<readonly AgentView[]> {
+  /** Their health follows from runs and approvals of the environments that the principal sees. */
+  async #agentViews(principal: Principal, agents: readonly DescribedAgent[]): Promise<readonly AgentView[]> {
     const { store, settings } = this.#ports;
     if (agents.length === 0) return [];
+    const { tenantId } = principal;
     const at = this.#time();
-    const ids = agents.map(({ registration }) => registration.agentId);
+    const agentIds = agents.map(({ registration }) => registration.agentId);
+    const inSight = { agentIds, env: listedEnvs(principal, null) };
     const [glances, newest, pending] = await Promise.all([
-      store.runs.recent(tenantId, ids, at.now - healthWindowMs, runsOfHealth, at.now),
-      store.events.newestOf(tenantId, ids),
-      store.runs.pendingOf(tenantId, ids, at.now),
+      store.runs.recent(
+        tenantId,
+        { ...inSight, since: at.now - healthWindowMs, limit: runsOfHealth },
+        at.now,
+      ),
+      store.events.newestOf(tenantId, agentIds),
+      store.runs.pendingOf(tenantId, inSight, at.now),
     ]);
     const runsOf = new Map<string, RecentRun[]>();
     for (const glance of glances) {
