@@ -52,6 +52,12 @@ export type CallStep =
 /** Events by step. Absent members are 0. */
 export type CallSteps = { readonly [S in CallStep]?: number };
 
+/** A part of a run's facts that may be of another environment than its newest event. */
+interface OfEnv {
+  /** Absent: that of the facts. */
+  readonly env?: Env;
+}
+
 /** Facts from the events of a run, without those that depend on the time or on approvals. */
 export interface RunFacts {
   readonly env: Env;
@@ -70,9 +76,9 @@ export interface RunFacts {
   /** The newest event that is. */
   readonly lastWorkflow: RunEvent | null;
   /** The snapshot of the newest event that carries one. */
-  readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
+  readonly snapshot: (Moment & OfEnv & { readonly value: JsonObject }) | null;
   /** The newest document that an event names as its judge. */
-  readonly version: (Moment & { readonly policyVersion: string }) | null;
+  readonly version: (Moment & OfEnv & { readonly policyVersion: string }) | null;
   /** Events by class. */
   readonly counts: { readonly [C in DecisionClass]?: number };
   /** Events that began a call: allowed, blocked, asked for, or let through by a guard that only observes. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import { flatFields, maxExtraBytes } from '../../src/event/rules/flat.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -396,6 +397,27 @@ it('session values are one store under both prefixes', async () => {
   await t.call('hostedDeleteSession', { params }, agent);
   await expect(t.call('hostedGetSession', { params }, agent)).rejects.toMatchObject({ code: 'not_found' });
   expect((await t.call('hostedHealth', {}, { kind: 'none' })).body).toMatchObject({ status: 'ok' });
+});
+
+it('a key of one environment sees no snapshot and no version of another, though agent and session are the same', async () => {
+  const workflow = { name: 'w', active_stage: 'secret', completed_stages: [], pending_approval: {} };
+  const inEnv = (env: Env): HostedKey => ({ ...agent, agentId: null, env });
+  const ids = { agent_id: 'two-places', session_id: 's-two' };
+  await ingest([event({ ...ids, call_id: 'p1', workflow, policy_version: 'v-secret' })], inEnv('staging'));
+  await ingest([event({ ...ids, call_id: 'p2' })], inEnv('development'));
+  const runOf = async (as: Caller) =>
+    (await t.call('hostedListRuns', { query: { agent_id: 'two-places' } }, as)).body.runs[0];
+  expect(await runOf(viewer)).toMatchObject({ policy_version: 'v-secret', workflow: { name: 'w' } });
+  const seen = await runOf(inEnv('development'));
+  expect(seen).toMatchObject({ environment: 'development', policy_version: null, workflow: null });
+  expect(JSON.stringify(seen)).not.toContain('secret');
+  const params = { agent_id: 'two-places' };
+  const state = t.call(
+    'hostedWorkflowState',
+    { params, query: { session_id: 's-two' } },
+    inEnv('development'),
+  );
+  await expect(state).rejects.toMatchObject({ code: 'not_found' });
 });
 
 it('a long list of agents is made a few at a time: their runs are many, and the event loop reads them in one turn', async () => {

@@ -247,6 +247,29 @@ describe('facts', () => {
     }
   });
 
+  it('of several environments name the one of an older snapshot and version, and no other', () => {
+    const payload = {
+      workflow: { name: 'w', active_stage: 'a', completed_stages: [], pending_approval: {} },
+    };
+    const [first, second, third] = (['staging', 'production', 'staging'] as const).map((env, seq) =>
+      factsOf(eventOf('call_allowed', seq, seq === 0 ? { ...payload, policy_version: 'v' } : {}), {
+        env,
+        receivedAt: t0,
+        seq,
+      }),
+    ) as [RunFacts, RunFacts, RunFacts];
+    const moved = joinFacts(second, first);
+    expect(moved).toMatchObject({
+      env: 'production',
+      snapshot: { env: 'staging', seq: 0 },
+      version: { env: 'staging' },
+    });
+    for (const back of [joinFacts(moved, third), joinFacts(third, moved)]) {
+      expect(back.snapshot).toEqual(first.snapshot);
+      expect(back.version).toEqual({ at: expect.any(Number), index: 0, seq: 0, policyVersion: 'v' });
+    }
+  });
+
   it('are the same in whatever order and groups the events are joined', () => {
     fc.assert(
       fc.property(
@@ -261,7 +284,9 @@ describe('facts', () => {
           }),
         ),
         ({ events, order, cut }) => {
-          const said = events.map((event, seq) => factsOf(event, { env: 'staging', receivedAt: t0, seq }));
+          const said = events.map((event, seq) =>
+            factsOf(event, { env: seq % 3 === 1 ? 'production' : 'staging', receivedAt: t0, seq }),
+          );
           const shuffled = order.flatMap((i) => said[i] ?? []);
           const groups = [shuffled.slice(0, cut), shuffled.slice(cut)].filter((group) => group.length > 0);
           const joined = groups.map((group) => group.reduce(joinFacts)).reduce(joinFacts);

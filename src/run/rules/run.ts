@@ -159,6 +159,15 @@ const runEventOf = ({ moment, event }: Placed): RunEvent => ({
 export const factsOf = (event: EventInput, { seq, id, ...batch }: FactsPlace & Received): RunFacts =>
   new FactsOfRun(batch, event, id === undefined ? { seq } : { seq, id }).facts();
 
+type EnvPart = NonNullable<RunFacts['snapshot'] | RunFacts['version']>;
+
+/** The part, with its environment only where that is not `env`. */
+function partIn<P extends EnvPart>(part: P | null, ownEnv: Env, env: Env): P | null {
+  if (part === null || (part.env === undefined && ownEnv === env)) return part;
+  const { env: partEnv = ownEnv, ...rest } = part;
+  return (partEnv === env ? rest : { ...rest, env: partEnv }) as P;
+}
+
 /** Joins facts. The order of joins does not change the result. No event may be in both. */
 export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
   const last = compareEvents(a.last, b.last) >= 0 ? a : b;
@@ -177,8 +186,12 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
     last: last.last,
     lastDecision: newest(a.lastDecision, b.lastDecision, compareEvents),
     lastWorkflow: newest(a.lastWorkflow, b.lastWorkflow, compareEvents),
-    snapshot: newest(a.snapshot, b.snapshot, compareMoments),
-    version: newest(a.version, b.version, compareMoments),
+    snapshot: newest(
+      partIn(a.snapshot, a.env, last.env),
+      partIn(b.snapshot, b.env, last.env),
+      compareMoments,
+    ),
+    version: newest(partIn(a.version, a.env, last.env), partIn(b.version, b.env, last.env), compareMoments),
     counts,
     calls: a.calls + b.calls,
     ...(a.steps && b.steps ? { steps: joinSteps(a.steps, b.steps) } : {}),

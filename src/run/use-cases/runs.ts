@@ -11,6 +11,7 @@ import {
 } from '../../bundle/use-cases/ruleset-names.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
+import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -88,14 +89,14 @@ class StoredRuns implements Runs {
     const env = listedEnvs(principal, null);
     const at = this.#time();
     const { items, more, total } = await this.#ports.store.runs.list(tenantId, { ...filter, env }, page, at);
-    return { items: await Promise.all(items.map((run) => this.#view(tenantId, run, at))), more, total };
+    return { items: await Promise.all(items.map((run) => this.#view(principal, run, at))), more, total };
   }
 
   async get(principal: Principal, key: RunKey): Promise<RunView | null> {
     const { tenantId } = principal;
     const at = this.#time();
     const run = await this.#ports.store.runs.get(tenantId, key, at.now);
-    return run && seesEnv(principal, run.env) ? this.#view(tenantId, run, at) : null;
+    return run && seesEnv(principal, run.env) ? this.#view(principal, run, at) : null;
   }
 
   async agents(principal: Principal, { limit, offset }: PageRequest): Promise<AgentPage> {
@@ -149,14 +150,16 @@ class StoredRuns implements Runs {
       this.#ports.store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
     ]);
     if (!agent) return null;
-    return { agent, runs: await Promise.all(runs.items.map((run) => this.#view(tenantId, run, at))) };
+    return { agent, runs: await Promise.all(runs.items.map((run) => this.#view(principal, run, at))) };
   }
 
   #time(): StatusTime {
     return { now: this.#ports.clock.now(), staleAfterMs: this.#ports.settings.runStaleMs };
   }
 
-  async #view(tenantId: string, run: Run, at: StatusTime): Promise<RunView> {
+  async #view(principal: Principal, stored: Run, at: StatusTime): Promise<RunView> {
+    const { tenantId } = principal;
+    const run = inSightOf(principal, stored);
     const policyVersion = run.facts?.version?.policyVersion ?? null;
     return {
       run,
@@ -265,6 +268,24 @@ class StoredRuns implements Runs {
 }
 
 export const createRuns = (ports: Ports): Runs => new StoredRuns(ports);
+
+/** A run without the snapshot or version of an environment that the principal does not see. */
+function inSightOf(principal: Principal, run: Run): Run {
+  const { facts } = run;
+  const hides = (part: { readonly env?: Env } | null): boolean =>
+    part?.env !== undefined && !seesEnv(principal, part.env);
+  if (!facts || !(hides(facts.snapshot) || hides(facts.version))) return run;
+  const isHidden = hides(facts.snapshot);
+  return {
+    ...run,
+    snapshotEventId: isHidden ? null : run.snapshotEventId,
+    facts: {
+      ...facts,
+      snapshot: isHidden ? null : facts.snapshot,
+      version: hides(facts.version) ? null : facts.version,
+    },
+  };
+}
 
 const newestSeen = { order: 'lastSeenAt', descending: true, search: null } as const;
 
