@@ -50,9 +50,9 @@ function resolve(
   { tags }: State,
   registration: Registered,
   rules: readonly AssignmentRule[],
-  { key, ports: { ruleSets } }: ActorContext<ActorPorts>,
+  { tenantId, env, agentId }: ReturnType<typeof readKey>,
+  { ports: { ruleSets } }: ActorContext<ActorPorts>,
 ): Resolution {
-  const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
   if (explicit !== null) return assignedExplicitly(explicit);
   const merged =
@@ -95,7 +95,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   handlers: {
     async connect(state, stream, context) {
       const { ports } = context;
-      const { tenantId, env, agentId } = readKey(context.key);
+      const key = readKey(context.key);
+      const { tenantId, env, agentId } = key;
       const registered = ports.registrar.seen({ tenantId, env, keyId: stream.keyId, on: stream.on }, agentId);
       if (stream.requested !== null) {
         await registered;
@@ -103,9 +104,13 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       }
       // Read beside the registration, although an assigned agent needs no rules: most agents have no assignment, and
       // wait once. A rule change during the read makes the agents that connected earlier resolve again.
-      const [registration, rules] = await Promise.all([registered, ports.store.rules.list(tenantId)]);
+      const rulesRead = ports.store.rules.list(tenantId);
+      // Thrown below, unless the registration fails, too. Promise.all would take more than both.
+      rulesRead.catch(() => undefined);
+      const registration = await registered;
+      const rules = await rulesRead;
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-      state.effective = resolve(state, registration, rules, context);
+      state.effective = resolve(state, registration, rules, key, context);
       return connected(state, stream, state.effective, context);
     },
 
@@ -116,11 +121,12 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
 
     async resolve(state, body, context) {
       const { key, ports, now, epoch } = context;
-      const { tenantId, env, agentId } = readKey(key);
+      const parts = readKey(key);
+      const { tenantId, env, agentId } = parts;
       const before = state.effective;
       const registration = await ports.store.agents.get(tenantId, agentId);
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
-      const next = resolve(state, registration, rules, context);
+      const next = resolve(state, registration, rules, parts, context);
       state.effective = next;
       // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
       // its streams follow, so it announces the bundle again.

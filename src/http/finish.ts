@@ -47,7 +47,10 @@ export const nameOf = (caller: Caller, network: string): string =>
 function callerFields(caller: Caller): object {
   if (caller.kind === 'key' || caller.kind === 'hostedKey') {
     const { keyId, tenantId, env, agentId } = caller;
-    return omitNull({ client: `key:${keyId}`, tenant_id: tenantId, env, agent_id: agentId });
+    const fields: { [name: string]: string } = { client: `key:${keyId}`, tenant_id: tenantId };
+    if (env !== null) fields.env = env;
+    if (agentId !== null) fields.agent_id = agentId;
+    return fields;
   }
   if (caller.kind === 'user') {
     const kind = caller.service ? 'service_account' : 'user';
@@ -57,9 +60,6 @@ function callerFields(caller: Caller): object {
     return { client: `operator_token:${caller.subject}`, tenant_id: caller.tenantId };
   return { client: caller.kind };
 }
-
-const omitNull = (fields: { readonly [name: string]: string | null }): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
 const traceParent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;

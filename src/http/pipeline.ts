@@ -236,9 +236,14 @@ class RequestPipeline implements Pipeline {
     const response = plain(200, [], null, streamHeaders[this.#familyOf(raw.path).errors]);
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') this.#checkOrigin(caller, raw.headers);
-    const open = () => openStream(raw, declaration, caller, revocations, this.#options);
-    const session = await this.#admission.runFor(caller, 'streamOpenings', open);
-    return { ...response, live: session };
+    const counted = 'tenantId' in caller ? { tenantId: caller.tenantId } : {};
+    const admission = this.#admission.admit(counted, 'streamOpenings');
+    const permit = admission instanceof Promise ? await admission : admission;
+    try {
+      return { ...response, live: await openStream(raw, declaration, caller, revocations, this.#options) };
+    } finally {
+      permit.release();
+    }
   }
 
   async #preflight(raw: RawRequest): Promise<RawResponse> {

@@ -16,9 +16,6 @@ interface Entry {
   bytes: number;
 }
 
-/** A rotation of the signing key leaves the deployment's id and changes its signature. */
-const idOf = ({ id, signature, attestation }: Deployment): string => `${id}/${signature}/${attestation}`;
-
 export class Updates {
   readonly #store: Pick<Store, 'bundles' | 'signing'>;
   /** Least recently used first. */
@@ -26,6 +23,8 @@ export class Updates {
   #bytes = 0;
   /** The entry that was used last. */
   #newest: string | null = null;
+  /** Ids of deployments whose object came before: all streams of a node get the same one. */
+  readonly #ids = new WeakMap<Deployment, string>();
 
   constructor(store: Pick<Store, 'bundles' | 'signing'>) {
     this.#store = store;
@@ -35,7 +34,7 @@ export class Updates {
   known(deployments: readonly Deployment[]): readonly Due[] | null {
     const due: Due[] = [];
     for (const deployment of deployments) {
-      const id = idOf(deployment);
+      const id = this.#idOf(deployment);
       const entry = this.#entries.get(id);
       if (!entry?.due) return null;
       this.#renew(id, entry);
@@ -46,7 +45,7 @@ export class Updates {
 
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
   async of(deployment: Deployment): Promise<Due | null> {
-    const id = idOf(deployment);
+    const id = this.#idOf(deployment);
     const entry = this.#entries.get(id) ?? { copy: this.#make(deployment), due: null, bytes: 0 };
     this.#renew(id, entry);
     const copy = await entry.copy.catch((error) => {
@@ -62,6 +61,17 @@ export class Updates {
       }
     }
     return copy?.due ?? null;
+  }
+
+  /** A rotation of the signing key leaves the deployment's id and changes its signature. */
+  #idOf(deployment: Deployment): string {
+    let name = this.#ids.get(deployment);
+    if (name === undefined) {
+      const { id, signature, attestation } = deployment;
+      name = `${id}/${signature}/${attestation}`;
+      this.#ids.set(deployment, name);
+    }
+    return name;
   }
 
   /** A map that is changed for each of thousands of streams leaves garbage. */

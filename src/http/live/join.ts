@@ -2,6 +2,7 @@
 // during the join. Nothing lost, nothing twice, ids rising.
 
 import type { Announcement } from '../../shared/announcement.ts';
+import type { Audience } from '../../shared/frame.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
 import { isAfter, isPosition, ownCount, ownPosition, readId, sharedPosition } from '../../shared/position.ts';
 import type { ResyncReason } from '../contract/frames.ts';
@@ -23,8 +24,8 @@ interface JoinPorts {
  */
 export class StreamJoin {
   readonly #ports: JoinPorts;
-  /** Caches frames, because many streams get the same announcement at once. */
-  readonly #encodedOf = new WeakMap<Announcement, readonly EncodedFrame[]>();
+  /** Caches frames by audience, because many streams get the same announcement at once. */
+  readonly #encodedOf = new WeakMap<Announcement, Map<Audience, readonly EncodedFrame[]>>();
 
   constructor(ports: JoinPorts) {
     this.#ports = ports;
@@ -36,20 +37,29 @@ export class StreamJoin {
       : this.#whole(stream, { head: stream.feed.head, place: stream.feed.place }, null);
   }
 
-  #encoded(announcement: Announcement): readonly EncodedFrame[] {
-    const cached = this.#encodedOf.get(announcement);
-    if (cached) return cached;
-    const frames = this.#ports.api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
-    this.#encodedOf.set(announcement, frames);
+  #encoded(announcement: Announcement, audience: Audience): readonly EncodedFrame[] {
+    let byAudience = this.#encodedOf.get(announcement);
+    if (!byAudience) {
+      byAudience = new Map();
+      this.#encodedOf.set(announcement, byAudience);
+    }
+    let frames = byAudience.get(audience);
+    if (!frames) {
+      const ofAudience = this.#ports.api
+        .framesOf(announcement)
+        .filter((frame) => frame.audience === audience);
+      frames = ofAudience.map((frame) => new EncodedFrame(frame));
+      byAudience.set(audience, frames);
+    }
     return frames;
   }
 
-  /** Nearly always one document, or nothing. */
-  #framesOf(catchUp: readonly Announcement[]): readonly EncodedFrame[] {
+  /** Those of the audience, which is one API's. Nearly always one document, or nothing. */
+  #framesOf(catchUp: readonly Announcement[], audience: Audience): readonly EncodedFrame[] {
     const [first] = catchUp;
     return first && catchUp.length === 1
-      ? this.#encoded(first)
-      : catchUp.flatMap((one) => this.#encoded(one));
+      ? this.#encoded(first, audience)
+      : catchUp.flatMap((one) => this.#encoded(one, audience));
   }
 
   /** For a stream that missed nothing, and that nothing reaches in between: nearly all of a fleet that comes back. */
@@ -57,14 +67,14 @@ export class StreamJoin {
     const { audience, head, place } = stream.feed;
     const catchUp = await stream.admitted.catchUp();
     if (stream.ended) return;
-    const frames = this.#framesOf(catchUp);
+    const frames = this.#framesOf(catchUp, audience);
     if (frames.length > 1 || stream.backlog) {
       await this.#whole(stream, { head, place }, catchUp);
       return;
     }
     const out = new Backlog();
     const [frame] = frames;
-    if (frame?.frame.audience === audience && !stream.admitted.skips?.(frame.frame, stream.bundleName)) {
+    if (frame && !stream.admitted.skips?.(frame.frame, stream.bundleName)) {
       const piece = frame.placedAt(ownPosition(head, 1), place);
       stream.follow(piece);
       out.add(piece, stream.codec, Number.POSITIVE_INFINITY);
@@ -114,8 +124,7 @@ export class StreamJoin {
     if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
     const catchUp = announcements ?? (await stream.admitted.catchUp());
     if (stream.ended) return;
-    for (const frame of this.#framesOf(catchUp)) {
-      if (frame.frame.audience !== feed.audience) continue;
+    for (const frame of this.#framesOf(catchUp, feed.audience)) {
       if (stream.admitted.skips?.(frame.frame, stream.bundleName)) continue;
       const piece = own(frame);
       stream.follow(piece);
