@@ -75,6 +75,11 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   await press(back);
   await main.getByText('shop v1 is deployed to production.').waitFor();
   expect(count()).toBeLessThanOrEqual(8);
+  // The environment of the change stays with the change.
+  await page.reload();
+  await main.getByText('shop v1 is deployed to production.').waitFor();
+  expect(new URL(page.url()).search).toBe('');
+  expect(await page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
   agents.close();
   noFaults({ page, ...seen });
   await seen.context.close();

@@ -16,7 +16,7 @@ import { useCommand } from '../lib/commands.ts';
 import { signedOut } from '../lib/me.ts';
 import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
-import { scopeNames, useEnv, useFilters } from '../lib/search.ts';
+import { useEnv, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
@@ -123,10 +123,7 @@ function useArrival(path: string): RefObject<HTMLElement | null> {
 /** A reload and another page of this tab begin with the same range and environment. */
 function useKeptScope(): void {
   const [search] = useFilters();
-  const scope = JSON.stringify(
-    Object.fromEntries(scopeNames.flatMap((name) => (search[name] ? [[name, search[name]]] : []))),
-  );
-  useEffect(() => keepScope(JSON.parse(scope) as { [name: string]: string }), [scope]);
+  useEffect(() => keepScope(search as { [name: string]: string }), [search]);
 }
 
 /** After `g`, a letter opens a page, even if the current page uses the letter. */
