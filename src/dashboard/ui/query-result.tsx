@@ -52,7 +52,7 @@ export function Failed({
       tone="deny"
       icon={forbidden ? 'slash' : 'triangle'}
       role="alert"
-      acts={onRetry && !forbidden && <Button onClick={onRetry}>Retry</Button>}
+      acts={onRetry && !forbidden && error.status !== 404 && <Button onClick={onRetry}>Retry</Button>}
     >
       <p>
         <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
