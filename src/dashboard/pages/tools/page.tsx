@@ -126,7 +126,7 @@ function Servers({
     {
       key: 'mode',
       label: 'Mode',
-      width: 1.2,
+      width: 1.6,
       sort: (one) => one.mode,
       cell: (one) => <ModeSelect env={env} server={one.server} mode={mode} own={one.own_mode} />,
     },
