@@ -58,7 +58,9 @@ export function Failed({
         <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
         <Data text={error.message} mono={false} />
       </p>
-      {forbidden && <p>Ask an admin to do this, or to give you the admin role.</p>}
+      {forbidden && error.code !== 'role_required' && (
+        <p>Ask an admin to do this, or to give you the admin role.</p>
+      )}
       {error.retryAt !== null && <RetryTime at={error.retryAt} />}
       {seenAt !== undefined && (
         <p>
