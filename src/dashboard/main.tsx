@@ -6,22 +6,16 @@ import './styles/frame.css';
 import './styles/parts.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  RouterProvider,
-  retainSearchParams,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { pageCode } from './frame/page-code.tsx';
 import { NotFound, PageFailed, RequireSignIn } from './frame/require-sign-in.tsx';
-import { arrive } from './lib/arrival.ts';
+import { arrive, scopeForLinks } from './lib/arrival.ts';
 import { takeToken } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
-import { parseSearch, scopeNames, writeSearch } from './lib/search.ts';
+import { parseSearch, writeSearch } from './lib/search.ts';
 import { askAhead } from './pages/home/ahead.ts';
 import { adminPages, ownPages, pages, thingPages } from './pages/registry.ts';
 import { Messages } from './ui/messages.tsx';
@@ -36,7 +30,7 @@ const root = createRootRoute({
   component: () => <RequireSignIn link={link} invite={invite} />,
   notFoundComponent: NotFound,
   errorComponent: ({ error }) => <PageFailed error={error as Error} />,
-  search: { middlewares: [retainSearchParams([...scopeNames] as never)] },
+  search: { middlewares: [({ search, next }) => ({ ...scopeForLinks(search), ...next(search) })] },
 });
 const router = createRouter({
   routeTree: root.addChildren(

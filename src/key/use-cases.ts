@@ -2,7 +2,7 @@
 // makes keys for all.
 import { environmentKey } from '../../actors/protocol.ts';
 import { noted } from '../audit/note.ts';
-import { requireRole, seesEnv } from '../shared/access.ts';
+import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';
 import { HubError, notFound } from '../shared/error.ts';
 import { type Env, environments } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
@@ -35,6 +35,9 @@ type Ports = Pick<
   AppPorts,
   'store' | 'actors' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'
 >;
+
+/** Keys of one read, for a list of keys in some environments. */
+const pageKeys = 200;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -92,8 +95,18 @@ export const createKeys = (ports: Ports): Keys => ({
   },
 
   async list(principal, page) {
-    const keys = await ports.store.keys.list(principal.tenantId, page);
-    return { ...keys, items: keys.items.filter(({ env }) => env === null || seesEnv(principal, env)) };
+    const { keys } = ports.store;
+    if (visibleEnvs(principal) === null) return keys.list(principal.tenantId, page);
+    const { limit, offset } = page;
+    const visible: ApiKey[] = [];
+    let more = true;
+    for (let at = 0; more && visible.length <= offset + limit; ) {
+      const next = await keys.list(principal.tenantId, { limit: pageKeys, offset: at });
+      visible.push(...next.items.filter(({ env }) => env === null || seesEnv(principal, env)));
+      at += next.items.length;
+      more = next.more;
+    }
+    return { items: visible.slice(offset, offset + limit), more: visible.length > offset + limit };
   },
 
   async streams({ tenantId }) {

@@ -80,6 +80,9 @@ describe('a deploy', () => {
     await dialog.getByText('1 connected agent gets it immediately').waitFor();
     await agents.open('second', '&bundle_name=shop');
     await dialog.getByText('2 connected agents get it immediately').waitFor();
+    for (const hash of ['a', 'b'])
+      await agents.open(`other-${hash}`, `&bundle_name=shop&policy_version=${hash.repeat(64)}`);
+    await dialog.getByText('Currently 2 on other documents, 2 unknown.').waitFor();
     await accessible(page);
     agents.close();
     await dialog.getByText('No connected agents use this bundle in production.').waitFor();

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareArguments, groupAlike, sumArguments } from '../../src/dashboard/pages/approvals/alike.ts';
 import type { Approval } from '../../src/dashboard/pages/approvals/model.ts';
+import { moneyIn } from '../../src/dashboard/pages/approvals/sections.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -217,5 +218,15 @@ describe('calls that are alike', () => {
       { name: 'amount', total: 'USD 5.00', calls: 1 },
       { name: 'amount_cents', total: 'EUR 10.50', calls: 1 },
     ]);
+  });
+
+  it('show the sum of each currency at the head of their group', () => {
+    const calls = [
+      { fee: 1, amount: 40, currency: 'EUR' },
+      { fee: 1, amount: 9, currency: 'USD' },
+      { fee: 1, amount: 2, currency: 'EUR' },
+    ].map(({ fee, ...args }) => call({ tool_args: { ...args, fee } }));
+    expect(moneyIn({ tool: 'refund', contracts: [], env: 'production', calls })).toBe('EUR 42.00, USD 9.00');
+    expect(moneyIn({ tool: 'deploy', contracts: [], env: 'production', calls: [call({})] })).toBe('');
   });
 });

@@ -112,6 +112,10 @@ describe('the channels page', () => {
       expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
       await panel.getByLabel('Name').fill('typed before the switch');
       await panel.getByRole('button', { name: 'Turn off channel' }).click();
+      await panel.getByRole('button', { name: 'Turn on channel' }).waitFor();
+      await page.getByRole('link', { name: 'View all channels' }).click();
+      await page.getByText('No active notification channels.').waitFor();
+      await page.goBack();
       await panel.getByRole('button', { name: 'Turn on channel' }).click();
       await panel.getByRole('button', { name: 'Turn off channel' }).waitFor();
       expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');

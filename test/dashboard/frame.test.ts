@@ -78,6 +78,21 @@ describe('the web console', () => {
     await seen.context.close();
   });
 
+  it('says that an address has no record, without a Retry that cannot help', async () => {
+    const { hub, cookie } = await started();
+    const seen = await view(hub.url, { cookie });
+    for (const path of ['/events/no-uuid', '/tools/no-uuid', '/contracts/nowhere', '/bundles/nowhere']) {
+      await seen.page.goto(`/dashboard${path}`);
+      await seen.page
+        .getByRole('alert')
+        .filter({ hasText: /not found/i })
+        .waitFor();
+      expect(await seen.page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+    }
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('says that it reconnects while the hub is away, and is live again by itself', async () => {
     const { hub, cookie } = await started();
     const seen = await view(hub.url, { cookie });

@@ -26,6 +26,13 @@ describe('the figures of the fleet', () => {
     const later = await seen.context.newPage();
     await later.goto('/dashboard/');
     await connected(later, '1');
+    // An agent is known where it was last seen, and connected where its stream is.
+    const { key: stagingKey } = await hub.key(cookie, 'staging');
+    const events = [{ call_id: 'c', agent_id: 'agent-7', tool_name: 'deploy', verdict: 'call_allowed' }];
+    await hub.call('POST', '/api/v1/events', { key: stagingKey, agent: 'agent-7', body: { events } });
+    await later.goto('/dashboard/?env=production');
+    await connected(later, '1');
+    await later.locator('.figure', { hasText: 'Connected agents' }).getByText('of 1 known').waitFor();
     agents.close();
     await connected(page, '0');
     await connected(later, '0');

@@ -60,8 +60,10 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/explore?view=tail&verdict=call_allowed&from=now-7d');
-    await page.getByText('The time range does not apply here.').waitFor();
     await page.getByText('No new events yet').waitFor();
+    const range = page.getByRole('button', { name: /^Time range/ });
+    expect(await range.getAttribute('aria-disabled')).toBe('true');
+    expect(await range.getAttribute('title')).toMatch(/the time range does not apply/);
     await send(1, 'denied_1');
     await send(1, 'allowed_1', { verdict: 'call_allowed' });
     const row = (tool: string) =>

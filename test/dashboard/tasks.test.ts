@@ -75,6 +75,11 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   await press(back);
   await main.getByText('shop v1 is deployed to production.').waitFor();
   expect(count()).toBeLessThanOrEqual(8);
+  // The environment of the change stays with the change.
+  await page.reload();
+  await main.getByText('shop v1 is deployed to production.').waitFor();
+  expect(new URL(page.url()).search).toBe('');
+  expect(await page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
   agents.close();
   noFaults({ page, ...seen });
   await seen.context.close();
@@ -94,9 +99,14 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
   await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   // Deployments of the same minutes are one flag.
   const flags = page.getByRole('list', { name: 'Deployments in this range' });
+  const recent = page.getByRole('region', { name: 'Recent changes' }).getByRole('listitem');
+  await recent.filter({ hasText: /admin@example\.com undeployed shop v2 from staging/ }).waitFor();
+  await recent.filter({ hasText: /rolled back to shop v1 in production/ }).waitFor();
   await press(flags.getByRole('link', { name: /^\d+ changes: .* undeployed shop v2 from staging by admin/ }));
   // The flag has the name in its text, too, and stands until the code of the next page has loaded.
   const changes = page.getByRole('table', { name: 'deployments' });
+  await changes.getByText('deployed, undeployed', { exact: true }).waitFor();
+  await changes.getByText('rolled back', { exact: true }).first().waitFor();
   await press(changes.getByRole('link', { name: 'shop v2' }).first());
   const difference = page.getByRole('region', { name: 'Difference' });
   await difference.getByText('1 line added, 1 line removed').waitFor();

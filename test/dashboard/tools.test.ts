@@ -33,6 +33,11 @@ it('lists what waits, shows the change with its hidden characters, and accepts i
   const main = page.getByRole('main');
   await main.getByText('1 MCP server in production, 1 definition to review.').waitFor();
   await accessible(page);
+  // A control is as wide as its cell at most.
+  const mode = main.getByRole('combobox', { name: 'Mode of npx:files' });
+  expect(await mode.evaluate((one) => one.getBoundingClientRect().right)).toBeLessThanOrEqual(
+    await mode.evaluate((one) => one.closest('[role=cell]')?.getBoundingClientRect().right ?? 0),
+  );
   const table = main.getByRole('table', { name: 'tools', exact: true });
   await expect.poll(() => table.getByText('waiting').count()).toBe(1);
   await table

@@ -51,6 +51,22 @@ it('are listed newest first, without the revoked ones, each tenant its own', asy
   expect(await list(await t.tenant())).toEqual([]);
 });
 
+it('fill the pages of a person of one environment with its keys', async () => {
+  const own = [await create(), await create()].map(({ id }) => id).reverse();
+  for (let n = 0; n < 3; n += 1) await create({ env: 'production' });
+  const { keys } = t.hub.app;
+  const envRoles = [{ role: 'viewer', env: 'staging' }];
+  const person = { tenantId: user.tenantId, env: null, envRoles } as unknown as Parameters<
+    typeof keys.list
+  >[0];
+  const page = async (offset: number) => {
+    const { items, more } = await keys.list(person, { limit: 1, offset });
+    return { ids: items.map(({ id }) => id), more };
+  };
+  expect(await page(0)).toEqual({ ids: own.slice(0, 1), more: true });
+  expect(await page(1)).toEqual({ ids: own.slice(1), more: false });
+});
+
 it('are announced to dashboards, without the key', async () => {
   const { id, key } = await create();
   await revoke(id);

@@ -4,7 +4,7 @@
 export const agentStates = {
   connected: [],
   away: [],
-  current: [],
+  current: ['up_to_date'],
   out_of_date: ['drift', 'out-of-date'],
   unknown: [],
 } as const;

@@ -16,7 +16,7 @@ import { useCommand } from '../lib/commands.ts';
 import { signedOut } from '../lib/me.ts';
 import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
-import { scopeNames, useEnv, useFilters } from '../lib/search.ts';
+import { useEnv, useFilter, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
@@ -123,10 +123,7 @@ function useArrival(path: string): RefObject<HTMLElement | null> {
 /** A reload and another page of this tab begin with the same range and environment. */
 function useKeptScope(): void {
   const [search] = useFilters();
-  const scope = JSON.stringify(
-    Object.fromEntries(scopeNames.flatMap((name) => (search[name] ? [[name, search[name]]] : []))),
-  );
-  useEffect(() => keepScope(JSON.parse(scope) as { [name: string]: string }), [scope]);
+  useEffect(() => keepScope(search as { [name: string]: string }), [search]);
 }
 
 /** After `g`, a letter opens a page, even if the current page uses the letter. */
@@ -227,7 +224,9 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = pageAt(path);
   // The fleet shows the current state, and the timeline of one agent a range.
-  const noRange = 'noRange' in page && !path.startsWith('/agents/') ? page.noRange : undefined;
+  const pageRange = 'noRange' in page && !path.startsWith('/agents/') ? page.noRange : undefined;
+  const [view] = useFilter('view');
+  const noRange = path === '/explore' && view === 'tail' ? tailRange : pageRange;
   const isPhone = usePhone();
   useKeys({
     e: () => document.querySelector<HTMLElement>('.top-bar .env-radios input:checked')?.focus(),
@@ -257,6 +256,7 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
   );
 }
 
+const tailRange = 'The tail shows calls when the hub stores them, so the time range does not apply.';
 const adminRange = 'Settings are not bound to a time, so the time range does not apply.';
 
 /** The workspace and the page that the address belongs to. */

@@ -24,7 +24,7 @@ const maxErrors = 10;
 
 /** A failed call. `message` is a sentence for people. */
 export class ApiError extends Error {
-  /** 0 if the hub did not answer. */
+  /** 0 if the hub did not answer; 404 also for an id that no record can have. */
   readonly status: number;
   /** One of the hub's error codes, or `unreachable`. */
   readonly code: string;
@@ -46,19 +46,22 @@ export class ApiError extends Error {
     const list = Array.isArray(detail) ? detail : Array.isArray(errors) ? errors.slice(0, maxErrors) : [];
     const problems = list as { loc: (string | number)[]; msg: string }[];
     const messagesByField = problems.map(({ loc, msg }) => [loc.slice(1).join('.'), msg] as const);
+    const hasNoRecord = problems.length > 0 && problems.every(({ loc }) => loc[0] === 'path');
     super(
-      typeof detail === 'string' && detail !== ''
-        ? [
-            detail,
-            ...messagesByField
-              .filter(([, msg]) => !detail.includes(msg))
-              .map(([name, msg]) => `${name}: ${msg}`),
-          ].join(' ')
-        : messagesByField.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
+      hasNoRecord
+        ? 'Not found. The ID in the address has another form than IDs in this hub.'
+        : typeof detail === 'string' && detail !== ''
+          ? [
+              detail,
+              ...messagesByField
+                .filter(([, msg]) => !detail.includes(msg))
+                .map(([name, msg]) => `${name}: ${msg}`),
+            ].join(' ')
+          : messagesByField.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
             `The hub returned the status ${status}. Try again, or ask the hub operators.`,
     );
     this.name = 'ApiError';
-    this.status = status;
+    this.status = hasNoRecord ? 404 : status;
     this.code = code;
     this.fields = Object.fromEntries(messagesByField);
     this.retryAfter = retryAfter;

@@ -17,19 +17,29 @@ function storedScope(): Scope {
   }
 }
 
-/** Remembers range and environment for the next start in this tab. */
-export function keepScope(scope: Scope): void {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(scope));
-  } catch {
-    // Without storage, they last as long as the page.
-  }
-}
-
 const onlyScope = (search: Scope): Scope =>
   Object.fromEntries(
     scopeNames.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name] as string]] : [])),
   );
+
+/** The address of a change names the environment of the change. The environment of the other pages stays. */
+const isChange = (): boolean => location.pathname === `${base}/changes/new`;
+
+/** Range and environment for the links of a page, from its address. */
+export const scopeForLinks = (search: Scope): Scope => {
+  const { env: _, ...range } = onlyScope(search);
+  const { env } = isChange() ? storedScope() : search;
+  return { ...range, ...(env ? { env } : {}) };
+};
+
+/** Remembers range and environment for the next start in this tab. */
+export function keepScope(search: Scope): void {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(scopeForLinks(search)));
+  } catch {
+    // Without storage, they last as long as the page.
+  }
+}
 
 /** Replaces the address before the router reads it. The address wins over what is stored. */
 export function arrive(): void {

@@ -1,10 +1,12 @@
 // The signed-in person, loaded once and cached. If the session ends while a page is open, a sign-in form opens over it.
 import { useQuery } from '@tanstack/react-query';
+import { roleIn } from '../../shared/env-roles.ts';
 import { liveStatus, startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
 import { forgetDrafts } from './drafts.ts';
 import { loadPrefs } from './prefs.ts';
 import { keyOf, queries } from './query.ts';
+import { type Env, envs, useEnv } from './search.ts';
 import { createStore } from './store.ts';
 
 export type Me = Reply<'me'>;
@@ -84,6 +86,13 @@ export function useSignedIn(): Me {
   const { data } = useMe();
   if (!data) throw new Error('No user is signed in. This page requires a session. Sign in to continue.');
   return data;
+}
+
+/** The environment of the top bar. With all of them: production, or else the first one with a role of the person. */
+export function useOneEnv(): Env {
+  const env = useEnv();
+  const { roles } = useSignedIn();
+  return env ?? envs.find((one) => roleIn(roles, one) !== null) ?? 'production';
 }
 
 /** @throws ApiError */

@@ -14,6 +14,7 @@ import { usePrefs } from '../lib/prefs.ts';
 import { absolute, middleCut, preciseTime, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { say } from './messages.tsx';
 
 export interface ButtonProps extends Omit<ComponentProps<'button'>, 'type'> {
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
@@ -45,7 +46,11 @@ export function Button({
           'aria-disabled': true,
           'aria-describedby': id,
           title: cannot,
-          onClick: (event: MouseEvent) => event.preventDefault(),
+          // A touch screen has no tooltips.
+          onClick: (event: MouseEvent) => {
+            event.preventDefault();
+            say(cannot);
+          },
         };
   return (
     <button

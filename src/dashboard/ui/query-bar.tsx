@@ -2,6 +2,7 @@
 // with a mistake is not sent.
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { type ComponentProps, type JSX, useId, useRef, useState } from 'react';
+import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import type { QueryGrammar } from '../../event/rules/query/fields.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
@@ -78,7 +79,7 @@ export function StateTerms({
             aria-pressed={hasTerm(query, term, grammar)}
             onClick={() => query.change(toggledTerm(query, term, grammar))}
           >
-            {word.replaceAll('_', ' ')}
+            {displayWord(word)}
           </Button>
         );
       })}

@@ -52,13 +52,15 @@ export function Failed({
       tone="deny"
       icon={forbidden ? 'slash' : 'triangle'}
       role="alert"
-      acts={onRetry && !forbidden && <Button onClick={onRetry}>Retry</Button>}
+      acts={onRetry && !forbidden && error.status !== 404 && <Button onClick={onRetry}>Retry</Button>}
     >
       <p>
         <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
         <Data text={error.message} mono={false} />
       </p>
-      {forbidden && <p>Ask an admin to do this, or to give you the admin role.</p>}
+      {forbidden && error.code !== 'role_required' && (
+        <p>Ask an admin to do this, or to give you the admin role.</p>
+      )}
       {error.retryAt !== null && <RetryTime at={error.retryAt} />}
       {seenAt !== undefined && (
         <p>

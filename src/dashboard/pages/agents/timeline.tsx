@@ -9,6 +9,7 @@ import { instantsOf, spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { clockTime, middleCut, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import { Env } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 
 interface Bar {
@@ -38,8 +39,16 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
     `${at(from)} to ${to === null ? 'now' : at(to)}`;
   return (
     <QuerySection title="Timeline" label query={timelineQuery} rows={3}>
-      {({ streams, documents, approvals }) => (
+      {({ env: timelineEnv, streams, documents, approvals }) => (
         <dl className="timeline-lanes">
+          {env === undefined && timelineEnv && (
+            <div>
+              <dt>Environment</dt>
+              <dd>
+                <Env name={timelineEnv} />
+              </dd>
+            </div>
+          )}
           <Lane
             name="Streams"
             span={span}

@@ -30,16 +30,16 @@ const contractOf = ({ contract_name: name }: Decided): string => name ?? '';
 const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
 
 const columns: readonly Column<Decided>[] = [
-  nameColumn('tool', 'Tool', (one) => one.tool_name, 1.4),
-  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.4),
+  nameColumn('tool', 'Tool', (one) => one.tool_name, 1.2),
+  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
   nameColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
   nameColumn('contract', 'Contract', contractOf, 1.3),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
   envColumn('env', 'Environment', (one) => one.env, 1.4),
-  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.8),
+  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.6),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
   textColumn(80)('reason', 'Reason', reasonOf, 1.7),
-  timeColumn('when', 'Time', decidedAt, 1.2),
+  timeColumn('when', 'Time', decidedAt, 1.4),
 ];
 
 export const inboxLanguage: QueryLanguage = {

@@ -10,7 +10,7 @@ export function LinkedApproval({
   card,
 }: Readonly<{ id: string; card: (approval: Approval) => JSX.Element }>): JSX.Element {
   const approvalQuery = useCall('getApproval', { params: { approval_id: id } });
-  if (approvalQuery.error?.status === 404 || approvalQuery.error?.status === 422) {
+  if (approvalQuery.error?.status === 404) {
     return (
       <Empty
         title="Approval not found"

@@ -1,7 +1,7 @@
 // The rows of the queue: the head of each group with its sum and its review, and a row for each call.
 import type { JSX, ReactNode } from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
-import { count, visible } from '../../lib/text.ts';
+import { count, counted, visible } from '../../lib/text.ts';
 import { Button, Data, Env, Name, Verdict } from '../../ui/parts.tsx';
 import type { AlikeCalls } from './alike.ts';
 import { Countdown } from './card.tsx';
@@ -38,7 +38,7 @@ export function QueueList(props: QueueListProps): JSX.Element {
               <Data text={group.tool} max={60} />
               {group.contracts.length > 0 && <Data before=" · " text={group.contracts.join(', ')} max={60} />}{' '}
               <Env name={group.env} /> {count(counts.get(key) ?? group.calls.length)}
-              {moneyIn(group) && <span className="numbers"> Σ {moneyIn(group)}</span>}
+              <Sum group={group} isCut={(counts.get(key) ?? 0) > group.calls.length} />
             </div>
             <div role="gridcell">
               <Review group={group} heldIds={props.heldIds} onReview={onReview} />
@@ -48,6 +48,19 @@ export function QueueList(props: QueueListProps): JSX.Element {
         ...rows.map((row) => <Row key={row.id} row={row} isMember={group !== null} {...props} />),
       ])}
     </div>
+  );
+}
+
+/** @param isCut the list contains a part of the group, so the sum names its number of calls */
+function Sum({ group, isCut }: Readonly<{ group: AlikeCalls; isCut: boolean }>): JSX.Element | null {
+  const money = moneyIn(group);
+  if (money === '') return null;
+  return (
+    <span className="numbers">
+      {' '}
+      Σ {money}
+      {isCut && ` in ${counted(group.calls.length, 'call')}`}
+    </span>
   );
 }
 

@@ -28,9 +28,11 @@ export const sectionsOf = (
     };
   });
 
-/** The first sum of money; null without one. */
-export const moneyIn = ({ calls }: AlikeCalls): string | null =>
-  sumArguments(calls).find(({ total }) => /^[A-Z]{3} /.test(total))?.total ?? null;
+/** The sums of the first argument that is money, by currency: `EUR 1,200.00, USD 90.00`; empty without money. */
+export function moneyIn({ calls }: AlikeCalls): string {
+  const sums = sumArguments(calls).filter(({ total }) => /^[A-Z]{3} /.test(total));
+  return sums.flatMap(({ name, total }) => (name === sums[0]?.name ? [total] : [])).join(', ');
+}
 
 /**
  * The number of all calls in a group, by the key of its section: the list contains the newest alone.

@@ -3,7 +3,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import { envs, useEnv, useFilters } from '../../lib/search.ts';
+import { useOneEnv } from '../../lib/me.ts';
+import { envs, useFilters } from '../../lib/search.ts';
 import { middleCut, visible } from '../../lib/text.ts';
 import { Select } from '../../ui/form.tsx';
 import { Empty, PageHead } from '../../ui/parts.tsx';
@@ -14,7 +15,7 @@ import { keepWarnings } from './warnings.ts';
 
 export default function NewChange(): JSX.Element {
   const [{ bundle, composition, version, undeploy }, change] = useFilters();
-  const env = useEnv() ?? 'production';
+  const env = useOneEnv();
   const navigate = useNavigate();
   const name = composition ?? bundle ?? '';
   const source: DeploySource | null = composition

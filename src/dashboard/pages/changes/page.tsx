@@ -4,7 +4,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { envColumn, nameColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { envColumn, nameColumn, proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -14,6 +14,13 @@ type Deployment = Reply<'listDeployments'>[number];
 const columns: readonly Column<Deployment>[] = [
   nameColumn('document', 'Document', (one) => `${one.bundle_name} v${one.bundle_version}`, 2),
   envColumn('env', 'Environment', (one) => one.env, 1.2),
+  wordColumn(
+    'change',
+    'Change',
+    (one) =>
+      `${one.kind === 'rollback' ? 'rolled back' : 'deployed'}${one.undeployed_at === null ? '' : ', undeployed'}`,
+    1.3,
+  ),
   timeColumn('at', 'Deployed', (one) => one.created_at, 1.2),
   proseColumn('by', 'Deployed by', (one) => one.deployed_by, 1.8),
   proseColumn('reason', 'Reason', (one) => one.reason ?? '', 2),

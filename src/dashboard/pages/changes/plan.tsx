@@ -284,6 +284,7 @@ function Impact({ impact }: { readonly impact: Reply<'bundleImpact'> }): JSX.Ele
       fields: 'fields' in one ? (one.fields as readonly string[]) : [],
     })),
   );
+  const others = agents.versions.reduce((sum, one) => sum + (one.version === null ? one.agents : 0), 0);
   return (
     <>
       {comparable ? (
@@ -321,16 +322,16 @@ function Impact({ impact }: { readonly impact: Reply<'bundleImpact'> }): JSX.Ele
       </p>
       {agents.versions.length > 0 && (
         <p className="muted numbers">
-          {' '}
           Currently{' '}
-          {agents.versions
-            .slice(0, 8)
-            .map(
-              (one) =>
-                `${count(one.agents)} on ${one.version === null ? 'another document' : `v${one.version}`}`,
-            )
-            .join(', ')}
-          {agents.unknown > 0 && `, ${count(agents.unknown)} unknown`}.
+          {[
+            ...agents.versions
+              .filter(({ version }) => version !== null)
+              .slice(0, 8)
+              .map((one) => `${count(one.agents)} on v${one.version}`),
+            ...(others > 0 ? [`${count(others)} on other documents`] : []),
+            ...(agents.unknown > 0 ? [`${count(agents.unknown)} unknown`] : []),
+          ].join(', ')}
+          .
         </p>
       )}
     </>

@@ -78,7 +78,7 @@ export default function Channels(): JSX.Element {
             summary={
               channelsQuery.data &&
               (on === 0
-                ? 'No notification channels. Approvals appear in this console only.'
+                ? `No ${rows.length > 0 ? 'active ' : ''}notification channels. Approvals appear in this console only.`
                 : `${counted(on, 'active channel')}.`)
             }
           >

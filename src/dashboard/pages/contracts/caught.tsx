@@ -3,8 +3,9 @@
 import { type JSX, useEffect, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
+import { useOneEnv } from '../../lib/me.ts';
 import { useAction } from '../../lib/query.ts';
-import { type Env, envs, useEnv } from '../../lib/search.ts';
+import { type Env, envs } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -34,8 +35,8 @@ export interface CaughtProps {
 }
 
 export function Caught({ id, type, text, broken, seenIn }: CaughtProps): JSX.Element {
-  const chosen = useEnv();
-  const [env, setEnv] = useState<Env>(envs.find((one) => one === seenIn) ?? chosen ?? 'production');
+  const chosen = useOneEnv();
+  const [env, setEnv] = useState<Env>(envs.find((one) => one === seenIn) ?? chosen);
   const replay = useAction('replayBundle');
   const bundle = bundleOfContract(id, type, text);
   const [requestKey, setRequestKey] = useState<string | null>(null);

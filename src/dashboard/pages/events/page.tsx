@@ -61,12 +61,7 @@ export default function Explore(): JSX.Element {
   });
   return (
     <div className="page events-page">
-      <PageHead
-        title="Explore"
-        summary={
-          isTail && 'Calls appear when the hub stores them, newest first. The time range does not apply here.'
-        }
-      />
+      <PageHead title="Explore" summary={isTail && 'Calls appear when the hub stores them, newest first.'} />
       <Views label="Views of events" views={views}>
         {isTail ? (
           <>

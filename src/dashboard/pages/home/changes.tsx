@@ -100,22 +100,7 @@ export function Changes(): JSX.Element {
   const contracts = useCall('listContracts', { query: { limit: 5 } });
   const { data: matrix } = useCall('fleetMatrix', {}, { enabled: deployments.data !== undefined });
   const all: Change[] = [
-    ...(deployments.data ?? []).map((one) => ({
-      id: one.id,
-      at: one.created_at,
-      text: (
-        <>
-          <Data text={one.deployed_by} mono={false} max={60} /> deployed{' '}
-          <DataLink
-            link={linkTo.deployment(one.id)}
-            text={`${one.bundle_name} v${one.bundle_version}`}
-            max={80}
-          />{' '}
-          to <Env name={one.env} />
-          <Reach cell={cellOf(matrix, one.id)} />
-        </>
-      ),
-    })),
+    ...(deployments.data ?? []).flatMap((one) => deployed(one, matrix)),
     ...audited(noted.data?.entries ?? [], env),
     ...(contracts.data ?? []).map((one) => ({
       id: `${one.contract_id} ${one.version}`,
@@ -161,6 +146,41 @@ export function Changes(): JSX.Element {
       )}
     </section>
   );
+}
+
+/** A deployment, and the undeploy that ended it. */
+function deployed(
+  one: Reply<'listDeployments'>[number],
+  matrix: Reply<'fleetMatrix'> | undefined,
+): readonly Change[] {
+  const { id, env, kind, undeployed_at: undeployedAt } = one;
+  const entry = (
+    entryId: string,
+    at: string,
+    by: string | null,
+    verb: string,
+    to: string,
+    reach?: ReactNode,
+  ) => ({
+    id: entryId,
+    at,
+    text: (
+      <>
+        <Data text={by ?? 'Somebody'} mono={false} max={60} /> {verb}{' '}
+        <DataLink link={linkTo.deployment(id)} text={`${one.bundle_name} v${one.bundle_version}`} max={80} />{' '}
+        {to} <Env name={env} />
+        {reach}
+      </>
+    ),
+  });
+  const [verb, to] = kind === 'rollback' ? ['rolled back to', 'in'] : ['deployed', 'to'];
+  const reach = <Reach cell={cellOf(matrix, id)} />;
+  return [
+    entry(id, one.created_at, one.deployed_by, verb, to, reach),
+    ...(undeployedAt === null
+      ? []
+      : [entry(`${id} end`, undeployedAt, one.undeployed_by, 'undeployed', 'from')]),
+  ];
 }
 
 type Cell = Reply<'fleetMatrix'>['bundles'][number]['cells'][number];

@@ -43,7 +43,7 @@ export function Figures({ stats, series, env }: FiguresProps): JSX.Element {
         to="/fleet"
         search={{ view: 'agents', connected: 'true' }}
       >
-        {agents && `of ${count(agents.known)} known`}
+        {agents && `of ${count(Math.max(agents.known, fleet?.connected ?? 0))} known`}
       </Figure>
       <Figure
         name="Out of date"

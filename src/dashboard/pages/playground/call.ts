@@ -181,6 +181,13 @@ export const writeKept = (cases: readonly Kept[]): void =>
 const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);
 
+/** The session before the call. Case files and the hub add the call to the attempts themselves. */
+export const earlierCalls = ({ attempts, executions, toolExecutions }: Counters) => ({
+  attempts: attempts - 1,
+  calls: executions,
+  calls_of_tool: toolExecutions,
+});
+
 /** A file for `reeve-agent test`. It refers to a document beside it. */
 export const casesText = (document: string, cases: readonly Kept[]): string =>
   stringifyYaml({
@@ -189,16 +196,7 @@ export const casesText = (document: string, cases: readonly Kept[]): string =>
       name,
       call: Object.fromEntries(Object.entries(call).filter(([, value]) => !isEmpty(value))),
       ...(output === undefined ? {} : { output }),
-      ...(session === undefined
-        ? {}
-        : {
-            // A file's case includes this call in the attempts.
-            session: {
-              attempts: session.attempts - 1,
-              calls: session.executions,
-              calls_of_tool: session.toolExecutions,
-            },
-          }),
+      ...(session === undefined ? {} : { session: earlierCalls(session) }),
       expect,
     })),
   });

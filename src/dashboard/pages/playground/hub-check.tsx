@@ -9,7 +9,7 @@ import { useAction } from '../../lib/query.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import type { ReadCall } from './call.ts';
+import { earlierCalls, type ReadCall } from './call.ts';
 
 const verdictWord = (verdict: string): string => displayWord(verdict);
 
@@ -27,16 +27,7 @@ const bodyOf = (text: string, { call, output, session }: ReadCall) => ({
   metadata: call.metadata ?? null,
   ...(call.cwd ? { cwd: call.cwd } : {}),
   ...(output === undefined ? {} : { output }),
-  ...(session
-    ? {
-        session: {
-          // The hub counts this call itself.
-          attempts: session.attempts - 1,
-          calls: session.executions,
-          calls_of_tool: session.toolExecutions,
-        },
-      }
-    : {}),
+  ...(session ? { session: earlierCalls(session) } : {}),
 });
 
 /** The differences between the browser's and the hub's result, a sentence each. */

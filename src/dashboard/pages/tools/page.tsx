@@ -3,9 +3,9 @@ import './tools.css';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import { useSignedIn } from '../../lib/me.ts';
+import { useOneEnv, useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { type Env as Environment, useEnv, useFilter } from '../../lib/search.ts';
+import { type Env as Environment, useFilter } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
 import { envColumn, nameColumn, nameOrColumn, timeColumn } from '../../ui/columns.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -18,7 +18,7 @@ import { type Mode, modes, problemWords, statusWord, type ToolPin, type ToolServ
 const maxTools = 1000;
 
 export default function Tools(): JSX.Element {
-  const env = useEnv() ?? 'production';
+  const env = useOneEnv();
   const [server, chooseServer] = useFilter('server');
   const query = { env, limit: maxTools, ...(server === undefined ? {} : { server }) };
   const toolsQuery = useCall('listToolPins', { query }, { keep: true });
@@ -126,7 +126,7 @@ function Servers({
     {
       key: 'mode',
       label: 'Mode',
-      width: 1.2,
+      width: 1.6,
       sort: (one) => one.mode,
       cell: (one) => <ModeSelect env={env} server={one.server} mode={mode} own={one.own_mode} />,
     },

@@ -95,7 +95,7 @@ export const runGrammar: QueryGrammar = {
       pending: ['approval_pending'],
       denied: ['blocked'],
       completed: [],
-      stale: [],
+      stale: ['idle'],
     }),
     text('agent'),
     text('run'),
