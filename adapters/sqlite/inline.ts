@@ -7,6 +7,7 @@ import type { TenantReading } from '../../src/tenant/port/files.ts';
 import { Database } from './database.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
+import { readAnswer } from './events/stored-page.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { narrowTo, tenantPages } from './move/tenant-source.ts';
@@ -74,7 +75,7 @@ class InlineConnection {
     const run = () => stores[store]?.[method]?.(...encoded);
     const isWrite = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
     try {
-      if (!isWrite) return finish(run());
+      if (!isWrite) return readAnswer(store, method, finish(run()));
       return this.#db.atomically(() => {
         this.#calls.maintain();
         this.#usage.fold();

@@ -3,6 +3,7 @@ import type { EventStore, IngestResult } from '../../src/event/port.ts';
 import type { JobTable } from '../../src/shared/ports/job-table.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
 import type { EncodedBatch } from './events/encode.ts';
+import type { StoredPage } from './events/stored-page.ts';
 
 /** Work done in slices, so that a long read does not hold up the short ones; it returns its result at the end. */
 export type Steps<R> = Generator<undefined, R, undefined>;
@@ -24,11 +25,17 @@ export type OfStore = 'ping' | 'storage' | 'close' | 'noting' | 'readTenant';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 
-/** Every store on one connection. Batches arrive encoded, because the caller's thread does that. */
+/**
+ * Every store on one connection. Batches arrive encoded, and pages of events leave as they are stored: the caller's
+ * thread encodes and parses.
+ */
 export type Stores = {
   readonly [N in Exclude<StoreName, 'events'>]: Sync<SqliteStore[N]>;
 } & {
-  readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): IngestResult };
+  readonly events: Omit<Sync<EventStore>, 'ingest' | 'search'> & {
+    ingest(batch: EncodedBatch): IngestResult;
+    search(...args: Parameters<EventStore['search']>): Steps<StoredPage>;
+  };
 };
 
 /** True for a result that is still to be worked out in steps. */

@@ -29,8 +29,13 @@ export function packJson(json: Uint8Array): StoredJson {
   return { body: new Uint8Array(json), isPacked: false, jsonBytes };
 }
 
+/** The JSON that `packJson` stored, UTF-8. */
+export const unpackedJson = (body: Uint8Array, isPacked: boolean): Uint8Array =>
+  isPacked ? brotliDecompressSync(body, { chunkSize: pieceBytes }) : body;
+
+export const jsonText = (json: Uint8Array): string =>
+  Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
+
 /** The text of JSON that `packJson` stored. */
-export function unpackedText(body: Uint8Array, isPacked: boolean): string {
-  const json = isPacked ? brotliDecompressSync(body, { chunkSize: pieceBytes }) : body;
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
-}
+export const unpackedText = (body: Uint8Array, isPacked: boolean): string =>
+  jsonText(unpackedJson(body, isPacked));

@@ -18,7 +18,7 @@ import type { Steps } from '../sync.ts';
 import { contractSums } from '../usage/contracts.ts';
 import { activeAgents } from '../usage/read.ts';
 import { allEvents } from '../usage/rows.ts';
-import { type CompiledFilter, compileFilter, fittingCounts, needsBodies } from './search.ts';
+import { type CompiledFilter, compileFilter, fittingCounts, needsBodies } from './fitting.ts';
 import { type Counted, type Summary, tenantNumber } from './segment.ts';
 import { type AgentEvents, type Alike, type Telling, tallyFits, tellings } from './tallies.ts';
 import { walk } from './walk.ts';

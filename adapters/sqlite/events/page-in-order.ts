@@ -1,10 +1,10 @@
 // A page of events in the order of all, filled while segments that overlap in time are read, and the cursor between two
 // pages.
 import type { EventPage } from '../../../src/event/port.ts';
-import type { StoredEvent } from '../../../src/event/record.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Steps } from '../sync.ts';
+import { type PageEvent, pageBytesOf } from './stored-page.ts';
 
 /** An event's place in the order of all: time, then batch, then place in the batch. */
 export interface Key {
@@ -62,7 +62,12 @@ export class StepClock {
 export interface Candidate {
   readonly key: Key;
   /** Null if the event was removed since. */
-  readonly read: () => StoredEvent | null;
+  readonly read: () => PageEvent | null;
+}
+
+/** A page with its events as they are stored. */
+export interface PageUpTo extends Pick<EventPage, 'next' | 'searchedTo'> {
+  readonly events: readonly PageEvent[];
 }
 
 /** A page that is filled while segments are read: an event waits until nothing that still comes can precede it. */
@@ -71,12 +76,13 @@ export class PageInOrder {
   readonly #limit: number;
   /** Against the order: the next one to give out is the last. */
   readonly #waiting: Candidate[];
-  readonly #events: StoredEvent[] = [];
+  readonly #events: PageEvent[] = [];
   /** Places of the page that candidates have had, those that were removed since included. */
   #occupied = 0;
   #last: Key | null = null;
   #bytes = 0;
   #hasDropped: boolean;
+  #hasAdded = false;
   #lastFitting: Key | null;
 
   /**
@@ -108,7 +114,7 @@ export class PageInOrder {
       const event = next.read();
       if (event === null) continue;
       this.#events.push(event);
-      this.#bytes += Buffer.byteLength(JSON.stringify(event));
+      this.#bytes += pageBytesOf(event);
       if (step.isOver) {
         yield;
         step.restart();
@@ -117,12 +123,17 @@ export class PageInOrder {
     return true;
   }
 
+  /** Waits in the page if the page has place for it. */
   add(candidate: Candidate): void {
+    if (this.#lastFitting && this.#order(candidate.key, this.#lastFitting) > 0) return;
     this.#waiting.push(candidate);
+    this.#hasAdded = true;
   }
 
   /** Drops what the page has no place for. */
   dropSurplus(): void {
+    if (!this.#hasAdded) return;
+    this.#hasAdded = false;
     const waiting = this.#waiting;
     const free = this.#limit - this.#occupied;
     waiting.sort((a, b) => this.#order(b.key, a.key));
@@ -131,16 +142,16 @@ export class PageInOrder {
     if (this.#hasDropped && lastKept && waiting.length >= free) this.#lastFitting = lastKept.key;
   }
 
-  upTo(next: Key | null): EventPage {
+  upTo(next: Key | null): PageUpTo {
     return { events: this.#events, next: next && writeCursor(next) };
   }
 
-  upToLast(): EventPage {
+  upToLast(): PageUpTo {
     return this.upTo(this.#last);
   }
 
   /** Gives out what waits: nothing comes any more. */
-  *end(step: StepClock): Steps<EventPage> {
+  *end(step: StepClock): Steps<PageUpTo> {
     yield* this.giveOut(null, step);
     return this.upTo(this.#waiting.length > 0 || this.#hasDropped ? this.#last : null);
   }

@@ -17,7 +17,7 @@ import {
 import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
-import { type StoredJson, unpackedText } from './body.ts';
+import { jsonText, type StoredJson, unpackedJson, unpackedText } from './body.ts';
 
 /** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
 export const segmentSpanMs = hourMs;
@@ -80,6 +80,8 @@ export interface Summary {
   readonly names: string;
   readonly places: string | null;
   readonly sample: boolean;
+  /** Present where a walk reads them with the rest. */
+  readonly marks?: Uint8Array | null;
 }
 
 export const summaryColumns =
@@ -98,6 +100,12 @@ export const readSummary = (row: Row): Summary => ({
   names: row[9] as string,
   places: row[10] as string | null,
   sample: row[11] === 1,
+});
+
+/** @param row with the marks behind the columns of the summary */
+export const readMarkedSummary = (row: Row): Summary => ({
+  ...readSummary(row),
+  marks: row[12] as Uint8Array | null,
 });
 
 /** SQL: the number of the newest segment, whether or not it was removed. */
@@ -178,6 +186,20 @@ export function readMarks(
   });
 }
 
+/**
+ * Calls `visit` with the time and position of each event that is counted in a tally which fits.
+ * @param tallyFits by the index of the tally
+ */
+export function forEachMark(
+  marks: Uint8Array,
+  tallyFits: readonly boolean[],
+  visit: (ts: number, position: number) => void,
+): void {
+  const view = new DataView(marks.buffer, marks.byteOffset, marks.byteLength);
+  for (let mark = 0; mark < marks.length; mark += markBytes)
+    if (tallyFits[marks[mark] ?? noEvent]) visit(view.getFloat64(mark + 2, true), mark / markBytes);
+}
+
 /** Events of one slot of time that are counted alike. */
 export interface CountedRun extends Omit<Counted, 'ts'> {
   count: number;
@@ -248,16 +270,42 @@ export interface SegmentBody {
   readonly sender: string | null;
 }
 
-/** Body of a segment; null when the segment is removed. */
-export function segmentBody(db: Database, segment: number): SegmentBody | null {
+/** The same as bytes, UTF-8. */
+export interface SegmentJson extends Omit<SegmentBody, 'text'> {
+  readonly json: Uint8Array;
+  readonly version: BodyVersion;
+}
+
+/**
+ * Bytes of a body as it is stored, and the number for its form. Nothing but the removal of events changes a body: the
+ * first one unpacks it, each later one makes it shorter.
+ */
+export type BodyVersion = readonly [bytes: number, form: number];
+
+/** The version of a body without reading the body; null when the segment is removed. */
+export function bodyVersion(db: Database, segment: number): BodyVersion | null {
+  const row = db.get('SELECT length(body), form FROM segment_bodies WHERE segment = ?', [segment]);
+  return row ? [Number(row[0]), Number(row[1])] : null;
+}
+
+/** JSON of a segment; null when the segment is removed. */
+export function segmentJson(db: Database, segment: number): SegmentJson | null {
   const row = db.get('SELECT body, form, sender FROM segment_bodies WHERE segment = ?', [segment]);
   if (!row) return null;
-  const [body, form, sender] = row;
+  const body = row[0] as Uint8Array;
+  const [form, sender] = [Number(row[1]), row[2]];
   return {
-    text: unpackedText(body as Uint8Array, Number(form) >= 2),
-    form: Number(form) % 2 === 1 ? 'sent' : 'written',
+    json: unpackedJson(body, form >= 2),
+    form: form % 2 === 1 ? 'sent' : 'written',
     sender: typeof sender === 'string' ? givenText(sender) : null,
+    version: [body.byteLength, form],
   };
+}
+
+/** Body of a segment; null when the segment is removed. */
+export function segmentBody(db: Database, segment: number): SegmentBody | null {
+  const body = segmentJson(db, segment);
+  return body && { text: jsonText(body.json), form: body.form, sender: body.sender };
 }
 
 /** The events by position; null where one is no longer, or never was, stored here. */
@@ -324,18 +372,21 @@ export function placeOfId(mark: string, id: string): { segment: number; position
  * The event as readers get it.
  * @param mark as for `eventId`
  */
-export const storedEvent = (
+export function storedEvent(
   event: EventInput,
   mark: string,
   position: number,
-  segment: Summary,
+  segment: Pick<Summary, 'id' | 'env' | 'receivedAt' | 'sample'>,
   outcomes: readonly EventOutcome[],
-): StoredEvent => ({
-  ...event,
-  id: eventId(mark, segment.id, position),
-  seq: placeOf(segment.id, position),
-  env: segment.env,
-  createdAt: segment.receivedAt,
-  outcomes,
-  ...(segment.sample ? { sample: true } : {}),
-});
+): StoredEvent {
+  const stored = {
+    id: eventId(mark, segment.id, position),
+    seq: placeOf(segment.id, position),
+    env: segment.env,
+    createdAt: segment.receivedAt,
+    outcomes,
+    // Fields behind a spread would take V8 thirty times as long as fields before it.
+    ...event,
+  };
+  return segment.sample ? { ...stored, sample: true } : stored;
+}

@@ -17,7 +17,7 @@ import {
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import { countSegments } from './count.ts';
-import { fittingCounts } from './search.ts';
+import { fittingCounts } from './fitting.ts';
 import type { Telling } from './tallies.ts';
 
 type SeriesScope = Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>;

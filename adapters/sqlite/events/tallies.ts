@@ -3,7 +3,7 @@
 import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { type Database, givenText, type Row, type SqlValue } from '../database.ts';
-import type { CompiledFilter } from './search.ts';
+import type { CompiledFilter } from './fitting.ts';
 import {
   readSummary,
   readTallies,
@@ -57,7 +57,7 @@ export interface Telling {
 const isPartial = ({ toolName, verdict, verdicts, mode, decisionName, query }: EventFilter): boolean =>
   [toolName, verdict, verdicts, mode, decisionName, query].some((value) => value !== undefined);
 
-const asksFor = ({ query }: EventFilter, field: string): boolean =>
+export const asksFor = ({ query }: EventFilter, field: string): boolean =>
   query?.terms.some((term) => term.field === field) ?? false;
 
 /** For tallies that suffice. @param group the segments' agent, where the filter asks for agents, and environment */

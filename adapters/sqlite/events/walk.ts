@@ -8,6 +8,7 @@ import { placeOfEntry } from './calls.ts';
 import { callKey } from './encode.ts';
 import { addQueryTests } from './query-clause.ts';
 import {
+  readMarkedSummary,
   readSummary,
   type Summary,
   segmentOf,
@@ -88,6 +89,14 @@ export interface WalkWindow extends Clause {
   readonly from: number | null;
 }
 
+interface WindowSizes {
+  /** Segments of the first window, and of the largest. */
+  readonly first: number;
+  readonly largest: number;
+  /** The oldest time that is still wanted; asked for each window. Default: the filter's */
+  readonly since?: (() => number) | undefined;
+}
+
 /**
  * The segments of a filter's agent and time, cut into windows, from those with the newest events on. Each is twice as
  * large as the one before.
@@ -97,14 +106,13 @@ export function* windows(
   tenant: number,
   filter: EventFilter,
   hi: number,
-  { first, largest }: { readonly first: number; readonly largest: number },
+  { first, largest, since = () => filter.since ?? -Number.MAX_VALUE }: WindowSizes,
 ): Generator<WalkWindow, void, undefined> {
   const agent: Clause =
     filter.agentId === undefined
       ? { sql: '', params: [] }
       : { sql: 'AND agent = ?', params: [filter.agentId] };
   const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
-  const since = filter.since ?? -Number.MAX_VALUE;
   const range = `FROM segments INDEXED BY ${index}
     WHERE tenant = ? ${agent.sql} AND max_ts <= ? AND max_ts >= ? AND (max_ts < ? OR id < ?)`;
   // (top, topId): the newest position not yet walked.
@@ -113,12 +121,13 @@ export function* windows(
   for (let size = first; ; size = Math.min(size * 2, largest)) {
     // The window's own end is the only lower bound: SQLite would walk the index down to the first of two.
     const within = (low: number): SqlValue[] => [tenant, ...agent.params, top, low, top, topId];
+    const oldest = since();
     const end = db.get(`SELECT max_ts, id ${range} ORDER BY max_ts DESC, id DESC LIMIT 1 OFFSET ?`, [
-      ...within(since),
+      ...within(oldest),
       size - 1,
     ]);
     if (!end) {
-      yield { sql: range, params: within(since), from: null };
+      yield { sql: range, params: within(oldest), from: null };
       return;
     }
     const [from, fromId] = [Number(end[0]), Number(end[1])];
@@ -132,6 +141,18 @@ export function* windows(
   }
 }
 
+interface WalkOptions {
+  /** Reads the marks with the summaries: a read of its own for each takes longer. Default: false */
+  readonly hasMarks?: boolean;
+  /** The oldest time that is still wanted; asked for each window. Default: the filter's */
+  readonly since?: () => number;
+}
+
+const summaryReader = (hasMarks: boolean) =>
+  hasMarks
+    ? { columns: `${summaryColumns}, marks`, read: readMarkedSummary }
+    : { columns: summaryColumns, read: readSummary };
+
 /**
  * Segments that may hold events that fit and are not older than `lo`, by newest event, then segment, oldest first.
  * Yields a time between windows: no segment still to come has its newest event before it.
@@ -143,6 +164,7 @@ export function* walkUp(
   filter: EventFilter,
   lo: number,
   until: () => number,
+  { hasMarks = false }: Pick<WalkOptions, 'hasMarks'> = {},
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
@@ -156,6 +178,7 @@ export function* walkUp(
       ? { sql: '', params: [] }
       : { sql: 'AND agent = ?', params: [filter.agentId] };
   const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
+  const { columns, read } = summaryReader(hasMarks);
   // (bottom, bottomId): the newest position walked.
   let bottom = lo;
   let bottomId = -1;
@@ -170,11 +193,11 @@ export function* walkUp(
       [...params, size - 1],
     );
     const rows = db.all(
-      `SELECT ${summaryColumns} FROM segments INDEXED BY ${index}
+      `SELECT ${columns} FROM segments INDEXED BY ${index}
          WHERE ${range} AND ${fit.sql} ${end ? 'AND (max_ts < ? OR id <= ?) AND max_ts <= ?' : ''} ${order}`,
       [...params, ...fit.params, ...(end ? [Number(end[0]), Number(end[1]), Number(end[0])] : [])],
     );
-    for (const row of rows) yield readSummary(row);
+    for (const row of rows) yield read(row);
     if (!end) return;
     bottom = Number(end[0]);
     bottomId = Number(end[1]);
@@ -191,6 +214,7 @@ export function* walk(
   tenantId: string,
   filter: EventFilter,
   hi: number,
+  { hasMarks = false, since }: WalkOptions = {},
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
@@ -204,12 +228,13 @@ export function* walk(
     if (isFound) return;
   }
   const fit = mayFit(filter, hi);
-  for (const window of windows(db, tenant, filter, hi, { first: 8, largest: largestWindow })) {
-    const rows = db.all(
-      `SELECT ${summaryColumns} ${window.sql} AND ${fit.sql} ORDER BY max_ts DESC, id DESC`,
-      [...window.params, ...fit.params],
-    );
-    for (const row of rows) yield readSummary(row);
+  const { columns, read } = summaryReader(hasMarks);
+  for (const window of windows(db, tenant, filter, hi, { first: 8, largest: largestWindow, since })) {
+    const rows = db.all(`SELECT ${columns} ${window.sql} AND ${fit.sql} ORDER BY max_ts DESC, id DESC`, [
+      ...window.params,
+      ...fit.params,
+    ]);
+    for (const row of rows) yield read(row);
     if (window.from === null) return;
     yield window.from;
   }

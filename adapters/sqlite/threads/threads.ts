@@ -11,6 +11,7 @@ import type { Log } from '../../../src/shared/ports/log.ts';
 import type { Storage } from '../../../src/shared/storage.ts';
 import { Disk, logPagesOn, mostLogPages } from '../disk.ts';
 import { buffersOf, encodeBatch } from '../events/encode.ts';
+import { readAnswer } from '../events/stored-page.ts';
 import { unavailable } from '../failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../hub-id.ts';
 import { notingMethods, storeMethods } from '../inline.ts';
@@ -325,7 +326,7 @@ class StoreThreads {
     );
     if (removals.has(name)) this.#copier?.recount();
     if (name === 'events.purge') await this.#disk.purged();
-    return answer;
+    return readAnswer(store, method, answer);
   }
 
   async #ingest(received: EventBatch): Promise<unknown> {

@@ -4,7 +4,7 @@
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { Env, EnvFilter } from '../../../src/shared/ids.ts';
 import type { Database } from '../database.ts';
-import { fittingCounts } from '../events/search.ts';
+import { fittingCounts } from '../events/fitting.ts';
 import type { Counted } from '../events/segment.ts';
 import { walk } from '../events/walk.ts';
 import type { Steps } from '../sync.ts';

@@ -10,6 +10,7 @@ import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
@@ -41,7 +42,9 @@ function open(path: string) {
       db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
     purge: (limit: number) => db.atomically(() => writer.purge(tenantId, t0 * 2, limit)),
     find: (filter: Omit<EventFilter, 'env'>) =>
-      finish(search(tenantId, { env: null, ...filter }, 100, null)).events.map(({ callId }) => callId),
+      readPage(finish(search(tenantId, { env: null, ...filter }, 100, null))).events.map(
+        ({ callId }) => callId,
+      ),
     forms: () => db.all('SELECT form FROM segment_bodies ORDER BY segment').map(([form]) => form),
   };
 }

@@ -5,6 +5,7 @@ import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
@@ -36,7 +37,7 @@ it.each([
   let pages = 0;
   let cursor: string | null = null;
   do {
-    const page: EventPage = finish(search(tenantId, filter, 100, cursor));
+    const page: EventPage = readPage(finish(search(tenantId, filter, 100, cursor)));
     seen.push(...page.events.map((event) => event.callId));
     cursor = page.next;
     pages++;
@@ -91,7 +92,7 @@ it.each([
       reads = 0;
       let cursor: string | null = null;
       do {
-        const page: EventPage = finish(search(tenantId, filter, limit, cursor, 'newest', budgetMs));
+        const page: EventPage = readPage(finish(search(tenantId, filter, limit, cursor, 'newest', budgetMs)));
         ids.push(...page.events.map(({ callId }) => callId));
         cursor = page.next;
       } while (cursor !== null);

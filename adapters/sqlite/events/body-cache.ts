@@ -1,0 +1,62 @@
+// The bodies that searches read last, unpacked: the next page, or the same page for another reader, needs most of them
+// again.
+import type { Database } from '../database.ts';
+import { EventSpans } from './event-spans.ts';
+import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './segment.ts';
+
+/** Bytes of unpacked bodies that are kept, at most: those of two pages with an event from each of 100 batches. */
+const maxKeptBytes = 12 << 20;
+
+/** A body with the places of its events. */
+export interface ReadBody extends Omit<SegmentJson, 'json'> {
+  readonly spans: EventSpans;
+}
+
+/** What an unpacked body holds in memory: it may be a part of a larger piece. */
+const bytesOf = ({ spans }: ReadBody): number => spans.json.buffer.byteLength;
+
+const isSame = (one: BodyVersion, other: BodyVersion | null): boolean =>
+  one[0] === other?.[0] && one[1] === other[1];
+
+export class BodyCache {
+  readonly #db: Database;
+  readonly #maxBytes: number;
+  /** The one that was read last is the last. */
+  readonly #bodies = new Map<number, ReadBody>();
+  #bytes = 0;
+
+  /** @param maxBytes memory of unpacked bodies, at most. Default: 12 MiB */
+  constructor(db: Database, maxBytes: number = maxKeptBytes) {
+    this.#db = db;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Body of a segment as it is stored now; null if the segment was removed. */
+  read(segment: number): ReadBody | null {
+    const keptBody = this.#bodies.get(segment);
+    if (keptBody) {
+      this.#drop(segment, keptBody);
+      if (isSame(keptBody.version, bodyVersion(this.#db, segment))) return this.#keep(segment, keptBody);
+    }
+    const body = segmentJson(this.#db, segment);
+    if (body === null) return null;
+    const { json, ...rest } = body;
+    return this.#keep(segment, { ...rest, spans: new EventSpans(json) });
+  }
+
+  /** The oldest make room. */
+  #keep(segment: number, body: ReadBody): ReadBody {
+    this.#bodies.set(segment, body);
+    this.#bytes += bytesOf(body);
+    for (const [oldest, oldestBody] of this.#bodies) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#drop(oldest, oldestBody);
+    }
+    return body;
+  }
+
+  #drop(segment: number, body: ReadBody): void {
+    this.#bodies.delete(segment);
+    this.#bytes -= bytesOf(body);
+  }
+}

@@ -1,0 +1,114 @@
+// The events of a segment that may come into a page. Where marks suffice, bodies are read only for a page's own events.
+import type { EventOutcome } from '../../../src/event/record.ts';
+import type { Database } from '../database.ts';
+import { jsonText } from './body.ts';
+import type { BodyCache, ReadBody } from './body-cache.ts';
+import { EventSpans } from './event-spans.ts';
+import { type CompiledFilter, fittingCounts, fittingIn, needsBodies } from './fitting.ts';
+import type { Candidate, Key } from './page-in-order.ts';
+import { forEachMark, readTallies, type Summary, segmentJson } from './segment.ts';
+import type { PageEvent } from './stored-page.ts';
+import { asksFor, tallyFits } from './tallies.ts';
+
+/** Segments whose bodies a search keeps. */
+const maxBodies = 64;
+/** Distinct tallies that a search remembers. */
+const maxTallies = 256;
+
+/** Candidates of one search. */
+export class Candidates {
+  readonly #db: Database;
+  readonly #filter: CompiledFilter;
+  readonly #cache: BodyCache;
+  readonly #needsBodies: boolean;
+  readonly #isByVersion: boolean;
+  /** Each body is looked up once in a search. */
+  readonly #bodies = new Map<number, ReadBody | null>();
+  readonly #fittingTallies = new Map<string, readonly boolean[]>();
+
+  constructor(db: Database, filter: CompiledFilter, cache: BodyCache) {
+    this.#db = db;
+    this.#filter = filter;
+    this.#cache = cache;
+    this.#needsBodies = needsBodies(filter);
+    this.#isByVersion = asksFor(filter, 'version');
+  }
+
+  of(segment: Summary): Iterable<Candidate> {
+    if (this.#needsBodies) return this.#ofBody(segment);
+    // Tallies contain neither outcomes nor versions.
+    const { marks, outcomes } = segment;
+    return marks && outcomes === 0 && !this.#isByVersion
+      ? this.#ofMarks(segment, marks)
+      : this.#ofCounts(segment);
+  }
+
+  *#ofBody(segment: Summary): Generator<Candidate, void, undefined> {
+    const body = segmentJson(this.#db, segment.id);
+    if (body === null) return;
+    const { form, sender } = body;
+    const text = jsonText(body.json);
+    const keyOf = keysOf(segment);
+    const spans = new EventSpans(body.json);
+    for (const { event, outcomes, position } of fittingIn(this.#db, segment, this.#filter, {
+      text,
+      form,
+      sender,
+    })) {
+      // A copy: the event may wait longer than its segment's body should stay in memory.
+      const json = spans.at(position);
+      if (json === null) continue;
+      const pageEvent = { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
+      yield { key: keyOf(event.timestamp, position), read: () => pageEvent };
+    }
+  }
+
+  *#ofCounts(segment: Summary): Generator<Candidate, void, undefined> {
+    const keyOf = keysOf(segment);
+    for (const { event, outcomes, position } of fittingCounts(this.#db, segment, this.#filter)) {
+      yield { key: keyOf(event.ts, position), read: () => this.#read(segment, position, outcomes) };
+    }
+  }
+
+  #ofMarks(segment: Summary, marks: Uint8Array): readonly Candidate[] {
+    const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = this.#filter;
+    const candidates: Candidate[] = [];
+    const keyOf = keysOf(segment);
+    forEachMark(marks, this.#talliesThatFit(segment), (ts, position) => {
+      if (ts < since || ts > until) return;
+      candidates.push({ key: keyOf(ts, position), read: () => this.#read(segment, position, []) });
+    });
+    return candidates;
+  }
+
+  /** Segments of many agents have equal tallies. */
+  #talliesThatFit(segment: Summary): readonly boolean[] {
+    const { env, agent, tallies } = segment;
+    const name = this.#filter.compiled === undefined ? tallies : JSON.stringify([env, agent, tallies]);
+    let fitting = this.#fittingTallies.get(name);
+    if (fitting === undefined) {
+      fitting = readTallies(segment).map((tally) => tallyFits(tally, this.#filter, segment));
+      if (this.#fittingTallies.size >= maxTallies) this.#fittingTallies.clear();
+      this.#fittingTallies.set(name, fitting);
+    }
+    return fitting;
+  }
+
+  /** Null if the event was removed since. */
+  #read(segment: Summary, position: number, outcomes: readonly EventOutcome[]): PageEvent | null {
+    let body = this.#bodies.get(segment.id);
+    if (body === undefined) {
+      body = this.#cache.read(segment.id);
+      if (this.#bodies.size >= maxBodies) this.#bodies.clear();
+      this.#bodies.set(segment.id, body);
+    }
+    const json = body?.spans.at(position) ?? null;
+    return body && json && { json, position, outcomes, segment, body };
+  }
+}
+
+/** The keys of a segment's events. */
+function keysOf({ places, batch }: Summary): (ts: number, position: number) => Key {
+  const list = places === null ? null : (JSON.parse(places) as number[]);
+  return (ts, position) => ({ ts, batch, place: list?.[position] ?? position });
+}

@@ -1,0 +1,67 @@
+// Where the events of a body stand in its bytes, so that a few events are read without parsing the others.
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const bracketEnd = 0x5d;
+const firstOfNull = 0x6e;
+const braceStart = 0x7b;
+const braceEnd = 0x7d;
+const nullBytes = 4;
+
+/** @returns the place of the quote that ends the text which begins at `start` */
+function textEnd(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+  return at;
+}
+
+/** @returns the place behind the object that begins at `start` */
+function objectEnd(json: Uint8Array, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === quote) at = textEnd(json, at);
+    else if (byte === braceStart) depth++;
+    else if (byte === braceEnd && --depth === 0) return at + 1;
+  }
+  throw new SyntaxError('A list of events ends within an event.');
+}
+
+/** The spans of a JSON list of objects and nulls. Reads on only as far as the last position that was needed. */
+export class EventSpans {
+  readonly json: Uint8Array;
+  /** Start and end of each event so far; both 0 for null. */
+  readonly #bounds: number[] = [];
+  #at: number;
+
+  /** @param json UTF-8, as `segmentJson` returns it */
+  constructor(json: Uint8Array) {
+    this.json = json;
+    this.#at = json.indexOf(0x5b) + 1;
+  }
+
+  /** JSON of the event at a position, as a view of the body; null where there is none. */
+  at(position: number): Uint8Array | null {
+    while (this.#bounds.length <= position * 2) if (!this.#readOn()) return null;
+    const end = this.#bounds[position * 2 + 1] ?? 0;
+    return end === 0 ? null : this.json.subarray(this.#bounds[position * 2], end);
+  }
+
+  /** @returns false at the end of the list */
+  #readOn(): boolean {
+    const { json } = this;
+    let at = this.#at;
+    // Blanks and commas.
+    while (at < json.length && ((json[at] ?? 0) <= 0x20 || json[at] === comma)) at++;
+    if (at >= json.length || json[at] === bracketEnd) return false;
+    if (json[at] === firstOfNull) {
+      this.#bounds.push(0, 0);
+      this.#at = at + nullBytes;
+    } else {
+      this.#at = objectEnd(json, at);
+      this.#bounds.push(at, this.#at);
+    }
+    return true;
+  }
+}
