@@ -3,7 +3,7 @@ import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
-import { looksLikeRemote, looksLikeUrl } from './url.ts';
+import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
 export const maxTexts = 10_000;
@@ -118,7 +118,7 @@ export class Naming {
       this.foldersDeclared ||= kind === 'cwd' && isDeclared;
       if (kind === 'cwd') this.folders.push(text);
       else if (kind === 'path' || looksLikePath(bare)) this.paths.push(text);
-      if (kind === 'url' || looksLikeUrl(bare) || looksLikeRemote(text)) this.urls.push(text);
+      if (kind === 'url' || looksLikeUrl(bare)) this.urls.push(text);
     }
   }
 
@@ -128,7 +128,7 @@ export class Naming {
     if (text.length > maxLook || text === '' || /[\n\r]/.test(line)) return;
     const isPath = decodingsOf(line).some(looksLikePath);
     if (isPath) this.paths.push(text);
-    if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
+    if (!isPath && (looksLikeUrl(line))) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (line.includes(':')) this.texts.push(text);
   }
