@@ -31,7 +31,7 @@ export const wordKinds = Object.keys(forms) as WordKind[];
 export type CommandProfile = {
   /**
    * Names of options by the kind of their value, with blanks between: `{flag: "-v --verbose", path: "-o"}`. `-#`
-   * stands for a dash and digits, `*` for every other option. Absent: a word that begins with a dash is an operand.
+   * stands for a dash and digits. Absent: a word that begins with a dash is an operand.
    */
   readonly options?: { readonly [kind in WordKind]?: string };
   /** Kinds of operands in order; the last one repeats. Default: no operand is allowed. */
@@ -51,4 +51,4 @@ export type CommandProfile = {
 export type CommandProfiles = { readonly [program: string]: CommandProfile };
 
 /** The profile of programs that have none. */
-export const withoutProfile: CommandProfile = { options: { words: '*' }, operands: ['words'] };
+export const withoutProfile: CommandProfile = { operands: ['words'] };
