@@ -1,19 +1,14 @@
-// The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
+// The test whether a path or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { climbs, type FileName, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
+import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
 
-/** Links and folders that are looked up to follow one glob. */
+/** Names of one call that match the parts of globs. */
 export const maxMatches = 1_000;
-/** Names that are read to find them. */
+/** Names of one call that are read to find them. */
 export const maxListed = 10_000;
 /** Names of one call that are looked up among the files. */
 export const maxLookups = 10_000;
-
-interface Counts {
-  listed: number;
-  lookups: number;
-}
 
 const isWild = (part: string): boolean => /[*?]/.test(part);
 
@@ -23,6 +18,8 @@ export class Boundaries {
   readonly #notWithin: readonly string[];
   readonly #files: Files | null;
   #lookups = 0;
+  #listed = 0;
+  #matches = 0;
 
   constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
     this.#files = files;
@@ -38,33 +35,24 @@ export class Boundaries {
   }
 
   /**
-   * True if a path leaves in one of its readings.
+   * True if a path leaves in one of its readings: if it is in none of the folders, or in an excluded one.
    * @param cwd canonical
-   * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
    */
-  leaves(text: string, cwd: string, isName = false): boolean {
-    return [...readingsOf(text)].some((path) => path.includes('\0') || this.#pathLeaves(path, cwd, isName));
-  }
-
-  /** True if a path is in none of the folders, or in an excluded one. */
-  #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
-    if (this.#files && isName && ++this.#lookups > maxLookups) return true;
-    const canonical = this.canonical(path, cwd);
-    const byText = lexicalPath(path, cwd);
-    // Many programs resolve `..` by text before they follow links.
-    if (climbs(path) && !/^[~$]/.test(path))
-      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
-    const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
-    return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
+  leaves(text: string, cwd: string): boolean {
+    return [...readingsOf(text)].some((path) => {
+      if (path.includes('\0') || (this.#files && ++this.#lookups > maxLookups)) return true;
+      // Many programs resolve `..` by text before they follow links.
+      const byText = climbs(path) && !/^[~$]/.test(path) ? lexicalPath(path, cwd) : path;
+      return [...new Set([path, byText])].some((one) => this.#isOut(this.canonical(one, cwd)));
+    });
   }
 
   #isOut(canonical: string): boolean {
-    return !this.#within.some((folder) => liesWithin(canonical, folder)) || this.#isExcluded(canonical);
-  }
-
-  #isExcluded(canonical: string): boolean {
     const name = this.#name(canonical);
-    return this.#notWithin.some((folder) => liesWithin(name, folder));
+    return (
+      !this.#within.some((folder) => liesWithin(canonical, folder)) ||
+      this.#notWithin.some((folder) => liesWithin(name, folder))
+    );
   }
 
   /** One text for all names of one file. */
@@ -72,10 +60,7 @@ export class Boundaries {
     return this.#files?.ignoresCase ? foldCase(canonical.normalize('NFC')) : canonical;
   }
 
-  /**
-   * True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
-   * matches. These are the names of excluded folders, and of files.
-   */
+  /** True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by its own name. */
   globLeaves(glob: string, cwd: string): boolean {
     // A set `[…]` is taken for anything up to the end of its part: too much, never too little.
     const parts = glob.replace(/\[[^/]*/g, '*').split('/');
@@ -84,38 +69,33 @@ export class Boundaries {
     const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
     return (
       parts.some((part) => part[0] === '.' && part !== '.') ||
-      this.#pathLeaves(start, cwd, true) ||
-      this.#matchesLeave(this.canonical(start, cwd), wild, { listed: 0, lookups: 0 })
+      this.leaves(start, cwd) ||
+      this.#matchesLeave(this.canonical(start, cwd), wild)
     );
   }
 
-  /** Follows the parts of a glob from a folder. More names than can be looked at leave. */
-  #matchesLeave(folder: string, parts: readonly string[], counts: Counts): boolean {
-    const [part, ...rest] = parts;
-    if (part === undefined) return this.#isOut(folder);
+  /** Follows the parts of a glob from a folder within. More names than can be looked at leave. */
+  #matchesLeave(folder: string, [part, ...rest]: readonly string[]): boolean {
+    if (part === undefined) return false;
     const matches = compileGlob(part);
-    const names = this.#namesIn(folder, part, counts);
+    const names = this.#namesIn(folder, part);
     if (names === null) return true;
-    return names.some(({ name, isLink }) => {
-      if (!matches(name)) return false;
-      if ((isLink || rest.length > 0) && ++counts.lookups > maxMatches) return true;
-      const path = lexicalPath(`${folder}/${name}`);
-      const canonical = isLink ? this.canonical(path, folder) : path;
-      return this.#isExcluded(canonical) || this.#matchesLeave(canonical, rest, counts);
+    return names.filter(matches).some((name) => {
+      const path = this.canonical(`${folder}/${name}`, folder);
+      return ++this.#matches > maxMatches || this.#isOut(path) || this.#matchesLeave(path, rest);
     });
   }
 
-  /** Names in a folder that a part of a glob may match; null when there are too many. */
-  #namesIn(folder: string, part: string, counts: Counts): readonly FileName[] | null {
+  /** Names in a folder that a part of a glob may match, those of excluded folders first; null: there are too many. */
+  #namesIn(folder: string, part: string): readonly string[] | null {
+    if (!isWild(part)) return [part];
     const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
     const excluded = this.#notWithin
       .filter((path) => path.startsWith(below))
-      .map((path) => ({ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }));
-    if (!isWild(part))
-      return this.#files?.exists(`${folder}/${part}`) ? [{ name: part, isLink: true }] : excluded;
-    const names = this.#files ? this.#files.list(folder, maxListed - counts.listed) : [];
-    counts.listed += names?.length ?? 0;
+      .map((path) => path.slice(below.length).replace(/\/.*/s, ''));
+    const names = this.#files ? this.#files.list(folder, maxListed - this.#listed) : [];
+    this.#listed += names?.length ?? 0;
     // A wildcard at the start does not match a dot there.
-    return names && [...excluded, ...names.filter(({ name }) => name[0] !== '.')];
+    return names && [...excluded, ...names.filter((name) => name[0] !== '.')];
   }
 }

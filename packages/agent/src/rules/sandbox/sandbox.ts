@@ -45,6 +45,10 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       if (commands && naming.oddCommand) return fault;
       const { folders, paths, urls, texts } = naming;
       const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
+      const leaves = (path: string, cwd: string): boolean => {
+        spend(budget, 8 + (path.length >> 2));
+        return boundaries?.leaves(path, cwd) === true;
+      };
       const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
       const ownFolders = folders.map((folder) => canonical(folder, start));
@@ -52,16 +56,13 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
       const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
       const places = paths.length + folders.length;
-      // Commands work in the call's folder; a call that names no path may do so, too.
+      // Commands work in their folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
-      const leaves = (path: string, cwd: string): boolean => {
-        spend(budget, 8 + (path.length >> 2));
-        return boundaries?.leaves(path, cwd) === true;
-      };
+      const workFolders = call.cwd ? [call.cwd, ...cwds] : cwds;
       // No host is missing in a `file:` URL that is judged as a path.
       const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
-        (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
+        (isInFolder && workFolders.some((folder) => leaves(folder, start))) ||
         folders.some((folder) => leaves(folder, start)) ||
         paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
