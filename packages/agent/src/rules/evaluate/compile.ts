@@ -98,8 +98,7 @@ export function compileBundle(
   const [first, ...others] = documents;
   if (!first) return { ok: false, problems: [problemOf(null, 'expected at least one document')] };
   const { document, report } = composeDocuments([first, ...others]);
-  const { files = null, toolArguments = {}, commandProfiles = {}, windows = false } = options;
-  const sandboxOf = sandboxCompiler({ files, toolArguments, commandProfiles, windows });
+  const sandboxOf = sandboxCompiler(options);
   const compiled: CompiledRule[] = [];
   const problems: BundleProblem[] = [];
   for (const rule of document.rules) {

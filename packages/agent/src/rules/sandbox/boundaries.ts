@@ -16,18 +16,18 @@ const isWild = (part: string): boolean => /[*?]/.test(part);
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
-  readonly #files: Files | null;
+  readonly #files: Files | undefined;
   #lookups = 0;
   #listed = 0;
   #matches = 0;
 
-  constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
+  constructor(within: readonly string[], notWithin: readonly string[], files?: Files) {
     this.#files = files;
     const bases = files?.roots ?? [files?.cwd ?? '/'];
     const fromEach = (paths: readonly string[]): readonly string[] =>
       bases.flatMap((base) => paths.map((path) => this.canonical(path, base)));
     this.#within = fromEach(within);
-    this.#notWithin = fromEach(notWithin).map((path) => this.#name(path));
+    this.#notWithin = fromEach(notWithin);
   }
 
   canonical(path: string, cwd: string): string {
@@ -48,10 +48,9 @@ export class Boundaries {
   }
 
   #isOut(canonical: string): boolean {
-    const name = this.#name(canonical);
     return (
       !this.#within.some((folder) => liesWithin(canonical, folder)) ||
-      this.#notWithin.some((folder) => liesWithin(name, folder))
+      this.#notWithin.some((folder) => liesWithin(this.#name(canonical), this.#name(folder)))
     );
   }
 
@@ -66,36 +65,34 @@ export class Boundaries {
     const parts = glob.replace(/\[[^/]*/g, '*').split('/');
     const first = parts.findIndex(isWild);
     const start = parts.slice(0, first).reduce((path, part) => `${path}${part}/`, '');
-    const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
-    return (
-      parts.some((part) => part[0] === '.' && part !== '.') ||
-      this.leaves(start, cwd) ||
-      this.#matchesLeave(this.canonical(start, cwd), wild)
-    );
+    if (parts.some((part) => part[0] === '.' && part !== '.') || this.leaves(start, cwd)) return true;
+    let matches = [this.canonical(start, cwd)];
+    for (const part of parts.slice(first).filter((one) => one !== '' && one !== '.')) {
+      matches = matches.flatMap((folder) => this.#matchesIn(folder, part));
+      this.#matches += matches.length;
+      // More names than can be looked at leave.
+      const isTooMuch = this.#matches > maxMatches || this.#listed > maxListed;
+      if (isTooMuch || matches.some((path) => this.#isOut(path))) return true;
+    }
+    return false;
   }
 
-  /** Follows the parts of a glob from a folder within. More names than can be looked at leave. */
-  #matchesLeave(folder: string, [part, ...rest]: readonly string[]): boolean {
-    if (part === undefined) return false;
-    const matches = compileGlob(part);
-    const names = this.#namesIn(folder, part);
-    if (names === null) return true;
-    return names.filter(matches).some((name) => {
-      const path = this.canonical(`${folder}/${name}`, folder);
-      return ++this.#matches > maxMatches || this.#isOut(path) || this.#matchesLeave(path, rest);
-    });
-  }
-
-  /** Names in a folder that a part of a glob may match, those of excluded folders first; null: there are too many. */
-  #namesIn(folder: string, part: string): readonly string[] | null {
-    if (!isWild(part)) return [part];
-    const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
+  /** Paths in a folder that a part of a glob matches: those on the way to excluded folders, and those of files. */
+  #matchesIn(folder: string, part: string): readonly string[] {
+    const below = folder === '/' ? '/' : `${folder}/`;
+    const names = isWild(part) ? this.#namesIn(folder) : [part];
     const excluded = this.#notWithin
       .filter((path) => path.startsWith(below))
       .map((path) => path.slice(below.length).replace(/\/.*/s, ''));
+    return [...excluded, ...names]
+      .filter(compileGlob(part))
+      .map((name) => this.canonical(`${below}${name}`, folder));
+  }
+
+  /** Names that a wildcard at the start may match: those without a dot there. */
+  #namesIn(folder: string): readonly string[] {
     const names = this.#files ? this.#files.list(folder, maxListed - this.#listed) : [];
-    this.#listed += names?.length ?? 0;
-    // A wildcard at the start does not match a dot there.
-    return names && [...excluded, ...names.filter((name) => name[0] !== '.')];
+    this.#listed += names?.length ?? maxListed + 1;
+    return names?.filter((name) => name[0] !== '.') ?? [];
   }
 }

@@ -2,17 +2,20 @@
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
-import { addressOfUrl, carriers, curlPattern, hiding, plain } from './profiles/commands.ts';
+import {
+  addressOfUrl,
+  carriers,
+  curlPattern,
+  harmless,
+  hiding,
+  partStart,
+  plain,
+} from './profiles/commands.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
 import { inlineCode } from './profiles/interpreters.ts';
-import {
-  type CommandProfile,
-  type CommandProfiles,
-  forms,
-  type WordKind,
-  withoutProfile,
-} from './profiles/profile.ts';
+import { type CommandProfile, forms, type WordKind, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 
 /** The part of a sandbox that the commands of one call are judged by. */
@@ -26,22 +29,17 @@ export interface CommandRules {
   readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
-  /** Quotes mean nothing that can be relied on. */
-  readonly windows: boolean;
-  /** Profiles beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
+  readonly options: SandboxOptions;
 }
 
 /** Programs that run the next one among their words: `sudo nice make`. */
 const maxDepth = 8;
 /** Parts of one word that may be words of their own. */
 const maxParts = 100;
-/** Names that leave no sandbox: nothing is kept there. */
-const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
 
 export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
   spend(rules.budget, 8 + line.length + words.length);
-  const read = rules.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
+  const read = rules.options.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
   const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
   return rules.commands?.has(all[0]?.text ?? '') === false || wordsLeave(rules, all, 0);
@@ -54,7 +52,7 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
   // Names that a shell finds, values of variables, and lines for another shell.
   if (depth > maxDepth || first.isGlob || /[=\s]/.test(first.text)) return true;
   const texts = words.map(({ text }) => text);
-  const profile = profileOf(program, rules.commandProfiles);
+  const profile = profileOf(program, rules.options.commandProfiles);
   const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && program === first.text);
   if (roles === null || hidesCommand(texts, roles.length, profile)) return true;
   // The list of commands names the program itself.
@@ -103,9 +101,6 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   );
 }
 
-/** Behind `=`, `@`, `<`, and each letter of short options. */
-const partStart = /(?<=[=@<]|(?<![^=\s"'])-[A-Za-z0-9]{1,100})/g;
-
 /** The paths that a word may hold: whole, behind each start of a part, and in lists there. Null: there are too many. */
 function pathsOf(word: string, value: string): readonly string[] | null {
   const starts = [...word.matchAll(partStart)].map(({ index }) => index);
@@ -115,6 +110,6 @@ function pathsOf(word: string, value: string): readonly string[] | null {
     // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
     return [part, ...(isAddress ? [] : part.replace(addressOfUrl, '').split(/[:,;\s"']/, maxParts))];
   });
-  if (starts.length > maxParts || lists.some(({ length }) => length > maxParts)) return null;
+  if ([starts, ...lists].some(({ length }) => length > maxParts)) return null;
   return [...new Set([word, value, ...lists.flat()])].filter((path) => !harmless.has(path));
 }

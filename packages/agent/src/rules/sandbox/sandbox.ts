@@ -2,6 +2,7 @@
 // and what is not.
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
+import type { EngineOptions } from '../evaluate/compile.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
@@ -9,24 +10,15 @@ import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
-import { compileDeclarations, type ToolArguments } from './names.ts';
-import { type Files, isFileUrl } from './path.ts';
-import type { CommandProfiles } from './profiles/profile.ts';
+import { compileDeclarations } from './names.ts';
+import { isFileUrl } from './path.ts';
 import { hostsOf } from './url.ts';
 
-export interface SandboxOptions {
-  /** The agent's files; null: paths are judged by text alone. */
-  readonly files: Files | null;
-  readonly toolArguments: ToolArguments;
-  /** Profiles of programs beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
-  /** Commands are run by a shell whose quotes are not those of POSIX. */
-  readonly windows: boolean;
-}
+export type SandboxOptions = Pick<EngineOptions, 'files' | 'toolArguments' | 'commandProfiles' | 'windows'>;
 
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
 export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
-  const { files, windows, commandProfiles = {} } = options;
+  const { files } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
@@ -54,7 +46,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const ownFolders = folders.map((folder) => canonical(folder, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
       const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
-      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
+      const rules = { options, budget, commands, boundaries, refusesHosts, cwds };
       const places = paths.length + folders.length;
       // Commands work in their folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);

@@ -47,7 +47,7 @@ it(`is never more lenient, over ${calls} calls`, { timeout: 1_800_000 }, () => {
   console.log(`SANDBOX_SEED=${seed} SANDBOX_CALLS=${calls}`);
   const judges = [true, false].flatMap((hasFiles) => {
     const options = { toolArguments: {}, windows: false };
-    const compile = sandboxCompiler({ ...options, files: hasFiles ? agentFiles(work) : null });
+    const compile = sandboxCompiler(hasFiles ? { ...options, files: agentFiles(work) } : options);
     const compileOracle = oracleCompiler({ ...options, files: hasFiles ? oracleFiles(work) : null });
     return boxes.map((box) => ({
       name: `${JSON.stringify(box)} by ${hasFiles ? 'files' : 'text'}`,
