@@ -116,7 +116,7 @@ export class Naming {
       this.commands.push({ line: text, words: [] });
       return;
     }
-    this.foldersDeclared ||= declared === 'cwd';
+    this.foldersDeclared ||= kind === 'cwd' && declared !== null;
     if (kind === 'cwd') this.folders.push(text);
     else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
     if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);

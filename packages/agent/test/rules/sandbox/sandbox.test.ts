@@ -350,6 +350,8 @@ describe('sandboxes', () => {
       expect(leaves(box, { command: 'git status', folder: '/w' }, { files, toolArguments })).toBe(false);
       expect(leaves(box, { command: 'git status', folder: '/etc' }, { files, toolArguments })).toBe(true);
     }
+    const odd = { toolArguments: { t: { 'a:b': 'cwd' } } } as const;
+    expect(leaves('within: [/w]', { 'a:b': 5, command: 'cat /etc/passwd' }, odd)).toBe(true);
     expect(leaves('within: [/w]', { path: '/w/a' }, { files })).toBe(false);
     expect(leaves('within: [/w]', { x: 1 }, { files })).toBe(false);
   });
