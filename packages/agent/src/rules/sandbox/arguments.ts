@@ -117,8 +117,9 @@ export class Naming {
       return;
     }
     this.foldersDeclared ||= kind === 'cwd' && declared !== null;
+    const looks = kind === null ? decodingsOf(line) : [line];
     if (kind === 'cwd') this.folders.push(text);
-    else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
+    else if (kind === 'path' || looks.some(looksLikePath)) this.paths.push(text);
     if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (kind === null) this.texts.push(text);
