@@ -59,7 +59,7 @@ export class Boundaries {
     return this.#files?.ignoresCase ? foldCase(canonical.normalize('NFC')) : canonical;
   }
 
-  /** True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by its own name. */
+  /** True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by itself. */
   globLeaves(glob: string, cwd: string): boolean {
     // A set `[…]` is taken for anything up to the end of its part: too much, never too little.
     const parts = glob.replace(/\[[^/]*/g, '*').split('/');

@@ -1,4 +1,5 @@
 // Judges a command: its words by the profile of its program, as paths, and as hosts.
+import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
@@ -15,7 +16,6 @@ import { nameOf, profileOf, profiles } from './profiles/index.ts';
 import { inlineCode } from './profiles/interpreters.ts';
 import { type CommandProfile, forms, type WordKind, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
-import type { SandboxOptions } from './sandbox.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 
 /** The part of a sandbox that the commands of one call are judged by. */
@@ -29,7 +29,7 @@ export interface CommandRules {
   readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
-  readonly options: SandboxOptions;
+  readonly options: EngineOptions;
 }
 
 /** Programs that run the next one among their words: `sudo nice make`. */

@@ -2,10 +2,10 @@
 // and what is not.
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
-import type { EngineOptions } from '../evaluate/compile.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
+import type { EngineOptions } from '../evaluate/options.ts';
 import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
@@ -14,10 +14,8 @@ import { compileDeclarations } from './names.ts';
 import { isFileUrl } from './path.ts';
 import { hostsOf } from './url.ts';
 
-export type SandboxOptions = Pick<EngineOptions, 'files' | 'toolArguments' | 'commandProfiles' | 'windows'>;
-
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
-export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
+export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => Predicate {
   const { files } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
