@@ -3,7 +3,7 @@ import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { platform, cwd as processCwd } from 'node:process';
-import { type FileName, type Files, lexicalPath } from '../rules/sandbox/path.ts';
+import { type Files, lexicalPath } from '../rules/sandbox/path.ts';
 
 /** As many links as the kernel follows. */
 const maxLinks = 40;
@@ -19,7 +19,6 @@ export const agentFiles = (cwd?: string, roots?: readonly string[]): Files => ({
   ...(roots ? { roots } : {}),
   ignoresCase: platform === 'darwin' || platform === 'win32',
   canonical: canonicalPath,
-  exists: (path) => isThere(path),
   list,
 });
 
@@ -63,25 +62,14 @@ function linkTarget(path: string): string | null {
   }
 }
 
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (failure) {
-    // A name that is too long, or below a file, names nothing; one that may not be looked at may be there.
-    const { code } = failure as NodeJS.ErrnoException;
-    return code === 'EACCES' || code === 'EPERM';
-  }
-}
-
-function list(path: string, max: number): readonly FileName[] | null {
-  const names: FileName[] = [];
+function list(path: string, max: number): readonly string[] | null {
+  const names: string[] = [];
   try {
     const folder = opendirSync(path);
     try {
       for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
         if (names.length >= max) return null;
-        // An entry without a kind from the system may be a link.
-        names.push({ name: entry.name, isLink: !entry.isFile() && !entry.isDirectory() });
+        names.push(entry.name);
       }
     } finally {
       folder.closeSync();

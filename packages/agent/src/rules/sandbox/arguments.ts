@@ -1,15 +1,16 @@
 // The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
+import { type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
-import { looksLikeRemote, looksLikeUrl } from './url.ts';
+import { type ArgumentKind, restNames } from './profiles/arguments.ts';
+import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
 export const maxTexts = 10_000;
 /** Mappings and lists within each other. */
 export const maxNesting = 64;
-/** Characters of a text that is judged by its look. */
+/** Characters of a line that is judged by its look; other texts whose name implies nothing are not judged. */
 const maxLook = 4_096;
 
 /** A command: a line for a shell, then words that are literal; one of both may be empty. */
@@ -23,15 +24,12 @@ interface Name {
   readonly name: string;
   /** Where a declaration names it. */
   readonly place: string;
-  readonly isDeclared: boolean;
-  /** Kind that its own name or declaration implies. */
-  readonly own: ArgumentKind | null;
+  /** Kind that the nearest declaration states. */
+  readonly declared: ArgumentKind | null;
   /** Kind that the nearest name implies; null: the look of each text decides. */
   readonly kind: ArgumentKind | null;
 }
 
-/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-const restNames = new Set(['args', 'argv', 'arguments']);
 const areWords = (items: readonly unknown[]): boolean =>
   items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
 
@@ -58,7 +56,7 @@ export class Naming {
   constructor(call: ToolCall, declared: Declared, budget: Budget) {
     this.#declared = declared;
     this.#budget = budget;
-    this.#visit(call.args, { name: '', place: '', isDeclared: false, own: null, kind: null }, 0);
+    this.#visit(call.args, { name: '', place: '', declared: null, kind: null }, 0);
   }
 
   #visit(value: unknown, name: Name, depth: number): void {
@@ -68,8 +66,9 @@ export class Naming {
     if (typeof value === 'string' || value instanceof String || value instanceof URL)
       this.#text(String(value), name);
     else if (typeof value === 'number' || typeof value === 'bigint') this.oddCommand ||= kind === 'command';
-    else if (value instanceof Uint8Array) this.#text(kind ? new TextDecoder().decode(value) : '', name);
     else if (typeof value !== 'object' || value === null) return;
+    // Bytes are content: under the name of anything else they are more than is judged.
+    else if (value instanceof Uint8Array) this.tooMuch = kind !== null && kind !== 'content';
     else if (depth > maxNesting) this.tooMuch = true;
     else if (Array.isArray(value) || value instanceof Set) {
       const items = [...value];
@@ -85,52 +84,45 @@ export class Naming {
       const name = typeof key === 'string' ? key : '';
       const place = placeBelow(above.place, name);
       // A declaration holds for all that is below it, but for what is declared there.
-      const declared = this.#declared.get(place) ?? (above.isDeclared ? above.kind : null);
+      const declared = this.#declared.get(place) ?? above.declared;
       const own = declared ?? kindOfName(name);
       // Content is content only where it is named so; other names hold for everything below them.
       const kind = own ?? (above.kind === 'content' ? null : above.kind);
-      return { value, name, place, isDeclared: declared !== null, own, kind };
+      return { value, name, place, declared, own, kind };
     });
     // A command in one argument and the rest of its words beside it: in a list, or as the rest of the line.
     const first = members.find(({ value, own }) => typeof value === 'string' && own === 'command');
-    const rest = members.find((member) => {
-      const { name, place, value } = member;
-      const isRest = first && member !== first && restNames.has(name) && !this.#declared.has(place);
+    const rest = members.find(({ name, place, value }) => {
+      const isRest = first && name !== first.name && restNames.has(name) && !this.#declared.has(place);
       return isRest && (Array.isArray(value) ? areWords(value) : typeof value === 'string');
     });
     if (rest) this.commands.push(commandOf(String(first?.value), rest.value));
     for (const member of members) {
       // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
-      if (above.kind !== 'content' && /[/:~%\\]|\.\./.test(member.name)) this.#look(member.name);
+      if (above.kind !== 'content' && /[/:~%\\]|\.\./.test(member.name))
+        this.#text(member.name, { ...member, kind: null });
       if (!rest || (member !== first && member !== rest)) this.#visit(member.value, member, depth);
     }
   }
 
-  #text(text: string, { kind, isDeclared }: Name): void {
+  #text(text: string, { kind, declared }: Name): void {
     if (kind === 'content' || (text === '' && kind !== 'command')) return;
     this.tooMuch ||= ++this.#count > maxTexts;
     if (this.tooMuch) return;
     spend(this.#budget, text.length >> 3);
-    const bare = text.trim();
-    if (kind === null) this.#look(text);
-    else if (kind === 'command') this.commands.push({ line: text, words: [] });
-    else {
-      this.foldersDeclared ||= kind === 'cwd' && isDeclared;
-      if (kind === 'cwd') this.folders.push(text);
-      else if (kind === 'path' || looksLikePath(bare)) this.paths.push(text);
-      if (kind === 'url' || looksLikeUrl(bare) || looksLikeRemote(text)) this.urls.push(text);
-    }
-  }
-
-  /** A text whose name implies nothing. */
-  #look(text: string): void {
     const line = text.trim();
-    if (text.length > maxLook || text === '' || /[\n\r]/.test(line)) return;
-    const isPath = decodingsOf(line).some(looksLikePath);
-    if (isPath) this.paths.push(text);
-    if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
+    if (kind === null && (text.length > maxLook || /[\n\r]/.test(line))) return;
+    if (kind === 'command') {
+      this.commands.push({ line: text, words: [] });
+      return;
+    }
+    this.foldersDeclared ||= kind === 'cwd' && declared !== null;
+    const looks = kind === null ? decodingsOf(line) : [line];
+    if (kind === 'cwd') this.folders.push(text);
+    else if (kind === 'path' || looks.some(looksLikePath)) this.paths.push(text);
+    if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
-    else if (line.includes(':')) this.texts.push(text);
+    else if (kind === null) this.texts.push(text);
   }
 }
 

@@ -9,16 +9,11 @@ export interface ReadWord {
   readonly value: string;
 }
 
-/** Null if a word has no place. */
-type ReadWords = readonly ReadWord[] | null;
-
 interface Option {
   readonly name: string;
   readonly kind: WordKind;
   /** In the same word; null: the next word. */
   readonly value: string | null;
-  /** A text behind other letters may be none. */
-  readonly isMixed?: boolean;
 }
 
 /** Names in a list with blanks between. */
@@ -31,35 +26,37 @@ const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => 
 });
 
 /**
- * The kinds of words, which end where another command starts.
+ * The kinds of words, which end where another command starts; null if a word has no place.
  * @param hasTexts false: a text is judged as a word
  */
-export function readWords(program: CommandProfile, words: readonly string[], hasTexts: boolean): ReadWords {
+export function readWords(
+  program: CommandProfile,
+  words: readonly string[],
+  hasTexts: boolean,
+): readonly ReadWord[] | null {
   const flag: ReadWord = { kind: 'flag', value: '' };
   const roles = [flag];
   let [profile, areTexts, isRest] = [program, hasTexts, false];
-  let [depth, operands, shift] = [0, 0, 0];
+  let [operands, shift] = [0, 0];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
     const { operands: kinds = [], subcommands = {}, instead = '', values = {} } = profile;
     const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
     if (!isRest && profile.options && /^-./s.test(text)) {
       const option = optionOf(text, profile);
       if (option === null) return null;
-      const { name, kind, value, isMixed } = option;
+      const { name, kind, value } = option;
       isRest = name === '--';
-      // A file may hold the pattern, the script or the message.
-      areTexts &&= kind !== 'path' && !(kind === 'text' && isMixed);
+      // A file may hold the pattern. A word behind an option may be its value, and no subcommand.
+      areTexts &&= kind !== 'path' && !profile.subcommands;
       const isInstead = namesIn(instead).includes(name);
       if (isInstead && operands > 0) return null;
       if (isInstead) shift = 1;
       if (kind === 'flag' || value === null) roles.push(flag);
-      const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
-      if (sentValue === undefined) continue;
-      if (!isAllowed(sentValue, values[name])) return null;
+      if (kind === 'flag') continue;
+      const sentValue = value ?? words[roles.length];
+      if (sentValue === undefined || !isAllowed(sentValue, values[name])) return null;
       roles.push({ kind, value: sentValue });
     } else if (below) {
-      // Behind an option a word may be its value instead, and no text.
-      areTexts &&= roles.length === ++depth;
       [profile, isRest] = [below, false];
       roles.push(flag);
     } else {
@@ -81,11 +78,9 @@ function optionOf(text: string, { options, attached = '' }: CommandProfile): Opt
   const value = name === text ? null : text.slice(name.length + 1);
   const kind = name === '--' ? 'flag' : kinds.get(name);
   // A short flag has no value, and the letter behind it may be that of another option.
-  if (kind !== undefined)
-    return kind === 'flag' && name.length === 2 && value !== null ? null : { name, kind, value };
+  if (kind === 'flag' && name.length === 2 && value !== null) return null;
+  if (kind !== undefined) return { name, kind, value };
   if (/^-\d+$/.test(text) && kinds.has('-#')) return { name: '-#', kind: 'flag', value };
-  const other = kinds.get('*');
-  if (other !== undefined) return { name: '*', kind: other, value: text };
   if (text[1] === '-') return null;
   // Flags of one letter each; the last letter may have a value: the rest of the word, or the next word.
   const letters = [...text.slice(1)];
@@ -93,9 +88,10 @@ function optionOf(text: string, { options, attached = '' }: CommandProfile): Opt
   if (last < 0) return { name: text, kind: 'flag', value: null };
   const option = `-${letters[last]}`;
   const lastKind = kinds.get(option);
+  // A text behind other letters may be none.
+  const isMixed = lastKind === 'text' && (last > 0 || !namesIn(attached).includes(option));
   const rest = letters.slice(last + 1).join('');
-  const isMixed = last > 0 || (rest !== '' && !namesIn(attached).includes(option));
-  return lastKind === undefined ? null : { name: option, kind: lastKind, value: rest || null, isMixed };
+  return lastKind === undefined || isMixed ? null : { name: option, kind: lastKind, value: rest || null };
 }
 
 /** True if a value is among those that an option allows. */

@@ -10,13 +10,15 @@ export interface ShellWord {
 const { raw } = String;
 /** Quoted characters, or a line that is continued. */
 const quoted = raw`'([^']*)'|"((?:[^"\\$\x60]|\\[^\n])*)"|\\([^\n\r])|\\\n`;
+/** Characters that mean themselves, `#` and `~` only where no comment and no home folder may begin. */
+const bare = raw`[^ \t\n\r'"\\$\x60;&|<>(){}#~]|(?<=[^ \t\n])#|(?<=[^\s=:'"])~`;
 const toNull = raw`[ \t]*/dev/null(?![^ \t\n])`;
 /** One piece of a line. A redirection duplicates standard output or error, or leads to `/dev/null`. */
 const piece = new RegExp(
   [
     raw`^[ \t\n]+|(?:[ \t]|\\\n)+|[ \t\n]+$`,
     raw`(?<![^ \t\n])(?:[12]?(?:>&[12](?![^ \t\n])|>>?${toNull})|<${toNull}|&>>?${toNull}(?=[ \t\n]*$))`,
-    raw`(?<word>(?:${quoted}|[^ \t\n\r'"\\$\x60;&|<>(){}]+)+)`,
+    raw`(?<word>(?:${quoted}|${bare})+)`,
   ].join('|'),
   'y',
 );
@@ -37,17 +39,13 @@ export function readCommand(line: string): readonly ShellWord[] | null {
   return unreadable.test(line) ? null : words;
 }
 
-/** The word that a shell makes of its source; null where shells disagree. */
+/** The word that a shell makes of its source; null where a character may be a wildcard or none. */
 function wordOf(source: string): ShellWord | null {
   const text = source.replace(quotes, (_, single?: string, double?: string, escaped?: string) => {
     return single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? '';
   });
-  const bare = source.replace(quotes, '');
-  const marksIn = (one: string): string => one.replace(/[^*?[]/g, '');
+  const [marks, bareMarks] = [text, source.replace(quotes, '')].map((one) => one.replace(/[^*?[]/g, ''));
   // A `[` that nothing closes is itself.
-  const isGlob = marksIn(bare) !== '' && /[*?]|\[.+\]/s.test(text);
-  // A comment, `~` where it may be a home folder, and characters that are wildcards in one place and none in another.
-  if (source[0] === '#' || (isGlob && marksIn(text) !== marksIn(bare))) return null;
-  if (bare.includes('~') && [text, bare].some((one) => /(?:^|[=:])~/.test(one))) return null;
-  return { text, isGlob };
+  const isGlob = bareMarks !== '' && /[*?]|\[.+\]/s.test(text);
+  return isGlob && marks !== bareMarks ? null : { text, isGlob };
 }

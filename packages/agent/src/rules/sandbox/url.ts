@@ -11,19 +11,22 @@ const { raw } = String;
  * `file:` URL names no host.
  */
 const scheme = raw`(?:(?<![a-z0-9+.-])(?!(?:(?:git|hg|svn|bzr)\+)?file:)[a-z0-9+.-]+:\/\/|(?:https?|wss?|ftps?):)`;
-const schemeAtStart = new RegExp(`^${scheme}(?!$)`, 'i');
-/** A URL in a text: its address ends at a blank or a path, its path at a blank or a mark. */
-const urlsIn = new RegExp(raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?`, 'gi');
+/** A URL at the start of a text. A scheme before a blank is prose, unless the blank may belong to an address. */
+const urlAtStart = new RegExp(raw`^${scheme}(?!$| [^@\\\t\n\r]*$)`, 'i');
+/** A URL in a text: its address ends at a blank or a path, its path at a blank or a mark, both before a full stop. */
+const urlsIn = new RegExp(
+  raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?(?<![)\]}>.,;'"!?])`,
+  'gi',
+);
+/** `host:path`, with or without a user. */
+const remote = /^(?:[^\s@/:]+@)?([^\s@/:]+):/;
 
 /** Of an address with quotes, commas or brackets programs read different parts. */
 const canonicalForm = /^[a-z][a-z0-9+-]*:\/\/[^\s\\/?#"'<>`,;|(){}]+(?:[/?#][^\s\\]*)?$/;
 
-/** True if a text begins as a URL with a host does. */
+/** True if a text begins as a URL with a host does, or is `user@host:path`, as copying programs and git read it. */
 export const looksLikeUrl = (text: string): boolean =>
-  /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/])/i.test(text);
-
-/** `user@host:path`, as copying programs and git read it. */
-export const looksLikeRemote = (text: string): boolean => /^[^\s@/:]+@[^\s@/:]+:\S*$/.test(text);
+  /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/]|[^\s@/:]+@[^\s@/:]+:\S*$)/i.test(text);
 
 /**
  * The host of a canonical URL in lower case without a trailing dot. "" for every other text, and for a scheme with a
@@ -36,50 +39,28 @@ function hostOf(url: string): string {
   return (href === url || href === `${url}/`) && /^[a-z0-9._:[\]-]+$/.test(host) ? host : '';
 }
 
-/** The hosts of the URLs in a text, each without the punctuation of a sentence behind it. */
-function hostsInText(text: string): readonly string[] {
-  return [...text.matchAll(urlsIn)].flatMap(([match]) => {
-    const ends = match.includes('[') ? ')}>.,;\'"!?' : ')}>.,;\'"!?]';
-    let length = match.length;
-    while (ends.includes(match[length - 1] as string)) length--;
-    const url = match.slice(0, length);
-    // A scheme alone names no host.
-    return /^[^:]*:$/.test(url) ? [] : [hostOf(url)];
-  });
-}
-
-/** The host of a whole text that is a URL; null if it is none, or if a sentence follows. */
-function hostOfUrl(text: string): string | null {
-  const url = text.trim();
-  if (!schemeAtStart.test(url)) return null;
-  // A blank ends a URL, unless it may belong to the address.
-  const address = /^[^:]*:[\\/]*([^/?#]*)/.exec(url)?.[1] ?? '';
-  return /\s/.test(url) && !/[\t\n\r@\\]/.test(address) ? null : hostOf(url);
-}
-
-/** The host of a whole text that is a URL, `user@host:path`, or a name with a port or a path behind it. */
+/** The host of a text that is a name with a port or a path behind it. */
 function hostOfName(text: string): string {
-  if (schemeAtStart.test(text.trim())) return hostOf(text);
-  if (/^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text)) return hostOfRemote(text) ?? '';
-  const isName = /^(?:[\w.+-]+@|\/\/)?[^\s"'<>`,;|(){}@]+$/.test(text);
-  const name = isName ? text.replace(/^\/\//, '') : '';
+  if (!/^(?:[\w.+-]+@)?[^\s"'<>`,;|(){}@]+$/.test(text)) return '';
   // A port that one scheme leaves out of its canonical form stays in that of the other.
-  return hostOf(`https://${name}`) || hostOf(`http://${name}`);
+  return hostOf(`https://${text}`) || hostOf(`http://${text}`);
 }
 
-/** The host in `host:path`; null for a local file. */
-function hostOfRemote(text: string): string | null {
-  const host = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/.exec(text)?.[1];
-  return host === undefined ? null : hostOf(`https://${host}`);
+/** True if a text of a kind has a host before its first colon. */
+function isRemote(text: string, kind: WordKind): boolean {
+  if (kind === 'host') return /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text);
+  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
+  return kind === 'remote' || (kind === 'ref' && /^[^:]*[.@][^:]*:(?!refs\/)/.test(text));
 }
 
 /** The hosts that a text of a kind names, with those of the URLs in it; "" for one that is not canonical. */
 export function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
   const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
   spend(budget, text.length + workOfHost * searches);
-  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-  const isRemote = kind === 'remote' || (kind === 'ref' && /^[^:]*[.@][^:]*:(?!refs\/)/.test(text));
-  const remote = isRemote && !text.includes('://') ? hostOfRemote(text) : null;
-  const own = kind === 'host' ? hostOfName(text) : (remote ?? hostOfUrl(text));
-  return own === null ? hostsInText(text) : [...hostsInText(text), own];
+  // A scheme alone names no host.
+  const urls = [...text.matchAll(urlsIn)].flatMap(([url]) => (/^[^:]*:$/.test(url) ? [] : [url]));
+  if (urlAtStart.test(text.trim())) return [...urls, text].map(hostOf);
+  const host = isRemote(text, kind) ? remote.exec(text)?.[1] : undefined;
+  if (host !== undefined) return [...urls, `https://${host}`].map(hostOf);
+  return [...urls.map(hostOf), ...(kind === 'host' ? [hostOfName(text)] : [])];
 }

@@ -11,7 +11,7 @@ export const forms = {
   path: any,
   /** Curl expands braces and ranges itself: in a scheme or a host they spell another one. */
   host: /^(?:(?!.*file:)[^/{[]*\/|[^{[]*$)/is,
-  /** A path or a URL if it looks like one. */
+  /** A path, or a URL if it looks like one. */
   word: any,
   /** A path, or `host:path`. */
   remote: any,
@@ -31,7 +31,7 @@ export const wordKinds = Object.keys(forms) as WordKind[];
 export type CommandProfile = {
   /**
    * Names of options by the kind of their value, with blanks between: `{flag: "-v --verbose", path: "-o"}`. `-#`
-   * stands for a dash and digits, `*` for every other option. Absent: a word that begins with a dash is an operand.
+   * stands for a dash and digits. Absent: a word that begins with a dash is an operand.
    */
   readonly options?: { readonly [kind in WordKind]?: string };
   /** Kinds of operands in order; the last one repeats. Default: no operand is allowed. */
@@ -51,4 +51,4 @@ export type CommandProfile = {
 export type CommandProfiles = { readonly [program: string]: CommandProfile };
 
 /** The profile of programs that have none. */
-export const withoutProfile: CommandProfile = { options: { words: '*' }, operands: ['words'] };
+export const withoutProfile: CommandProfile = { operands: ['words'] };
