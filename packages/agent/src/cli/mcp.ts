@@ -177,7 +177,7 @@ function serverOf(
     if (name === undefined || value === undefined) throw new UsageError("--header must be 'NAME: VALUE'");
     return [name, value];
   });
-  return remoteServer({ url, headers: Object.fromEntries(headers), clock: systemClock });
+  return remoteServer({ url, headers: Object.fromEntries(headers), clock: systemClock, writeLog });
 }
 
 /** @throws ConfigurationError, TypeError */

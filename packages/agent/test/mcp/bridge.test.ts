@@ -186,6 +186,17 @@ describe('a modern client before an older server', () => {
   });
 });
 
+describe('an older client before a server that ends at the handshake', () => {
+  it('gets the error at once', async () => {
+    const bridged = new Bridged(() => 'ends');
+    bridged.request(1, 'initialize', { capabilities: {} }, false);
+    expect((await bridged.answered(1)).error).toMatchObject({
+      message: 'the MCP server ended (exit code 1)',
+    });
+    expect(bridged.clock.waits).toEqual([]);
+  });
+});
+
 describe('an older client before a modern server', () => {
   const greet = (bridged: Bridged, capabilities: Json = {}): Promise<Json> => {
     const clientInfo = { name: 'old', version: '1' };

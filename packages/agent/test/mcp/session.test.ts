@@ -482,6 +482,23 @@ describe('a server that ends', () => {
     expect(proxy.guard.events.filter('call_failed')).toHaveLength(1);
   });
 
+  it('and refuses the introduction after its restart is started again, until it accepts', async () => {
+    const proxy = new Setting(rules(noEnv), answering);
+    await proxy.greet();
+    proxy.answer = () => ({ error: { code: -32_000, message: 'the database is not up yet' } });
+    proxy.end('ended (exit code 1)');
+    proxy.call(1, 'read', { path: 'a' });
+    for (const wait of [100, 200]) {
+      await proxy.clock.asked(wait);
+      if (wait === 200)
+        proxy.answer = ({ method }) => (method === 'initialize' ? { result: introduction } : ok());
+      proxy.clock.advance(wait);
+    }
+    expect(await proxy.answered(1)).toMatchObject({ result: text('done') });
+    expect(proxy.told.at(-1)).toContain('refuses the session after its restart (the database is not up yet)');
+    expect(proxy.starts).toBe(3);
+  });
+
   it('again and again is started later and later; who waits too long is told', async () => {
     const proxy = new Setting(rules(noEnv), answering);
     await proxy.greet();

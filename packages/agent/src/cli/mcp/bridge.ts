@@ -59,6 +59,8 @@ export class EraBridge {
   #isClientModern = false;
   /** The server may end for a request of the other era. */
   #isProbing = false;
+  /** The server ended before it answered, and is not started again. */
+  #hasFailed = false;
   #isClosed = false;
   /** Requests of the bridge, and the client's handshake, without an answer. */
   readonly #awaited = new Map<Id, (answer: Response) => void>();
@@ -146,7 +148,9 @@ export class EraBridge {
     const awaited = [...this.#awaited];
     this.#awaited.clear();
     for (const [id, resolve] of awaited) resolve(failureOf(id, codes.server, `the MCP server ${reason}`));
-    if (!this.#isProbing) this.#events.failed(reason);
+    if (this.#isProbing) return;
+    this.#hasFailed = true;
+    this.#events.failed(reason);
   }
 
   #fromServer(message: Message, related: Id | null): void {
@@ -226,6 +230,7 @@ export class EraBridge {
         this.#toClient(answer, greeting.id);
         return this.#open(passage, greeting);
       }
+      if (this.#hasFailed) return this.#giveUp(answer.error);
     }
     const { capabilities, clientInfo = ownInfo } = greeting.params;
     const discovery = await this.#discover(envelope(clientInfo, clientCapabilitiesOf(capabilities)));

@@ -4,11 +4,13 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { processVariables } from '../../environment.ts';
 import type { Connect, Connection } from './connection.ts';
-import { lineWriter, readLines } from './lines.ts';
+import { lineWriter, MessageSizeError, readLines } from './lines.ts';
 import { MessageError, readServerMessages, textOf } from './message.ts';
 
 /** Time for a process to end by itself, and again after SIGTERM; milliseconds. */
 const grace = 2000;
+/** Time to read what a process wrote before its end; its own children may hold the pipe open. Milliseconds. */
+const outputGrace = 2000;
 
 /** Variables that are the proxy's own: a server does not get the key of the hub. */
 const isOwn = (name: string): boolean => name.startsWith('REEVE_');
@@ -34,7 +36,21 @@ export function childServer(
       child.once('error', () => resolve());
     });
     child.once('error', (failure) => events.ended(`cannot be started (${failure.message})`));
-    child.once('exit', (code, signal) => events.ended(`ended (${signal ?? `exit code ${code}`})`));
+    let violation: MessageSizeError | null = null;
+    let reportEnd = (): void => {};
+    let isOutputRead = false;
+    child.once('exit', (code, signal) => {
+      const end = signal ?? `exit code ${code}`;
+      const reason = violation ? `was stopped, because it wrote ${violation.message}` : `ended (${end})`;
+      if (isOutputRead) return events.ended(reason);
+      // The output may still contain answers.
+      const timer = clock.after(outputGrace, () => reportEnd());
+      reportEnd = () => {
+        reportEnd = () => {};
+        timer.cancel();
+        events.ended(reason);
+      };
+    });
     const write = lineWriter(child.stdin, () => source);
     readLines(child.stdout, {
       line: (text) => {
@@ -46,7 +62,10 @@ export function childServer(
         }
       },
       ended: (failure) => {
+        if (failure instanceof MessageSizeError) violation = failure;
         if (failure) child.kill('SIGKILL');
+        isOutputRead = true;
+        reportEnd();
       },
     });
     return {

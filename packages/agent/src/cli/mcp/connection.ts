@@ -57,6 +57,8 @@ export class McpServer {
   readonly #clock: Clock;
   readonly #events: ServerEvents;
   #connection: Connection;
+  /** Ends the running connection's events. */
+  #detach: () => void = () => {};
   #startedAt: number;
   #wait = firstWait;
   #timer: Timer | null = null;
@@ -106,6 +108,9 @@ export class McpServer {
   #start(): Connection {
     this.#startedAt = this.#clock.monotonic();
     let over = false;
+    this.#detach = () => {
+      over = true;
+    };
     return this.#connect({
       message: (message, related = null) => {
         if (!over && !this.#closed) this.#take(message, related);
@@ -144,11 +149,13 @@ export class McpServer {
     const open = [...this.#open];
     this.#open.clear();
     for (const id of open) {
-      this.#events.message(
-        failureOf(id, codes.server, `the MCP server ${reason} before it answered; repeat the call`),
-        id,
-      );
+      const message = `the MCP server ${reason} before it answered; it may have carried out the request`;
+      this.#events.message(failureOf(id, codes.server, message), id);
     }
+    this.#restartLater(reason);
+  }
+
+  #restartLater(reason: string): void {
     const lasted = this.#clock.monotonic() - this.#startedAt;
     if (lasted >= longEnough) this.#wait = firstWait;
     this.#events.writeLog(`the MCP server ${reason}; restarting it`);
@@ -167,7 +174,9 @@ export class McpServer {
 
   #replayed({ error }: Response): void {
     if (error) {
-      this.#events.writeLog(`the restarted MCP server refuses the session: ${error.message}`);
+      this.#detach();
+      void this.#connection.close();
+      this.#restartLater(`refuses the session after its restart (${error.message})`);
       return;
     }
     this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });

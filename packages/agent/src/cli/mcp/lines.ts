@@ -9,6 +9,13 @@ export interface LineEvents {
   ended(failure: Error | null): void;
 }
 
+/** A line is over the bound of a message. */
+export class MessageSizeError extends Error {
+  constructor() {
+    super(`a message larger than ${maxMessage} bytes`);
+  }
+}
+
 /** Reads lines until the stream ends; empty ones are passed over. */
 export function readLines(stream: Readable, { line, ended }: LineEvents): void {
   let parts: Buffer[] = [];
@@ -35,7 +42,7 @@ export function readLines(stream: Readable, { line, ended }: LineEvents): void {
     if (rest.length === 0) return;
     parts.push(rest);
     size += rest.length;
-    if (size > maxMessage) end(new Error(`a message is larger than ${maxMessage} bytes`));
+    if (size > maxMessage) end(new MessageSizeError());
   };
   stream.on('data', take);
   stream.once('end', () => end(null));

@@ -13,6 +13,7 @@ import {
   failureOf,
   type Id,
   type Message,
+  MessageError,
   maxMessage,
   readServerMessages,
   textOf,
@@ -23,6 +24,8 @@ export interface RemoteOptions {
   /** On every request, such as the server's own authorization. */
   readonly headers: { readonly [name: string]: string };
   readonly clock: Clock;
+  /** Gets a sentence about an event from the server that is no message. */
+  readonly writeLog?: (text: string) => void;
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -45,6 +48,8 @@ class RemoteConnection implements Connection {
   /** The server's own headers, once it has answered the handshake. */
   #session: string | null = null;
   #version: string | null = null;
+  /** The handshake that the server has not answered; null: none. */
+  #greeting: { readonly id: Id; readonly onAnswer: () => void } | null = null;
   /** Messages leave in order up to their answers' headers only where the handshake needs it. */
   #ready: Promise<void> = Promise.resolve();
 
@@ -68,7 +73,13 @@ class RemoteConnection implements Connection {
     }
     const before = this.#ready;
     const sent = before.then(() => this.#post(message, this.#closed.signal));
-    if (message.kind === 'request' && message.method === 'initialize') this.#ready = sent;
+    if (message.kind === 'request' && message.method === 'initialize') {
+      // A server may keep the stream of its answer open.
+      const answered = new Promise<void>((resolve) => {
+        this.#greeting = { id: message.id, onAnswer: resolve };
+      });
+      this.#ready = Promise.race([sent, answered]);
+    }
     if (message.kind === 'notification' && message.method === 'notifications/initialized') {
       this.#ready = sent;
       void sent.then(() => this.#listen());
@@ -112,7 +123,7 @@ class RemoteConnection implements Connection {
       });
       if (response.status === 404 && this.#session !== null && !modern) {
         await response.body?.cancel();
-        return this.#events.ended('lost the session');
+        return this.#loseSession();
       }
       if (!response.ok) {
         const text = await bounded(response, signal).catch(() => '');
@@ -129,6 +140,13 @@ class RemoteConnection implements Connection {
       const reason = root instanceof Error ? root.message : String(root);
       this.#events.message(failureOf(message.id, codes.server, `cannot reach the MCP server: ${reason}`));
     }
+  }
+
+  /** Ends the open streams too: nothing reads them after a restart. */
+  #loseSession(): void {
+    this.#session = null;
+    this.#closed.abort(new Error('the session is lost'));
+    this.#events.ended('lost the session');
   }
 
   /** Takes the error in the body of a refusal. False: there is none for the request. */
@@ -151,8 +169,10 @@ class RemoteConnection implements Connection {
     }
     const text = await bounded(response, signal);
     const related = message.kind === 'request' ? message.id : null;
-    if (type.startsWith('application/json') && text !== '') this.#take(text, related);
-    else if (message.kind === 'request') throw new Error('it answered without a message');
+    const isJson = type.startsWith('application/json') && text !== '';
+    const answered = isJson ? this.#take(text, related) : [];
+    if (related === null || answered.includes(related)) return;
+    throw new Error(isJson ? 'it answered another request' : 'it answered without a message');
   }
 
   #take(text: string, related: Id | null): Id[] {
@@ -162,8 +182,20 @@ class RemoteConnection implements Connection {
       const version = (result as { readonly protocolVersion?: unknown } | null | undefined)?.protocolVersion;
       if (this.#version === null && typeof version === 'string') this.#version = version;
       this.#events.message(message, related);
+      if (message.kind === 'response' && message.id === this.#greeting?.id) this.#greeting.onAnswer();
     }
     return messages.flatMap((message) => (message.kind === 'response' ? [message.id] : []));
+  }
+
+  /** An event that is no message does not end its stream: the answer may follow. */
+  #takeEvent(data: string, related: Id | null): Id[] {
+    try {
+      return this.#take(data, related);
+    } catch (failure) {
+      if (!(failure instanceof MessageError)) throw failure;
+      this.#options.writeLog?.(`the MCP server sent an invalid message: ${data.slice(0, 200)}`);
+      return [];
+    }
   }
 
   /** Reads a stream until it has answered the request; one that is cut before is taken up where it was. */
@@ -197,7 +229,7 @@ class RemoteConnection implements Connection {
       if (!response.body) return null;
       for await (const bytes of bodyParts(response.body, signal)) {
         for (const { id, data } of parser.push(bytes))
-          onMessage(id, data === '' ? [] : this.#take(data, related));
+          onMessage(id, data === '' ? [] : this.#takeEvent(data, related));
       }
       return null;
     } catch (failure) {
@@ -222,7 +254,7 @@ class RemoteConnection implements Connection {
     while (!this.#closed.signal.aborted) {
       try {
         const response = await this.#get(position);
-        if (response.status === 404 && this.#session !== null) return this.#events.ended('lost the session');
+        if (response.status === 404 && this.#session !== null) return this.#loseSession();
         if (!response.ok || !(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
           await response.body?.cancel();
           // 405: there is no such stream. Other refusals may pass.

@@ -1,0 +1,165 @@
+// Servers that break the protocol: each call still gets its answer, or an error with the cause.
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { childServer } from '../../src/cli/mcp/child.ts';
+import { type Connect, McpServer } from '../../src/cli/mcp/connection.ts';
+import type { Id, Message, Request } from '../../src/cli/mcp/message.ts';
+import { remoteServer } from '../../src/cli/mcp/remote.ts';
+import { systemClock as clock } from '../../src/clock.ts';
+import { until } from '../manual-clock.ts';
+import type { Json } from './setting.ts';
+
+const introduction = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  serverInfo: { name: 's', version: '1' },
+};
+
+class Connected {
+  readonly got: Message[] = [];
+  readonly log: string[] = [];
+  readonly server: McpServer;
+
+  constructor(connect: (writeLog: (text: string) => void) => Connect) {
+    const writeLog = (text: string): void => void this.log.push(text);
+    this.server = new McpServer(connect(writeLog), clock, {
+      message: (message) => this.got.push(message),
+      restarted: () => {},
+      failed: writeLog,
+      writeLog,
+    });
+  }
+
+  async greet(): Promise<void> {
+    this.server.send({ kind: 'request', id: 'hello', method: 'initialize', params: {} });
+    await this.answered('hello');
+    this.server.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
+  }
+
+  call(id: Id, name: string): void {
+    this.server.send({ kind: 'request', id, method: 'tools/call', params: { name } });
+  }
+
+  async answered(id: Id) {
+    const find = () => this.got.find((one) => one.kind === 'response' && one.id === id);
+    await until(() => find() !== undefined, `an answer to ${id}`);
+    const response = find();
+    return response?.kind === 'response' ? response : null;
+  }
+}
+
+const open: Connected[] = [];
+const connected = (connect: ConstructorParameters<typeof Connected>[0]): Connected => {
+  const one = new Connected(connect);
+  open.push(one);
+  return one;
+};
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.server.close()));
+});
+
+describe('a process', () => {
+  const program = `
+    const write = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === 'initialize') write(id, ${JSON.stringify(introduction)});
+      if (params?.name === 'huge') process.stdout.write('x'.repeat(17 * 1024 * 1024));
+      if (params?.name === 'last') { write(id, { content: [] }); process.exit(0); }
+    });`;
+  const child = () =>
+    connected((writeLog) => childServer(process.execPath, ['-e', program], { clock, writeLog }));
+
+  it('that writes a message over the bound is stopped, and the reason is named', async () => {
+    const one = child();
+    await one.greet();
+    one.call(1, 'huge');
+    const answer = await one.answered(1);
+    expect(answer?.error?.message).toContain(
+      'was stopped, because it wrote a message larger than 16777216 bytes before it answered',
+    );
+    expect(one.log).toEqual([expect.stringContaining('larger than 16777216 bytes; restarting it')]);
+  });
+
+  it('that ends after its answer has answered, also while its output waits for a slow client', async () => {
+    const one = child();
+    await one.greet();
+    one.server.output?.pause();
+    one.call(1, 'last');
+    setTimeout(() => one.server.output?.resume(), 500);
+    expect(await one.answered(1)).toMatchObject({ result: { content: [] } });
+    await until(() => one.log.length > 0, 'the end of the process');
+    expect(one.log).toEqual(['the MCP server ended (exit code 0); restarting it']);
+  });
+});
+
+describe('a server over HTTP', () => {
+  const streams: ServerResponse[] = [];
+  let isLost = false;
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(Buffer.concat(parts).toString('utf8')) as Request;
+    const answer = (result: Json, of: unknown = id) => JSON.stringify({ jsonrpc: '2.0', id: of, result });
+    const stream = (...data: string[]) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Mcp-Session-Id': 'one' });
+      for (const one of data) response.write(`data: ${one}\n\n`);
+      streams.push(response);
+    };
+    if (method === 'initialize') return stream(answer({ ...introduction }));
+    if (id === undefined) return void response.writeHead(202).end();
+    if (isLost) return void response.writeHead(404).end();
+    if (params.name === 'noisy') stream('ping', '{"jsonrpc":"2.0","method":5}', answer({ content: [] }));
+    else if (params.name === 'open') stream();
+    else response.writeHead(200, { 'Content-Type': 'application/json' }).end(answer({}, 'another'));
+  });
+  const remote = async (): Promise<Connected> => {
+    if (!server.listening) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    return connected((writeLog) => remoteServer({ url, headers: {}, clock, writeLog }));
+  };
+  afterEach(() => {
+    isLost = false;
+    streams.length = 0;
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('that keeps the stream of the introduction open gets what follows', async () => {
+    const one = await remote();
+    await one.greet();
+    one.call(1, 'noisy');
+    expect(await one.answered(1)).toMatchObject({ result: { content: [] } });
+  });
+
+  it('may send what is no message before an answer', async () => {
+    const one = await remote();
+    await one.greet();
+    one.call(1, 'noisy');
+    expect(await one.answered(1)).toMatchObject({ result: { content: [] } });
+    expect(one.log).toEqual([
+      'the MCP server sent an invalid message: ping',
+      'the MCP server sent an invalid message: {"jsonrpc":"2.0","method":5}',
+    ]);
+  });
+
+  it('that answers another request has not answered this one', async () => {
+    const one = await remote();
+    await one.greet();
+    one.call(1, 'astray');
+    expect((await one.answered(1))?.error?.message).toContain('it answered another request');
+  });
+
+  it('that loses the session keeps no stream of it', async () => {
+    const one = await remote();
+    await one.greet();
+    one.call(1, 'open');
+    await until(() => streams.length === 2, 'the stream');
+    isLost = true;
+    one.call(2, 'noisy');
+    expect((await one.answered(1))?.error?.message).toContain('lost the session before it answered');
+    await until(() => streams[1]?.destroyed === true, 'the end of the stream');
+  });
+});
