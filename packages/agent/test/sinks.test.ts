@@ -1,8 +1,8 @@
 // Each sink's promises: lines, order, bounds, marks, batches, and what survives a failure or a crash.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HubConnectionError, HubResponseError } from '../src/failure.ts';
 import { auditRecord, type WireEvent } from '../src/record.ts';
 import { CollectingSink, MarkEvictedError } from '../src/sinks/collecting.ts';
@@ -339,6 +339,27 @@ describe('the server sink', () => {
       await again.acknowledge(3);
       await again.close();
       expect(await readFile(spoolFile(), 'utf8')).toBe('');
+    });
+
+    it('leaves no part of a line that the disk took half, so that the next line is whole', async () => {
+      const spool = new Spool(spoolFile());
+      await spool.open();
+      await spool.append('{"a":1}');
+      const probe = await open(spoolFile());
+      const prototype = Object.getPrototypeOf(probe) as FileHandle;
+      await probe.close();
+      const half = vi.spyOn(prototype, 'appendFile').mockImplementationOnce(async function (
+        this: FileHandle,
+        bytes,
+      ) {
+        await this.write((bytes as Buffer).subarray(0, 4));
+        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      });
+      await expect(spool.append('{"b":2}')).rejects.toThrow('no space');
+      half.mockRestore();
+      await spool.append('{"c":3}');
+      await spool.close();
+      expect(await readFile(spoolFile(), 'utf8')).toBe('{"a":1}\n{"c":3}\n');
     });
 
     it('holds the event in memory and says so when the disk does not take it', async () => {

@@ -1,7 +1,7 @@
 // The stream follower and the live bundle against a loopback hub: parsing, reconnecting, checking, swapping,
 // remembering, reporting.
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ import { type AppliedBundle, LiveBundle, type LiveBundleOptions } from '../src/b
 import { Pins } from '../src/bundle/pins.ts';
 import { sha256 } from '../src/bundle/signature.ts';
 import { ConfigurationError } from '../src/failure.ts';
-import { HubClient } from '../src/hub.ts';
+import { type FetchedBundle, HubClient, noProvenance } from '../src/hub.ts';
 import { SseParser } from '../src/stream/sse.ts';
 import { sseTransport } from '../src/stream/transport.ts';
 import { approvalRequest, FakeHub } from './fake-hub.ts';
@@ -595,6 +595,21 @@ describe('the bundle on disk', () => {
     await whileAway(second.bundle.start());
     expect(second.runs()).toBe('one');
     expect(second.errors[0]).toContain('using the bundle on disk');
+  });
+
+  it('is whole after several proxies have written the same file at once', async () => {
+    const bundleOf = (size: number): FetchedBundle => ({
+      bundleName: 'guardrails',
+      version: size,
+      bytes: Buffer.alloc(size, 'x'),
+      ...{ revisionHash: null, signature: null, publicKey: null, provenance: noProvenance },
+    });
+    for (let round = 0; round < 20; round++) {
+      await Promise.all([10, 200_000, 3000, 90_000].map((size) => cacheFor().save(bundleOf(size))));
+      const saved = await cacheFor().load();
+      expect(saved?.bytes.length).toBe(saved?.version);
+    }
+    expect(await readdir(folder)).toEqual(['cache.json']);
   });
 
   it('is used at once when the hub does not answer for 5 s', async () => {

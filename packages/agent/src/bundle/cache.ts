@@ -1,6 +1,7 @@
 // The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with
 // suspicion.
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FetchedBundle, noProvenance } from '../hub.ts';
 import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
@@ -37,15 +38,21 @@ export class BundleCache {
   async #write(record: object): Promise<void> {
     const text = JSON.stringify(record);
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    const temporary = `${this.path}.new`;
-    const file = await open(temporary, 'w', 0o600);
+    // Several proxies share one file: each writes a file of its own, and the last renamed one is there whole.
+    const temporary = `${this.path}.${randomUUID()}`;
     try {
-      await file.writeFile(text);
-      await file.datasync();
-    } finally {
-      await file.close();
+      const file = await open(temporary, 'wx', 0o600);
+      try {
+        await file.writeFile(text);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, this.path);
+    } catch (failure) {
+      await rm(temporary, { force: true });
+      throw failure;
     }
-    await rename(temporary, this.path);
   }
 
   /** Null when there is no file, or it is not ours to use. Does not check hash or signature. */

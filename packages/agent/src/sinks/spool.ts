@@ -21,6 +21,8 @@ export class Spool {
   /** Lengths of the lines in the file that are not acknowledged, oldest first. */
   #lengths: number[] = [];
   #acknowledged = 0;
+  /** A failed write may have left bytes behind the last line. */
+  #isTorn = false;
   readonly #serial = new Serial();
   #queued = false;
 
@@ -64,6 +66,7 @@ export class Spool {
       if (this.#lengths.length === 0) {
         await this.#file.truncate(0);
         this.#acknowledged = 0;
+        this.#isTorn = false;
       } else if (this.#acknowledged > compactAbove) await this.#compact(this.#file);
     });
   }
@@ -87,8 +90,11 @@ export class Spool {
     this.#waiting = [];
     try {
       if (!this.#file) throw new Error('the spool is not open');
+      if (this.#isTorn) await this.#cutTear(this.#file);
+      this.#isTorn = true;
       await this.#file.appendFile(Buffer.concat(batch.map((item) => item.bytes)));
       await this.#file.datasync();
+      this.#isTorn = false;
       for (const item of batch) {
         this.#lengths.push(item.bytes.length);
         item.done();
@@ -98,9 +104,19 @@ export class Spool {
     }
   }
 
+  /** Without the cut, the next line would join the torn one, and later offsets would be wrong. */
+  async #cutTear(file: FileHandle): Promise<void> {
+    await file.truncate(this.#acknowledged + this.#unacknowledged);
+    this.#isTorn = false;
+  }
+
+  get #unacknowledged(): number {
+    return this.#lengths.reduce((sum, length) => sum + length, 0);
+  }
+
   /** Rewrites the file without its acknowledged front; the new file replaces the old one whole. */
   async #compact(file: FileHandle): Promise<void> {
-    const size = this.#lengths.reduce((sum, length) => sum + length, 0);
+    const size = this.#unacknowledged;
     const rest = Buffer.alloc(size);
     await file.read(rest, 0, size, this.#acknowledged);
     const temporary = `${this.path}.new`;
