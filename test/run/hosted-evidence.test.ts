@@ -49,6 +49,18 @@ type Envelope = Awaited<ReturnType<typeof bundle>>['body'];
 const payloadOf = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, 'base64').toString());
 
 describe('a decision bundle', () => {
+  it('with half of a surrogate pair in an event can be verified', async () => {
+    const half = '\ud83d';
+    const args = { [half]: half, [`\\ud83d`]: 1, list: [{ a: `x${half}` }], whole: '😀' };
+    await ingest([event(1, { tool_args: args, reason: half, workflow: { name: half } }), event(2)]);
+    const { body } = await bundle();
+    expect(await checkBundle(body, await pinned())).toMatchObject({ wrong: null });
+    expect(payloadOf(body).events[0]).toMatchObject({
+      tool_args: { '\\ud83d~': '\\ud83d', '\\ud83d': 1, list: [{ a: 'x\\ud83d' }], whole: '😀' },
+      reason: '\\ud83d',
+    });
+  });
+
   it('holds the run: events in order, approvals, totals, and what they were judged by', async () => {
     await ingest([
       event(2, { action: 'call_blocked', policy_version: 'f'.repeat(64) }),

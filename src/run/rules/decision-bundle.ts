@@ -24,9 +24,31 @@ interface EventPieces {
 
 const joined = (...parts: readonly string[]): string => `{${parts.filter((part) => part !== '').join(',')}}`;
 
+const escapeHalf = (half: string): string => `\\u${half.charCodeAt(0).toString(16)}`;
+
+/**
+ * The value with each half of a surrogate pair as the text of its escape, such as `\\ud83d`: readers differ about
+ * halves, so the offline check refuses them. A key that is there already gets `~` behind it.
+ */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/\p{Surrogate}/gu, escapeHalf);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(wellFormed);
+  const fields = new Map<string, unknown>();
+  for (const [name, field] of Object.entries(value)) {
+    let key = name.replace(/\p{Surrogate}/gu, escapeHalf);
+    while (fields.has(key) || (key !== name && Object.hasOwn(value, key))) key += '~';
+    fields.set(key, wellFormed(field));
+  }
+  return Object.fromEntries(fields);
+}
+
 /** Some of the fields as canonical JSON, without its braces. */
-const part = (fields: Fields, test: (name: string) => boolean): string =>
-  canonicalJson(Object.fromEntries(Object.entries(fields).filter(([name]) => test(name)))).slice(1, -1);
+function part(fields: Fields, test: (name: string) => boolean): string {
+  const some = Object.fromEntries(Object.entries(fields).filter(([name]) => test(name)));
+  const text = canonicalJson(some);
+  return (text.includes('\\ud') ? canonicalJson(wellFormed(some)) : text).slice(1, -1);
+}
 
 const piecesOf = (event: Fields): EventPieces => ({
   before: part(event, (name) => name < 'digest'),
@@ -80,7 +102,7 @@ export class BundleWriter {
     this.#front = front;
     this.#head = prevHead;
     this.#sha256 = sha256;
-    this.#start = Buffer.byteLength(canonicalJson(front)) + spareBytes;
+    this.#start = Buffer.byteLength(part(front, () => true)) + spareBytes;
     this.#end = this.#start;
     this.#bytes = Buffer.allocUnsafeSlow(this.#start + firstBytes);
   }
