@@ -5,6 +5,7 @@ import { type Approval, type Decision, withdrawnVia } from '../approval/record.t
 import type { JsonObject } from '../contract/record.ts';
 import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
+import { hasEscapedHalf, wellFormed } from '../shared/json/well-formed.ts';
 import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
 
 /** Subjects of entries. The first four are listed by default. */
@@ -142,6 +143,12 @@ const requestDetails = ({ request }: AuditActor): JsonObject =>
  * @param occurredAt when its link occurred: ISO 8601, never before the link in front of it
  */
 function entryText(note: AuditNote, occurredAt: string): string {
+  const bounded = { ...note, summary: note.summary.slice(0, maxSummary) };
+  const text = writeEntry(bounded, occurredAt);
+  return hasEscapedHalf(text) ? writeEntry(wellFormed(bounded), occurredAt) : text;
+}
+
+function writeEntry(note: AuditNote, occurredAt: string): string {
   const { actor, subject } = note;
   const type = subjectOf(note);
   const before = JSON.stringify({
@@ -158,7 +165,7 @@ function entryText(note: AuditNote, occurredAt: string): string {
     session_id: note.sessionId,
     subject: { id: subject.id, name: subject.name, type },
     subject_type: type,
-    summary: note.summary.slice(0, maxSummary),
+    summary: note.summary,
   });
   return `${before.slice(0, -1)},"details":${details},${after.slice(1)}`;
 }

@@ -31,6 +31,23 @@ async function verified(text: string, keys?: readonly string[]): Promise<string 
   return check.end();
 }
 
+describe('an event with half of a surrogate pair', () => {
+  it('leaves a chain that can be verified', async () => {
+    const half = '\ud83d';
+    const event = {
+      ...{ agent_id: 'agent-1', session_id: `s${half}`, call_id: `c${half}`, action: 'call_blocked' },
+      // A cut of the summary would halve the pair.
+      tool_name: `${'x'.repeat(99)}😀`,
+      ...{ decision_name: `rule${half}`, timestamp: new Date(t.clock.now()).toISOString() },
+    };
+    const agent = { ...t.key(user), kind: 'hostedKey' as const, env: null };
+    await t.call('hostedIngestEvents', { body: { events: [event] } }, agent);
+    const { entries } = await list();
+    expect(entries[0]).toMatchObject({ session_id: 's\\ud83d', details: { rule: 'rule\\ud83d' } });
+    expect(await verified(await file())).toBeNull();
+  });
+});
+
 describe('the feed', () => {
   it('says who did what to which key, newest first, without the key', async () => {
     const made = await key();

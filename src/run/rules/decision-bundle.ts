@@ -1,6 +1,7 @@
 // Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
 // of the one before. Pure.
 import { canonicalJson } from '../../shared/json/canonical.ts';
+import { hasEscapedHalf, wellFormed } from '../../shared/json/well-formed.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import { envelopeLead } from '../../signing/rules/envelope.ts';
 
@@ -24,30 +25,11 @@ interface EventPieces {
 
 const joined = (...parts: readonly string[]): string => `{${parts.filter((part) => part !== '').join(',')}}`;
 
-const escapeHalf = (half: string): string => `\\u${half.charCodeAt(0).toString(16)}`;
-
-/**
- * The value with each half of a surrogate pair as the text of its escape, such as `\\ud83d`: readers differ about
- * halves, so the offline check refuses them. A key that is there already gets `~` behind it.
- */
-function wellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(/\p{Surrogate}/gu, escapeHalf);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(wellFormed);
-  const fields = new Map<string, unknown>();
-  for (const [name, field] of Object.entries(value)) {
-    let key = name.replace(/\p{Surrogate}/gu, escapeHalf);
-    while (fields.has(key) || (key !== name && Object.hasOwn(value, key))) key += '~';
-    fields.set(key, wellFormed(field));
-  }
-  return Object.fromEntries(fields);
-}
-
 /** Some of the fields as canonical JSON, without its braces. */
 function part(fields: Fields, test: (name: string) => boolean): string {
   const some = Object.fromEntries(Object.entries(fields).filter(([name]) => test(name)));
   const text = canonicalJson(some);
-  return (text.includes('\\ud') ? canonicalJson(wellFormed(some)) : text).slice(1, -1);
+  return (hasEscapedHalf(text) ? canonicalJson(wellFormed(some)) : text).slice(1, -1);
 }
 
 const piecesOf = (event: Fields): EventPieces => ({
