@@ -35,6 +35,14 @@ const stored = async (id: string) => {
 };
 
 describe('a channel', () => {
+  it('that lacks a field is refused with the name that the field has here', async () => {
+    const refusal = (field: string) => ({ message: expect.stringContaining(`needs config.${field}.`) });
+    await expect(create('workspace_chat', {})).rejects.toMatchObject(refusal('url'));
+    await expect(create('community_chat', { bot_token: botToken })).rejects.toMatchObject(
+      refusal('channel_id'),
+    );
+  });
+
   it('of each type is kept, and shown with its secrets masked', async () => {
     const bot = await create('chat_bot', { bot_token: botToken, chat_id: -100200 });
     expect(bot).toMatchObject({

@@ -162,17 +162,30 @@ function configOf(
   // A webhook that was made on the console goes on being signed, whoever changes it here.
   const webhook = stored?.kind === 'webhook' && stored.secret !== null ? { secret: stored.secret } : {};
   const secret = type === 'chat_bot' ? bot : type === 'webhook' ? webhook : {};
-  return readConfig(type, { ...mergedConfig, ...secret }, null, () => hub.secrets.token(32));
+  return inHostedNames(type, () =>
+    readConfig(type, { ...mergedConfig, ...secret }, null, () => hub.secrets.token(32)),
+  );
+}
+
+/** @throws HubError with this API's field names, where the console's differ */
+function inHostedNames<T>(type: HostedType, read: () => T): T {
+  try {
+    return read();
+  } catch (failure) {
+    if (!(failure instanceof HubError)) throw failure;
+    const message = Object.entries(names[type]).reduce(
+      (text, [hosted, console]) => text.replace(`config.${console}`, `config.${hosted}`),
+      failure.message,
+    );
+    throw new HubError(failure.code, message, failure.detail);
+  }
 }
 
 /** Without the key of the platform's buttons, which do not come back to this API. */
 function communityChat(fields: Written, stored: ChannelConfig | null): ChannelConfig {
   const storedKey = stored?.kind === 'communityChat' ? stored.publicKey : null;
-  const read = readConfig(
-    'community_chat',
-    { ...fields, public_key: storedKey ?? '0'.repeat(64) },
-    null,
-    () => '',
+  const read = inHostedNames('community_chat', () =>
+    readConfig('community_chat', { ...fields, public_key: storedKey ?? '0'.repeat(64) }, null, () => ''),
   );
   return read.kind === 'communityChat' ? { ...read, publicKey: storedKey } : read;
 }
