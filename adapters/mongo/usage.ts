@@ -28,8 +28,8 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
     ...toolUse(events),
     contracts: contractUse(events),
 
-    async spanOf(tenantId, agentId) {
-      const query = eventQuery(tenantId, { env: null, agentId });
+    async spanOf(tenantId, agentId, env) {
+      const query = eventQuery(tenantId, { env, agentId });
       const end = (order: 1 | -1) =>
         events
           .find(query, { ...bounded, projection: { ts: 1, env: 1 } })

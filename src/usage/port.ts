@@ -115,8 +115,8 @@ export interface UsageStore {
     until: number,
     names?: ContractNames,
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
-  /** Time and environment of the agent's first event; null when no event is stored. */
-  spanOf(tenantId: string, agentId: string): Promise<AgentSpan | null>;
+  /** The agent's events in these environments; null when none is stored. */
+  spanOf(tenantId: string, agentId: string, env: EnvFilter): Promise<AgentSpan | null>;
   /** Answers in the order of the questions, from the agent's events in one environment. */
   versionsAt(
     tenantId: string,

@@ -277,13 +277,18 @@ export function usageContract(name: string, open: Open): void {
         await at(minutes, version);
       }
       await at(5, 'v9', 'staging');
-      expect(await store.usage.spanOf(tenantId, 'a')).toEqual({
+      expect(await store.usage.spanOf(tenantId, 'a', null)).toEqual({
         firstAt: t0 + 5 * minute,
         firstEnv: 'staging',
         env: 'production',
       });
-      expect(await store.usage.spanOf(tenantId, 'b')).toBeNull();
-      expect(await store.usage.spanOf(uuid(), 'a')).toBeNull();
+      const inProduction = { firstAt: t0 + 10 * minute, firstEnv: 'production', env: 'production' };
+      expect(await store.usage.spanOf(tenantId, 'a', 'production')).toEqual(inProduction);
+      const inStaging = { firstAt: t0 + 5 * minute, firstEnv: 'staging', env: 'staging' };
+      expect(await store.usage.spanOf(tenantId, 'a', ['staging', 'development'])).toEqual(inStaging);
+      expect(await store.usage.spanOf(tenantId, 'a', 'development')).toBeNull();
+      expect(await store.usage.spanOf(tenantId, 'b', null)).toBeNull();
+      expect(await store.usage.spanOf(uuid(), 'a', null)).toBeNull();
       const ask = async (version: string, minutes: number) => {
         const question = { version, since: t0 + minutes * minute };
         const [answer] = await store.usage.versionsAt(tenantId, 'a', 'production', [question]);

@@ -60,13 +60,14 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
 
 const agentRows = 'FROM agent_hours INDEXED BY agent_hours_of WHERE tenant = ? AND agent = ?';
 
-function spanOf(db: Database, tenantId: string, agentId: string): AgentSpan | null {
+function spanOf(db: Database, tenantId: string, agentId: string, filter: EnvFilter): AgentSpan | null {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return null;
-  const key = [tenant, agentId];
-  const [first, firstEnv] =
-    db.get(`SELECT first_ts, env ${agentRows} ORDER BY hour, first_ts LIMIT 1`, key) ?? [];
-  const [env] = db.get(`SELECT env ${agentRows} ORDER BY hour DESC, last_ts DESC LIMIT 1`, key) ?? [];
+  const where = envClause(filter);
+  const rows = `${agentRows} ${where.sql}`;
+  const key = [tenant, agentId, ...where.params];
+  const [first, firstEnv] = db.get(`SELECT first_ts, env ${rows} ORDER BY hour, first_ts LIMIT 1`, key) ?? [];
+  const [env] = db.get(`SELECT env ${rows} ORDER BY hour DESC, last_ts DESC LIMIT 1`, key) ?? [];
   if (typeof first !== 'number') return null;
   return { firstAt: first, firstEnv: firstEnv as Env, env: env as Env };
 }
@@ -135,6 +136,6 @@ export const usageStore = (db: Database): Sync<UsageStore> => ({
   fleet: (tenantId, env, since, countSince) => fleet(db, tenantId, env, since, countSince),
   toolsOfAgents: (tenantId, env, since, agentIds) => toolsOfAgents(db, tenantId, env, since, agentIds),
   contracts: (tenantId, env, since, until, names) => contractUses(db, tenantId, env, since, until, names),
-  spanOf: (tenantId, agentId) => spanOf(db, tenantId, agentId),
+  spanOf: (tenantId, agentId, env) => spanOf(db, tenantId, agentId, env),
   versionsAt: (tenantId, agentId, env, questions) => versionsAt(db, tenantId, agentId, env, questions),
 });

@@ -3,7 +3,7 @@
 
 import { compileGlob } from 'reeve-agent/rules';
 import { keepNewest } from '../../shared/concurrency/keep-newest.ts';
-import type { Env } from '../../shared/ids.ts';
+import { type EnvFilter, isInFilter } from '../../shared/ids.ts';
 import type { AssignmentRule, Tags } from '../record.ts';
 
 export interface Resolution {
@@ -16,8 +16,8 @@ export interface Resolution {
 /** Agent for which rules are resolved. */
 export interface Assignee {
   readonly agentId: string;
-  /** Null: the rules of every environment count. */
-  readonly env: Env | null;
+  /** Environments whose rules count; null: all. */
+  readonly env: EnvFilter;
   readonly tags: Tags;
   /** The bundle that a person assigned, which wins over any rule. */
   readonly explicit: string | null;
@@ -103,7 +103,12 @@ export class RuleSet {
     if (explicit !== null) return assignedExplicitly(explicit);
     if (this.#compiled.length === 0) return unassigned;
     // Joined, because a template would keep its parts, each a string of its own, as long as the answer is remembered.
-    const key = [this.#name, env ?? '', this.#byTags ? JSON.stringify(tags) : '', agentId].join('/');
+    const key = [
+      this.#name,
+      env === null ? '' : String(env),
+      this.#byTags ? JSON.stringify(tags) : '',
+      agentId,
+    ].join('/');
     const cached = this.#answers.get(key);
     if (cached || key.length > maxName) return cached ?? this.#search(assignee);
     return remember(this.#answers, key, this.#search(assignee), maxAnswers);
@@ -111,8 +116,7 @@ export class RuleSet {
 
   #search({ agentId, env, tags }: Assignee): Resolution {
     const matchingRule = this.#compiled.find(
-      ({ rule, matches }) =>
-        (env === null || rule.env === env) && tagsMatch(rule.tagMatch, tags) && matches(agentId),
+      ({ rule, matches }) => isInFilter(env, rule.env) && tagsMatch(rule.tagMatch, tags) && matches(agentId),
     );
     return matchingRule?.resolution ?? unassigned;
   }

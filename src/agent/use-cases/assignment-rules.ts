@@ -4,7 +4,7 @@
 import { changeBy, noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
-import { requireRole, seesEnv } from '../../shared/access.ts';
+import { requireRole, seesAgent, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import { type IfMatch, requireMatch } from '../../shared/if-match.ts';
@@ -44,7 +44,8 @@ export interface AssignmentRules {
   remove(principal: Principal, id: string, ifMatch?: IfMatch): Promise<void>;
   /**
    * Resolves the bundle that an agent would get, with the reason.
-   * @param env null for the rules of all environments; 'unknown' for a missing environment, which has no rules
+   * @param env null for the rules of all environments that the principal sees; 'unknown' for a missing environment,
+   * which has no rules
    */
   resolve(principal: Principal, agentId: string, env: Env | null | 'unknown'): Promise<Resolution>;
 }
@@ -139,15 +140,16 @@ export const createAssignmentRules = (ports: Ports): AssignmentRules => ({
   async resolve(principal, agentId, env) {
     const { store, ruleSets } = ports;
     const { tenantId } = principal;
-    const [registration, rules] = await Promise.all([
+    const [agent, rules] = await Promise.all([
       store.agents.get(tenantId, agentId),
       store.rules.list(tenantId),
     ]);
+    const registration = agent && seesAgent(principal, agent) ? agent : null;
     const explicit = registration?.bundleName ?? null;
     if (env === 'unknown' && explicit === null) return unassigned;
     return ruleSets.of(tenantId, rules).resolve({
       agentId,
-      env: env === 'unknown' ? null : env,
+      env: env === null || env === 'unknown' ? visibleEnvs(principal) : env,
       tags: registration?.tags ?? {},
       explicit,
     });

@@ -10,7 +10,7 @@ import {
   visibleEnvs,
 } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
-import { type Env, environments } from '../../shared/ids.ts';
+import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
 import type { Page } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -179,7 +179,7 @@ async function describe(
   if (registrations.length === 0) return [];
   const { tenantId } = principal;
   const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-  const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: Env | null): Resolution =>
+  const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: EnvFilter): Resolution =>
     rules.resolve({ agentId, env, explicit: bundleName, tags });
   const envs = requestedEnv === null ? environments.filter((env) => seesEnv(principal, env)) : [requestedEnv];
   const states = new Map<Env, readonly AgentState[]>(
@@ -205,7 +205,15 @@ async function describe(
     if (env === null && requestedEnv !== null) return [];
     const state = env === null ? null : stateIn(env);
     const cannotLoad = state !== null && isUnable(registration, state);
-    return [{ registration, env, resolution: resolve(registration, env), state, cannotLoad }];
+    return [
+      {
+        registration,
+        env,
+        resolution: resolve(registration, env ?? visibleEnvs(principal)),
+        state,
+        cannotLoad,
+      },
+    ];
   });
 }
 

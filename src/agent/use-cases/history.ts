@@ -2,7 +2,7 @@
 // stored events.
 
 import type { Deployment } from '../../deployment/record.ts';
-import { requireRole, seesEnv } from '../../shared/access.ts';
+import { requireRole, visibleEnvs } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -30,7 +30,7 @@ export type HistoryEntry =
   | { readonly kind: 'firstSeen'; readonly at: number; readonly env: Env };
 
 export interface AgentHistory {
-  /** Of its newest event. */
+  /** Of its newest event that the principal sees. */
   readonly env: Env;
   /** Newest first. */
   readonly entries: readonly HistoryEntry[];
@@ -39,7 +39,7 @@ export interface AgentHistory {
 export interface Histories {
   /**
    * @param limit deployments looked at, the newest.
-   * @throws HubError not_found when no event of the agent is stored; search_timeout
+   * @throws HubError not_found when no event of the agent is stored where the principal has a role; search_timeout
    */
   ofAgent(principal: Principal, agentId: string, limit: number): Promise<AgentHistory>;
 }
@@ -52,8 +52,8 @@ export function createHistories({
     async ofAgent(principal, agentId, limit) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      const span = await store.usage.spanOf(tenantId, agentId);
-      if (!span || !seesEnv(principal, span.env)) throw notFound('No event of this agent is stored.');
+      const span = await store.usage.spanOf(tenantId, agentId, visibleEnvs(principal));
+      if (!span) throw notFound('No event of this agent is stored.');
       const { env, firstAt, firstEnv } = span;
       const registration = await store.agents.get(tenantId, agentId);
       const agent = registration ?? { agentId, bundleName: null, tags: {} };

@@ -11,6 +11,7 @@ import {
   seesAgent,
   seesEnv,
   visibleEnvOf,
+  visibleEnvs,
 } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
@@ -292,7 +293,7 @@ async function judged(
 /** Resolves an agent's bundle by the rules of the latest environment that the principal sees. */
 function resolve(rules: RuleSet, principal: Principal, registration: Registration): Resolution {
   const { agentId, bundleName, tags } = registration;
-  const env = visibleEnvOf(principal, registration);
+  const env = visibleEnvOf(principal, registration) ?? visibleEnvs(principal);
   return rules.resolve({ agentId, env, explicit: bundleName, tags });
 }
 

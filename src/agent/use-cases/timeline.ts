@@ -3,7 +3,7 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
 import type { Deployment } from '../../deployment/record.ts';
-import { requireRole, requireSight, seesAgent, visibleEnvOf } from '../../shared/access.ts';
+import { requireRole, requireSight, seesAgent, visibleEnvOf, visibleEnvs } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -153,7 +153,7 @@ async function placeOf(
   if (env !== null) requireSight(principal, env);
   const [registration, span] = await Promise.all([
     store.agents.get(tenantId, agentId),
-    store.usage.spanOf(tenantId, agentId),
+    store.usage.spanOf(tenantId, agentId, visibleEnvs(principal)),
   ]);
   const agent = registration ?? (span ? { lastEnv: span.env, seenEnvs: [span.env] } : null);
   if (!agent || !seesAgent(principal, agent)) throw notFound('Agent not found.');

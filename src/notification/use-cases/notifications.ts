@@ -6,7 +6,7 @@ import type { Approval } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
 import { isDue } from '../../approval/rules/state.ts';
 import { noted } from '../../audit/note.ts';
-import { requireRole } from '../../shared/access.ts';
+import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { Lanes } from '../../shared/concurrency/lanes.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { uuidOfDigest } from '../../shared/ids.ts';
@@ -38,7 +38,10 @@ export interface Notifications {
    * @throws when the signal ended it
    */
   attempt(job: DeliveryAttempt, signal: AbortSignal): Promise<void>;
-  /** Newest first. @throws HubError not_found (no such channel) */
+  /**
+   * Newest first, without those about another environment's approvals and tools; `more` counts these too.
+   * @throws HubError not_found (no such channel)
+   */
   deliveries(
     principal: Principal,
     channelId: string,
@@ -159,7 +162,23 @@ class ChannelNotifications implements Notifications {
     page: PageRequest,
   ): Promise<Page<Delivery>> {
     const channel = await this.#find(principal, channelId);
-    return this.#ports.store.deliveries.list(principal.tenantId, channel.id, filter, page);
+    const { items, more } = await this.#ports.store.deliveries.list(
+      principal.tenantId,
+      channel.id,
+      filter,
+      page,
+    );
+    const areVisible = await Promise.all(items.map((delivery) => this.#sees(principal, delivery)));
+    return { items: items.filter((_, i) => areVisible[i]), more };
+  }
+
+  /** A channel belongs to all environments; the subject of a delivery belongs to one. */
+  async #sees(principal: Principal, { tenantId, approvalId, event }: Delivery): Promise<boolean> {
+    if (visibleEnvs(principal) === null) return true;
+    const { approvals, tools } = this.#ports.store;
+    const isAboutTool = event === 'tool_definition_changed';
+    const subject = await (isAboutTool ? tools : approvals).get(tenantId, approvalId);
+    return subject !== null && seesEnv(principal, subject.env);
   }
 
   async replay(principal: Principal, channelId: string, id: string): Promise<Delivery> {
