@@ -48,7 +48,8 @@ export function urlTarget(text: string, rules: OutboundRules): UrlTarget {
   if (url.username !== '' || url.password !== '')
     throw refused('The URL must not contain a user or a password.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  if (port === 0) throw refused('The URL is not valid.');
   const target = targetOf(host, port, rules);
   if (!target.isNamed && !rules.allowPrivate && url.protocol !== 'https:') {
     throw refused('The URL must begin with https://.');

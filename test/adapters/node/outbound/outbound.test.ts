@@ -418,6 +418,8 @@ describe('the rule for ports', () => {
       expect(await failureOf(local({ byName }).check(`https://public.example:${port}/`))).toBe('refused');
       expect(await failureOf(local({ byName }).check(`https://inside.example:${port}/`))).toBe('none');
     }
+    // No server listens on it, and it is not another way to write the default.
+    expect(await failureOf(local({ byName }).check('https://public.example:0/'))).toBe('refused');
     for (const port of [443, 1024, 8443]) {
       expect(await failureOf(local({ byName }).check(`https://public.example:${port}/`))).toBe('none');
     }
