@@ -57,7 +57,11 @@ export function readOidc(
   baseUrl: string,
 ): OidcSettings | null {
   const issuer = get('OIDC_ISSUER');
-  if (issuer === '') return null;
+  if (issuer === '') {
+    const alone = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_AUDIENCE'].find((name) => get(name) !== '');
+    if (alone !== undefined) fail('OIDC_ISSUER', `must be set with ${alone}`);
+    return null;
+  }
   if (!isAddress(issuer)) fail('OIDC_ISSUER', 'must be an https URL (http only on this machine)');
   if (issuer === baseUrl) fail('OIDC_ISSUER', 'must not be BASE_URL, because the hub issues its own tokens');
   const audiences = list(get('OIDC_AUDIENCE'));

@@ -85,6 +85,13 @@ describe('settings', () => {
     expect(readConfig(oidc).oidc).toMatchObject({ autoProvision: true });
   });
 
+  it.each(['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_AUDIENCE'])(
+    'refuses %s without the issuer, which would leave sign-in off without a word',
+    (name) => {
+      expect(problemsOf({ [name]: 'x' })).toEqual([`OIDC_ISSUER: must be set with ${name}`]);
+    },
+  );
+
   it('reads each secret from a file, and refuses one that is given twice', () => {
     const folder = mkdtempSync(join(tmpdir(), 'reeve-config-'));
     const file = join(folder, 'key');
