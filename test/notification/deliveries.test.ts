@@ -374,6 +374,25 @@ describe('receivers', () => {
     expect(await deliveries(slow.id, { status: 'waiting' })).toHaveLength(60);
   }, 20_000);
 
+  it('that take a request while it is decided have it as delivered, and get the decision', async () => {
+    const channel = await webhook();
+    let finish = (): void => undefined;
+    receiver.answer = ({ body }, response) => {
+      if (body.event !== 'approval_requested') return undefined;
+      finish = () => response.writeHead(200).end('{}');
+      return false;
+    };
+    const approval = await ask();
+    await receiver.atLeast(1);
+    await decide(approval.id);
+    await reaches(channel.id, 'requested', { status: 'expired', attempts: 0 });
+    finish();
+    await receiver.atLeast(2);
+    await reaches(channel.id, 'decided', { status: 'delivered' });
+    await reaches(channel.id, 'requested', { status: 'delivered', attempts: 1, log: [{ status: 200 }] });
+    expect(receiver.received).toHaveLength(2);
+  });
+
   it('of a removed channel hear of nothing any more', async () => {
     const channel = await webhook();
     receiver.answer = status(500);

@@ -278,6 +278,13 @@ class ChannelNotifications implements Notifications {
     return this.#ports.store.deliveries.replace(ended(delivery, status, this.#ports.clock.now()), delivery);
   }
 
+  /** False if something else changed the delivery. A request that arrived is delivered, although its approval ended. */
+  async #record(next: Delivery, before: Delivery): Promise<boolean> {
+    const { deliveries } = this.#ports.store;
+    if (await deliveries.replace(next, before)) return true;
+    return next.status === 'delivered' && deliveries.replace(next, { ...before, status: 'expired' });
+  }
+
   /** Makes one attempt and writes down how it ended. True when the channel was slow. */
   async #attemptNow(channel: Channel, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
     const { clock, store, meters, messengers, log, jobs } = this.#ports;
@@ -307,7 +314,7 @@ class ChannelNotifications implements Notifications {
     const times = { startedAt, endedAt: startedAt + durationMs, random: clock.random() };
     const next = afterAttempt(delivery, outcome, times);
     const about = { channel: channel.id, delivery: delivery.id, attempts: next.attempts };
-    if (await store.deliveries.replace(next, delivery)) {
+    if (await this.#record(next, delivery)) {
       meters.deliveries.add([channel.kind, next.status === 'waiting' ? 'retried' : next.status]);
       if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
