@@ -102,6 +102,16 @@ it('resolves by the rules of the own environment, and agents of other environmen
   expect(await resolved('agent-of-production', admin)).toMatchObject({ source: 'explicit' });
 });
 
+it("counts the own environment's approvals and runs in the health of an agent", async () => {
+  const health = async (cookie: string) => {
+    const { body } = await hub.call('POST', '/api/v1/auth/operator-token', { cookie });
+    const headers = { Authorization: `Bearer ${body.token}` };
+    return (await hub.call('GET', `/v1/agents/${agent}`, { headers })).body.health;
+  };
+  expect(await health(admin)).toMatchObject({ pending_approvals: 2 });
+  expect(await health(person)).toMatchObject({ pending_approvals: 1 });
+});
+
 it("is in a channel's deliveries with the own environment's approvals alone", async () => {
   const [channel] = (await read('notifications/channels')).body;
   const path = `notifications/channels/${channel.id}/deliveries`;
