@@ -3,7 +3,7 @@ import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { platform, cwd as processCwd } from 'node:process';
-import { type Files, lexicalPath } from '../rules/sandbox/path.ts';
+import { type FileName, type Files, lexicalPath } from '../rules/sandbox/path.ts';
 
 /** As many links as the kernel follows. */
 const maxLinks = 40;
@@ -19,6 +19,7 @@ export const agentFiles = (cwd?: string, roots?: readonly string[]): Files => ({
   ...(roots ? { roots } : {}),
   ignoresCase: platform === 'darwin' || platform === 'win32',
   canonical: canonicalPath,
+  exists: (path) => isThere(path),
   list,
 });
 
@@ -62,14 +63,25 @@ function linkTarget(path: string): string | null {
   }
 }
 
-function list(path: string, max: number): readonly string[] | null {
-  const names: string[] = [];
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (failure) {
+    // A name that is too long, or below a file, names nothing; one that may not be looked at may be there.
+    const { code } = failure as NodeJS.ErrnoException;
+    return code === 'EACCES' || code === 'EPERM';
+  }
+}
+
+function list(path: string, max: number): readonly FileName[] | null {
+  const names: FileName[] = [];
   try {
     const folder = opendirSync(path);
     try {
       for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
         if (names.length >= max) return null;
-        names.push(entry.name);
+        // An entry without a kind from the system may be a link.
+        names.push({ name: entry.name, isLink: !entry.isFile() && !entry.isDirectory() });
       }
     } finally {
       folder.closeSync();

@@ -112,8 +112,9 @@ function boundariesOf({ within, notWithin, commands, domains, notDomains }: Sand
 
 /** A boundary holds (`yes`) while the call stays within it. */
 function sandboxExplainer(options: EngineOptions) {
-  const compile = sandboxCompiler(options);
-  const declarations = compileDeclarations(options.toolArguments);
+  const { files, toolArguments = {}, commandProfiles = {}, windows = false } = options;
+  const compile = sandboxCompiler({ files: files ?? null, toolArguments, commandProfiles, windows });
+  const declarations = compileDeclarations(toolArguments);
   const compiled = new WeakMap<SandboxRule, readonly (Boundary & { leaves: ReturnType<typeof compile> })[]>();
   const partsOf = (rule: SandboxRule) => {
     const parts =

@@ -1,9 +1,8 @@
 // The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type Declared, kindOfName, placeBelow } from './names.ts';
+import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
-import { type ArgumentKind, restNames } from './profiles/arguments.ts';
 import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
@@ -30,6 +29,8 @@ interface Name {
   readonly kind: ArgumentKind | null;
 }
 
+/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+const restNames = new Set(['args', 'argv', 'arguments']);
 const areWords = (items: readonly unknown[]): boolean =>
   items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
 
@@ -116,10 +117,9 @@ export class Naming {
       this.commands.push({ line: text, words: [] });
       return;
     }
-    this.foldersDeclared ||= kind === 'cwd' && declared !== null;
-    const looks = kind === null ? decodingsOf(line) : [line];
+    this.foldersDeclared ||= declared === 'cwd';
     if (kind === 'cwd') this.folders.push(text);
-    else if (kind === 'path' || looks.some(looksLikePath)) this.paths.push(text);
+    else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
     if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (kind === null) this.texts.push(text);

@@ -1,14 +1,19 @@
-// The test whether a path or a glob stays within a sandbox's folders, by text or by the agent's own files.
+// The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
+import { climbs, type FileName, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
 
-/** Names of one call that match the parts of globs. */
+/** Links and folders that are looked up to follow one glob. */
 export const maxMatches = 1_000;
-/** Names of one call that are read to find them. */
+/** Names that are read to find them. */
 export const maxListed = 10_000;
 /** Names of one call that are looked up among the files. */
 export const maxLookups = 10_000;
+
+interface Counts {
+  listed: number;
+  lookups: number;
+}
 
 const isWild = (part: string): boolean => /[*?]/.test(part);
 
@@ -16,18 +21,16 @@ const isWild = (part: string): boolean => /[*?]/.test(part);
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
-  readonly #files: Files | undefined;
+  readonly #files: Files | null;
   #lookups = 0;
-  #listed = 0;
-  #matches = 0;
 
-  constructor(within: readonly string[], notWithin: readonly string[], files?: Files) {
+  constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
     this.#files = files;
     const bases = files?.roots ?? [files?.cwd ?? '/'];
     const fromEach = (paths: readonly string[]): readonly string[] =>
       bases.flatMap((base) => paths.map((path) => this.canonical(path, base)));
     this.#within = fromEach(within);
-    this.#notWithin = fromEach(notWithin);
+    this.#notWithin = fromEach(notWithin).map((path) => this.#name(path));
   }
 
   canonical(path: string, cwd: string): string {
@@ -35,23 +38,33 @@ export class Boundaries {
   }
 
   /**
-   * True if a path leaves in one of its readings: if it is in none of the folders, or in an excluded one.
+   * True if a path leaves in one of its readings.
    * @param cwd canonical
+   * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
    */
-  leaves(text: string, cwd: string): boolean {
-    return [...readingsOf(text)].some((path) => {
-      if (path.includes('\0') || (this.#files && ++this.#lookups > maxLookups)) return true;
-      // Many programs resolve `..` by text before they follow links.
-      const byText = climbs(path) && !/^[~$]/.test(path) ? lexicalPath(path, cwd) : path;
-      return [...new Set([path, byText])].some((one) => this.#isOut(this.canonical(one, cwd)));
-    });
+  leaves(text: string, cwd: string, isName = false): boolean {
+    return [...readingsOf(text)].some((path) => path.includes('\0') || this.#pathLeaves(path, cwd, isName));
+  }
+
+  /** True if a path is in none of the folders, or in an excluded one. */
+  #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
+    if (this.#files && isName && ++this.#lookups > maxLookups) return true;
+    const canonical = this.canonical(path, cwd);
+    const byText = lexicalPath(path, cwd);
+    // Many programs resolve `..` by text before they follow links.
+    if (climbs(path) && !/^[~$]/.test(path))
+      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
+    const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
+    return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
   }
 
   #isOut(canonical: string): boolean {
-    return (
-      !this.#within.some((folder) => liesWithin(canonical, folder)) ||
-      this.#notWithin.some((folder) => liesWithin(this.#name(canonical), this.#name(folder)))
-    );
+    return !this.#within.some((folder) => liesWithin(canonical, folder)) || this.#isExcluded(canonical);
+  }
+
+  #isExcluded(canonical: string): boolean {
+    const name = this.#name(canonical);
+    return this.#notWithin.some((folder) => liesWithin(name, folder));
   }
 
   /** One text for all names of one file. */
@@ -59,40 +72,50 @@ export class Boundaries {
     return this.#files?.ignoresCase ? foldCase(canonical.normalize('NFC')) : canonical;
   }
 
-  /** True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by itself. */
+  /**
+   * True if a match of a glob may leave: by its literal start, by a part that begins with a dot, or by a name that it
+   * matches. These are the names of excluded folders, and of files.
+   */
   globLeaves(glob: string, cwd: string): boolean {
     // A set `[…]` is taken for anything up to the end of its part: too much, never too little.
     const parts = glob.replace(/\[[^/]*/g, '*').split('/');
     const first = parts.findIndex(isWild);
     const start = parts.slice(0, first).reduce((path, part) => `${path}${part}/`, '');
-    if (parts.some((part) => part[0] === '.' && part !== '.') || this.leaves(start, cwd)) return true;
-    let matches = [this.canonical(start, cwd)];
-    for (const part of parts.slice(first).filter((one) => one !== '' && one !== '.')) {
-      matches = matches.flatMap((folder) => this.#matchesIn(folder, part));
-      this.#matches += matches.length;
-      // More names than can be looked at leave.
-      const isTooMuch = this.#matches > maxMatches || this.#listed > maxListed;
-      if (isTooMuch || matches.some((path) => this.#isOut(path))) return true;
-    }
-    return false;
+    const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
+    return (
+      parts.some((part) => part[0] === '.' && part !== '.') ||
+      this.#pathLeaves(start, cwd, true) ||
+      this.#matchesLeave(this.canonical(start, cwd), wild, { listed: 0, lookups: 0 })
+    );
   }
 
-  /** Paths in a folder that a part of a glob matches: those on the way to excluded folders, and those of files. */
-  #matchesIn(folder: string, part: string): readonly string[] {
-    const below = folder === '/' ? '/' : `${folder}/`;
-    const names = isWild(part) ? this.#namesIn(folder) : [part];
+  /** Follows the parts of a glob from a folder. More names than can be looked at leave. */
+  #matchesLeave(folder: string, parts: readonly string[], counts: Counts): boolean {
+    const [part, ...rest] = parts;
+    if (part === undefined) return this.#isOut(folder);
+    const matches = compileGlob(part);
+    const names = this.#namesIn(folder, part, counts);
+    if (names === null) return true;
+    return names.some(({ name, isLink }) => {
+      if (!matches(name)) return false;
+      if ((isLink || rest.length > 0) && ++counts.lookups > maxMatches) return true;
+      const path = lexicalPath(`${folder}/${name}`);
+      const canonical = isLink ? this.canonical(path, folder) : path;
+      return this.#isExcluded(canonical) || this.#matchesLeave(canonical, rest, counts);
+    });
+  }
+
+  /** Names in a folder that a part of a glob may match; null when there are too many. */
+  #namesIn(folder: string, part: string, counts: Counts): readonly FileName[] | null {
+    const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
     const excluded = this.#notWithin
       .filter((path) => path.startsWith(below))
-      .map((path) => path.slice(below.length).replace(/\/.*/s, ''));
-    return [...excluded, ...names]
-      .filter(compileGlob(part))
-      .map((name) => this.canonical(`${below}${name}`, folder));
-  }
-
-  /** Names that a wildcard at the start may match: those without a dot there. */
-  #namesIn(folder: string): readonly string[] {
-    const names = this.#files ? this.#files.list(folder, maxListed - this.#listed) : [];
-    this.#listed += names?.length ?? maxListed + 1;
-    return names?.filter((name) => name[0] !== '.') ?? [];
+      .map((path) => ({ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }));
+    if (!isWild(part))
+      return this.#files?.exists(`${folder}/${part}`) ? [{ name: part, isLink: true }] : excluded;
+    const names = this.#files ? this.#files.list(folder, maxListed - counts.listed) : [];
+    counts.listed += names?.length ?? 0;
+    // A wildcard at the start does not match a dot there.
+    return names && [...excluded, ...names.filter(({ name }) => name[0] !== '.')];
   }
 }

@@ -1,20 +1,17 @@
 // Judges a command: its words by the profile of its program, as paths, and as hosts.
-import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
-import {
-  addressOfUrl,
-  carriers,
-  curlPattern,
-  harmless,
-  hiding,
-  partStart,
-  plain,
-} from './profiles/commands.ts';
+import { addressOfUrl, carriers, curlPattern, hiding, plain } from './profiles/commands.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
 import { inlineCode } from './profiles/interpreters.ts';
-import { type CommandProfile, forms, type WordKind, withoutProfile } from './profiles/profile.ts';
+import {
+  type CommandProfile,
+  type CommandProfiles,
+  forms,
+  type WordKind,
+  withoutProfile,
+} from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 
@@ -29,36 +26,41 @@ export interface CommandRules {
   readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
-  readonly options: EngineOptions;
+  /** Quotes mean nothing that can be relied on. */
+  readonly windows: boolean;
+  /** Profiles beside the built-in ones, or instead of them. */
+  readonly commandProfiles?: CommandProfiles;
 }
 
 /** Programs that run the next one among their words: `sudo nice make`. */
 const maxDepth = 8;
 /** Parts of one word that may be words of their own. */
 const maxParts = 100;
+/** Names that leave no sandbox: nothing is kept there. */
+const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
 
 export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
   spend(rules.budget, 8 + line.length + words.length);
-  const read = rules.options.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
+  const read = rules.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
   const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
-  return rules.commands?.has(all[0]?.text ?? '') === false || wordsLeave(rules, all, 0);
+  const isListed = all[0]?.isGlob === false && rules.commands?.has(all[0].text) === true;
+  return (rules.commands !== null && !isListed) || wordsLeave(rules, all, 0);
 }
 
 function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: number): boolean {
-  const [first] = words;
-  if (first === undefined) return false;
-  const program = nameOf(first.text);
-  // Names that a shell finds, values of variables, and lines for another shell.
-  if (depth > maxDepth || first.isGlob || /[=\s]/.test(first.text)) return true;
   const texts = words.map(({ text }) => text);
-  const profile = profileOf(program, rules.options.commandProfiles);
-  const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && program === first.text);
-  if (roles === null || hidesCommand(texts, roles.length, profile)) return true;
-  // The list of commands names the program itself.
-  const judged = depth === 0 && rules.commands !== null ? 1 : 0;
+  const [first] = texts;
+  if (first === undefined) return false;
+  // A value of a variable, or a line for another shell.
+  if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
+  const profile = profileOf(nameOf(first), rules.commandProfiles);
+  const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && first === nameOf(first));
+  const isListed = depth === 0 && rules.commands !== null;
   return (
-    roles.some((role, i) => i >= judged && wordLeaves(rules, words[i] as ShellWord, role)) ||
+    roles === null ||
+    hidesCommand(texts, roles.length, profile) ||
+    roles.some((role, i) => !(isListed && i === 0) && wordLeaves(rules, words[i] as ShellWord, role)) ||
     wordsLeave(rules, words.slice(roles.length), depth + 1)
   );
 }
@@ -69,18 +71,18 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
  */
 function hidesCommand(words: readonly string[], end: number, profile?: CommandProfile): boolean {
   const names = words.map(nameOf);
-  const [program = ''] = names;
-  const own = words.slice(1, end);
+  const own = words.slice(0, end);
+  const program = names[0] ?? '';
+  const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
   const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
   // The built-in profile of an interpreter names no option with code.
   const inline = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
-  const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
-  const carried = carrier < 0 ? [] : words.slice(carrier + 1, end);
   const isCurl = names.some((name) => /^curl$/i.test(name));
   return (
     words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
-    carried.some((word) => !plain.test(word)) ||
-    own.some((word) => inline?.test(word) || (isCurl && curlPattern.test(word)))
+    own.some((word, i) => i > 0 && inline?.test(word)) ||
+    own.some((word, i) => carrier >= 0 && i > carrier && !plain.test(word)) ||
+    own.some((word) => isCurl && curlPattern.test(word))
   );
 }
 
@@ -90,19 +92,25 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   if (kind === 'text' && !isGlob) return false;
   if (!forms[kind].test(value)) return true;
   const isRefused = (name: string, as: WordKind): boolean => refusesHosts?.(name, as, budget) === true;
-  if (isRefused(value, kind) || (value !== text && isRefused(text, 'word'))) return true;
+  if (kind !== 'text' && (isRefused(value, kind) || (value !== text && isRefused(text, 'word')))) return true;
   if (boundaries === null) return false;
-  const paths = pathsOf(text, value);
-  if (paths === null) return true;
-  spend(budget, 4 * paths.length);
+  const parts = partsOf(text);
+  if (parts === null) return true;
+  spend(budget, 4 * parts.length);
+  const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
   return cwds.some(
     (cwd) =>
-      (isGlob && boundaries.globLeaves(text, cwd)) || paths.some((path) => boundaries.leaves(path, cwd)),
+      (isGlob && boundaries.globLeaves(text, cwd)) ||
+      (isPath && !harmless.has(value) && boundaries.leaves(value, cwd)) ||
+      parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwd, true)),
   );
 }
 
-/** The paths that a word may hold: whole, behind each start of a part, and in lists there. Null: there are too many. */
-function pathsOf(word: string, value: string): readonly string[] | null {
+/** Behind `=`, `@`, `<`, and each letter of short options. */
+const partStart = /(?<=[=@<]|(?<![^=\s"'])-[A-Za-z0-9]{1,100})/g;
+
+/** A word, and the text behind each start of a part: whole, and each item of a list. Null if there are too many. */
+function partsOf(word: string): readonly string[] | null {
   const starts = [...word.matchAll(partStart)].map(({ index }) => index);
   const lists = starts.slice(0, maxParts).map((start) => {
     const part = word.slice(start);
@@ -110,6 +118,7 @@ function pathsOf(word: string, value: string): readonly string[] | null {
     // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
     return [part, ...(isAddress ? [] : part.replace(addressOfUrl, '').split(/[:,;\s"']/, maxParts))];
   });
-  if ([starts, ...lists].some(({ length }) => length > maxParts)) return null;
-  return [...new Set([word, value, ...lists.flat()])].filter((path) => !harmless.has(path));
+  return starts.length > maxParts || lists.some(({ length }) => length > maxParts)
+    ? null
+    : [word, ...lists.flat()];
 }

@@ -12,14 +12,21 @@ export interface Files {
   readonly ignoresCase?: boolean;
   /** Absolute, without `.`, `..` and links; also of a path that does not exist. */
   canonical(path: string, cwd: string): string;
+  /** True if something has that name; a link that leads nowhere has it too. */
+  exists(path: string): boolean;
   /** The names in a folder, none when it cannot be read; null when there are more than `max`. */
-  list(folder: string, max: number): readonly string[] | null;
+  list(folder: string, max: number): readonly FileName[] | null;
+}
+
+export interface FileName {
+  readonly name: string;
+  readonly isLink: boolean;
 }
 
 const drive = /^[a-z]:[\\/]/i;
 
 /** True if a path says itself where it starts: at a root, a drive, a home folder or a variable. */
-const isRooted = (path: string): boolean => /^[/~$]/.test(path) || drive.test(path);
+export const isRooted = (path: string): boolean => /^[/~$]/.test(path) || drive.test(path);
 
 /**
  * Canonical form by text alone: relative paths are taken from `cwd`, `..` never leaves the root. `~`, `$NAME` and
@@ -57,11 +64,13 @@ export function decodingsOf(text: string, rounds = 3): readonly string[] {
 const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
 export const isFileUrl = (text: string): boolean => fileUrl.test(text);
 
-/** The path of a `file:` URL, percent-encoded as it is. A host names another machine's files: "\0", which leaves. */
+/** The path of a `file:` URL, percent-encoded as it is. */
 function filePathOf(text: string): string {
   const url = text.replace(fileUrl, 'file:');
-  const { pathname, hostname } = new URL(URL.canParse(url) ? url : 'file://unreadable');
-  return hostname === '' ? pathname : '\0';
+  if (!URL.canParse(url)) return url.replace(/^file:/i, '');
+  const { pathname, hostname } = new URL(url);
+  // A drive letter needs no slash before it; a host names another machine's files.
+  return hostname === '' ? pathname : `//${hostname}${pathname}`;
 }
 
 /**

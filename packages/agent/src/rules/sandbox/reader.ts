@@ -52,9 +52,9 @@ export function readWords(
       if (isInstead && operands > 0) return null;
       if (isInstead) shift = 1;
       if (kind === 'flag' || value === null) roles.push(flag);
-      if (kind === 'flag') continue;
-      const sentValue = value ?? words[roles.length];
-      if (sentValue === undefined || !isAllowed(sentValue, values[name])) return null;
+      const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
+      if (sentValue === undefined) continue;
+      if (!isAllowed(sentValue, values[name])) return null;
       roles.push({ kind, value: sentValue });
     } else if (below) {
       [profile, isRest] = [below, false];

@@ -5,18 +5,28 @@ import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
-import type { EngineOptions } from '../evaluate/options.ts';
 import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
-import { compileDeclarations } from './names.ts';
-import { isFileUrl } from './path.ts';
+import { compileDeclarations, type ToolArguments } from './names.ts';
+import { type Files, isFileUrl } from './path.ts';
+import type { CommandProfiles } from './profiles/profile.ts';
 import { hostsOf } from './url.ts';
 
+export interface SandboxOptions {
+  /** The agent's files; null: paths are judged by text alone. */
+  readonly files: Files | null;
+  readonly toolArguments: ToolArguments;
+  /** Profiles of programs beside the built-in ones, or instead of them. */
+  readonly commandProfiles?: CommandProfiles;
+  /** Commands are run by a shell whose quotes are not those of POSIX. */
+  readonly windows: boolean;
+}
+
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
-export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => Predicate {
-  const { files } = options;
+export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
+  const { files, windows, commandProfiles = {} } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
@@ -35,24 +45,23 @@ export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => 
       if (commands && naming.oddCommand) return fault;
       const { folders, paths, urls, texts } = naming;
       const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
-      const leaves = (path: string, cwd: string): boolean => {
-        spend(budget, 8 + (path.length >> 2));
-        return boundaries?.leaves(path, cwd) === true;
-      };
       const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
       const ownFolders = folders.map((folder) => canonical(folder, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
       const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
-      const rules = { options, budget, commands, boundaries, refusesHosts, cwds };
+      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
       const places = paths.length + folders.length;
-      // Commands work in their folder; a call that names no path may do so, too.
+      // Commands work in the call's folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
-      const workFolders = call.cwd ? [call.cwd, ...cwds] : cwds;
+      const leaves = (path: string, cwd: string): boolean => {
+        spend(budget, 8 + (path.length >> 2));
+        return boundaries?.leaves(path, cwd) === true;
+      };
       // No host is missing in a `file:` URL that is judged as a path.
       const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
-        (isInFolder && workFolders.some((folder) => leaves(folder, start))) ||
+        (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
         folders.some((folder) => leaves(folder, start)) ||
         paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path/posix';
 import { describe, expect, it } from 'vitest';
 import { evaluateCall } from '../../../src/rules/evaluate/live.ts';
 import type { Files } from '../../../src/rules/sandbox/path.ts';
@@ -295,7 +294,7 @@ describe('sandboxes', () => {
       '/w/a': ['same', '.link'],
       '/w/many': Array.from({ length: 2_000 }, (_, i) => `l${i}`),
     };
-    const canonical = (path: string, cwd: string): string => {
+    const resolve = (path: string, cwd: string): string => {
       const parts: string[] = [];
       for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
         if (part === '..') parts.pop();
@@ -307,17 +306,19 @@ describe('sandboxes', () => {
     };
     const files: Files = {
       cwd: '/w',
-      canonical,
+      canonical: resolve,
+      exists: (path) => path === '/other/file' || path in links,
       list: (folder, max) => {
         const names = listings[folder] ?? [];
-        return names.length > max ? null : names;
+        return names.length > max
+          ? null
+          : names.map((name) => ({ name, isLink: name.startsWith('l') || name === 'same' }));
       },
     };
     const judged = (args: Record<string, unknown>, cwd?: string) =>
       leaves('within: [/w]', args, { files, ...(cwd === undefined ? {} : { cwd }) });
     expect(judged({ path: 'link/passwd' })).toBe(true);
     expect(judged({ path: 'file' })).toBe(false);
-    expect(judged({ path: 'file', data: new TextEncoder().encode('x') })).toBe(false);
     expect(judged({ command: 'cat link' })).toBe(true);
     expect(judged({ command: 'touch link/new' })).toBe(true);
     expect(judged({ command: 'grep -flink x' })).toBe(true);
@@ -328,8 +329,7 @@ describe('sandboxes', () => {
     expect(judged({ command: 'cat l*' })).toBe(true);
     expect(judged({ command: 'cat l[*' })).toBe(true);
     expect(judged({ command: 'cat a/*' })).toBe(false);
-    expect(judged({ command: 'cat */passwd' })).toBe(true);
-    expect(judged({ command: 'cat a/*/x' })).toBe(false);
+    expect(judged({ command: 'cat */passwd' })).toBe(false);
     expect(judged({ command: 'cat [l]ink' })).toBe(true);
     expect(judged({ command: 'cat many/*' })).toBe(true);
     expect(judged({ command: 'cat many/l1?' })).toBe(false);
@@ -337,23 +337,6 @@ describe('sandboxes', () => {
     expect(judged({ command: `ls ${'a '.repeat(9_000)}` })).toBe(false);
     // More names than are looked up.
     expect(judged({ command: `ls ${'a '.repeat(10_001)}` })).toBe(true);
-  });
-
-  it('lets no command run in a folder outside, whatever its words, but asks no other call where it runs', () => {
-    const files: Files = { cwd: '/app', canonical: (path, cwd) => resolve(cwd, path), list: () => [] };
-    const toolArguments = { t: { folder: 'cwd' } } as const;
-    for (const box of ['within: [/w]', 'within: [/w], allows: {commands: [git]}']) {
-      expect(leaves(box, { command: 'git status' }, { files })).toBe(true);
-      expect(leaves(box, { command: 'git status', cwd: '/w' }, { files })).toBe(true);
-      expect(leaves(box, { command: 'git status', cwd: '/etc' }, { files, cwd: '/w' })).toBe(true);
-      expect(leaves(box, { command: 'git status' }, { files, cwd: '/w' })).toBe(false);
-      expect(leaves(box, { command: 'git status', folder: '/w' }, { files, toolArguments })).toBe(false);
-      expect(leaves(box, { command: 'git status', folder: '/etc' }, { files, toolArguments })).toBe(true);
-    }
-    const odd = { toolArguments: { t: { 'a:b': 'cwd' } } } as const;
-    expect(leaves('within: [/w]', { 'a:b': 5, command: 'cat /etc/passwd' }, odd)).toBe(true);
-    expect(leaves('within: [/w]', { path: '/w/a' }, { files })).toBe(false);
-    expect(leaves('within: [/w]', { x: 1 }, { files })).toBe(false);
   });
 
   it('judges the words of each call apart from those of other calls', () => {

@@ -20,8 +20,6 @@ export const wholes: Named = [
   ['url', /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s?$/],
   ['command', /^(?:(?:command|cmd|script)s?|shell|commandline|argv)$/],
 ];
-/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-export const restNames: ReadonlySet<string> = new Set(['args', 'argv', 'arguments']);
 /** Last words of longer names: `output_path`, `baseUrl`, `test_command`. */
 export const lastWords: Named = [
   ['path', /^(?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/],

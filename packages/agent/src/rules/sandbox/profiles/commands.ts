@@ -1,4 +1,4 @@
-// Words in which programs find commands and paths: behind names of programs, in variables, settings and addresses.
+// Words in which programs find commands: behind names of programs, in variables, settings and addresses.
 
 const { raw } = String;
 
@@ -44,16 +44,6 @@ export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
 export const curlPattern =
   /^(?!\[[\da-f:.]+\])(?=[^\s"']*:)(?=.*\/)(?:file:[^\s"']*|[^\s"'/]*)[{[][^\s"']*$/i;
 
-/** Names that leave no sandbox: nothing is kept there. */
-export const harmless: ReadonlySet<string> = new Set([
-  '',
-  '/dev/null',
-  '/dev/stdin',
-  '/dev/stdout',
-  '/dev/stderr',
-]);
-/** Places in a word where a path may begin: behind `=`, `@`, `<`, and each letter of short options. */
-export const partStart = /(?<=[=@<]|(?<![^=\s"'])-[A-Za-z0-9]{1,100})/g;
 /** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
 export const addressOfUrl =
   /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;

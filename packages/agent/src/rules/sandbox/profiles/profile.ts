@@ -11,7 +11,7 @@ export const forms = {
   path: any,
   /** Curl expands braces and ranges itself: in a scheme or a host they spell another one. */
   host: /^(?:(?!.*file:)[^/{[]*\/|[^{[]*$)/is,
-  /** A path, or a URL if it looks like one. */
+  /** A path or a URL if it looks like one. */
   word: any,
   /** A path, or `host:path`. */
   remote: any,
