@@ -36,20 +36,33 @@ export function forgetRuns(db: Database, tenantId: string, before: number, limit
   );
 }
 
-const pendingOf = (run: string, now: string) =>
-  `FROM approvals WHERE tenant_id = ${run}.tenant_id AND agent_id = ${run}.agent AND session_id = ${run}.session
-     AND env = ${run}.env AND status = 'pending' AND deadline > ${now}`;
+const runPlaceColumns = ['tenant_id', 'agent', 'session', 'env'];
+
+const pendingAt = ([tenant, agent, session, env]: readonly string[], now: string): string =>
+  `FROM approvals WHERE tenant_id = ${tenant} AND agent_id = ${agent} AND session_id = ${session} AND env = ${env}
+     AND status = 'pending' AND deadline > ${now}`;
+
+const pendingOf = (run: string, now: string): string =>
+  pendingAt(
+    runPlaceColumns.map((column) => `${run}.${column}`),
+    now,
+  );
 
 const columns = (now: string) => `${runs.columns}, (SELECT count(*) ${pendingOf('runs', now)})`;
 
-const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
-  AND env = ? AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
+const oldestPending = `SELECT ${approvals.columns} ${pendingAt(
+  runPlaceColumns.map(() => '?'),
+  '?',
+)}
+  ORDER BY created_at, rowid LIMIT 1`;
 
 function readRun(db: Database, tenantId: string, row: Row, now: number): Run {
   const { tenantId: _tenant, receivedAt: _received, lastAt: lastActivityAt, ...run } = runs.read(row);
   const pendingApprovals = Number(row.at(-1));
   const waiting =
-    pendingApprovals > 0 ? db.get(oldest, [tenantId, run.agentId, run.sessionId, run.env, now]) : undefined;
+    pendingApprovals > 0
+      ? db.get(oldestPending, [tenantId, run.agentId, run.sessionId, run.env, now])
+      : undefined;
   const idOf = (seq: number | undefined): string | null =>
     seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
   return {

@@ -110,12 +110,19 @@ const directions: { readonly [O in EventOrder]: Direction } = {
   },
 };
 
-/** @param now milliseconds of a clock that never jumps */
-export function eventSearch(db: Database, now = () => performance.now()) {
-  const paused = new PausedSearches();
-  const bodies = new BodyCache(db);
+class EventPages {
+  readonly #db: Database;
+  readonly #now: () => number;
+  readonly #paused = new PausedSearches();
+  readonly #bodies: BodyCache;
 
-  function* pageOf(
+  constructor(db: Database, now: () => number) {
+    this.#db = db;
+    this.#now = now;
+    this.#bodies = new BodyCache(db);
+  }
+
+  *pageOf(
     tenantId: string,
     wholeFilter: EventFilter,
     limit: number,
@@ -123,15 +130,16 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     by: EventOrder,
     budgetMs: number,
   ): Steps<PageUpTo> {
+    const now = this.#now;
     const { order, segments, frontier, isAfter } = directions[by];
     const filter = compileFilter(wholeFilter);
-    const candidates = new Candidates(db, filter, bodies);
+    const candidates = new Candidates(this.#db, filter, this.#bodies);
     const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, at]);
     const began = now();
-    const before = cursor === null ? null : paused.take(nameOf(cursor), began);
+    const before = cursor === null ? null : this.#paused.take(nameOf(cursor), began);
     const from = before ? before.from : cursor === null ? null : readCursor(cursor);
     const page = new PageInOrder(order, limit, before?.page);
-    const rest = before?.rest ?? segments(db, tenantId, filter, from, () => page.lastFitting);
+    const rest = before?.rest ?? segments(this.#db, tenantId, filter, from, () => page.lastFitting);
     const step = new StepClock(now, stepMs);
     let hasRead = before === null;
     for (let segment = before?.next ?? after(rest); segment !== null; segment = after(rest)) {
@@ -143,7 +151,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       if (isPast && isLate) {
         const late = { ...page.upTo(reached), searchedTo: reached.ts };
         if (by === 'newest' && late.next !== null)
-          paused.keep(nameOf(late.next), { rest, next: segment, page, from, pausedAt: now() });
+          this.#paused.keep(nameOf(late.next), { rest, next: segment, page, from, pausedAt: now() });
         return late;
       }
       if (typeof segment === 'number' || step.isOver) {
@@ -162,7 +170,11 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     }
     return yield* page.end(step);
   }
+}
 
+/** @param now milliseconds of a clock that never jumps */
+export function eventSearch(db: Database, now = () => performance.now()) {
+  const pages = new EventPages(db, now);
   return function* search(
     tenantId: string,
     filter: EventFilter,
@@ -171,7 +183,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     by: EventOrder = 'newest',
     budgetMs = patienceMs,
   ): Steps<StoredPage> {
-    const { events, ...ending } = yield* pageOf(tenantId, filter, limit, cursor, by, budgetMs);
+    const { events, ...ending } = yield* pages.pageOf(tenantId, filter, limit, cursor, by, budgetMs);
     return writePage(events, markOf(db), ending);
   };
 }

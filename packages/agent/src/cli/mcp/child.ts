@@ -1,5 +1,5 @@
 // An MCP server as a child process, over its standard input and output.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { processVariables } from '../../environment.ts';
@@ -14,6 +14,17 @@ const outputGrace = 2000;
 
 /** Variables that are the proxy's own: a server does not get the key of the hub. */
 const isOwn = (name: string): boolean => name.startsWith('REEVE_');
+
+/** Ends the input of a process, and kills it when that does not end it. Resolves when it is gone. */
+async function endChild(child: ChildProcess, gone: Promise<void>, clock: Clock): Promise<void> {
+  child.stdin?.end();
+  const timers = [
+    clock.after(grace, () => child.kill('SIGTERM')),
+    clock.after(2 * grace, () => child.kill('SIGKILL')),
+  ];
+  await gone;
+  for (const timer of timers) timer.cancel();
+}
 
 /**
  * @param writeLog gets a sentence about output from the process that is no message
@@ -71,15 +82,7 @@ export function childServer(
     return {
       output: child.stdout,
       send: (message) => write(textOf(message)),
-      async close() {
-        child.stdin.end();
-        const timers = [
-          clock.after(grace, () => child.kill('SIGTERM')),
-          clock.after(2 * grace, () => child.kill('SIGKILL')),
-        ];
-        await gone;
-        for (const timer of timers) timer.cancel();
-      },
+      close: () => endChild(child, gone, clock),
     };
   };
 }

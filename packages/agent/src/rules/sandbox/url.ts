@@ -13,7 +13,7 @@ const { raw } = String;
 const scheme = raw`(?:(?<![a-z0-9+.-])(?!(?:(?:git|hg|svn|bzr)\+)?file:)[a-z0-9+.-]+:\/\/|(?:https?|wss?|ftps?):)`;
 /** A URL at the start of a text. A scheme before a blank is prose, unless the blank may belong to an address. */
 const urlAtStart = new RegExp(raw`^${scheme}(?!$| [^@\\\t\n\r]*$)`, 'i');
-/** A URL in a text: its address ends at a blank or a path, its path at a blank or a mark, both before a sentence ends. */
+/** URLs in a text: an address ends at a blank or a path, a path at a blank or a mark, both before a sentence ends. */
 const urlsIn = new RegExp(
   raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?(?<![)\]}>.,;'"!?])`,
   'gi',
