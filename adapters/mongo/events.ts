@@ -6,6 +6,7 @@ import { arrivalSlackMs, type EventOrder, type EventPage, type EventStore } from
 import { maxSearchMs } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
+import type { AgentsIn } from '../../src/shared/ids.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
@@ -14,7 +15,7 @@ import { mongoEventScan } from './event-scan.ts';
 import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
-import { toBsonText } from './form.ts';
+import { inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { RunRow } from './run-projection.ts';
 import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
@@ -73,11 +74,11 @@ async function searchEvents(
   return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };
 }
 
-async function newestEvents(events: Collection<EventRow>, tenantId: string, agentIds: readonly string[]) {
+async function newestEvents(events: Collection<EventRow>, tenantId: string, { agentIds, env }: AgentsIn) {
   const newestEvents = await Promise.all(
     agentIds.map(async (agentId) => {
       const newest = await events.findOne(
-        { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) } },
+        { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) }, ...inEnvs(env) },
         { sort: { ts: -1, _id: -1 }, projection: { ts: 1 } },
       );
       return newest ? ([agentId, newest.ts] as const) : null;
@@ -119,7 +120,7 @@ export function mongoEvents(
     newestSeq: async () => seqAt(clock.now()),
     settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
-    newestOf: (tenantId, agentIds) => newestEvents(events, tenantId, agentIds),
+    newestOf: (tenantId, agents) => newestEvents(events, tenantId, agents),
 
     async removeSample(tenantId) {
       await events.deleteMany({ tenantId, sample: true });

@@ -6,18 +6,10 @@ import type { Approval } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
-import type {
-  AgentsIn,
-  RecentQuery,
-  Run,
-  RunFilter,
-  RunGlance,
-  RunPageRequest,
-  RunStore,
-} from '../../src/run/port.ts';
+import type { RecentQuery, Run, RunFilter, RunGlance, RunPageRequest, RunStore } from '../../src/run/port.ts';
 import type { RunKey, RunPlace } from '../../src/run/record.ts';
 import type { StatusTime } from '../../src/run/rules/run.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import type { AgentsIn, Env } from '../../src/shared/ids.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { type ApprovalRow, approvalOf } from './approval-rows.ts';

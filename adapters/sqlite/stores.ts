@@ -62,7 +62,7 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     newestSeq: () => newestSeq(db),
     // One writer gives the places, in the order of its commits.
     settledBy: (seq) => seq,
-    newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
+    newestOf: (tenantId, agents) => newestOf(db, tenantId, agents),
   };
 }
 

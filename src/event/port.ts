@@ -1,7 +1,7 @@
 // Store port of audit events. Adapters keep promise P27 until the events are purged.
 import type { FirstSeenAgent, SeenAgent } from '../agent/port.ts';
 import type { Reporter } from '../run/rules/report.ts';
-import type { Env, EnvFilter } from '../shared/ids.ts';
+import type { AgentsIn, Env, EnvFilter } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, FacetName, Ingested, StoredEvent, VerdictCounts } from './record.ts';
 import type { Facet } from './rules/facet.ts';
@@ -152,10 +152,7 @@ export interface EventStore {
    */
   settledBy(seq: number): Promise<number>;
   /** Time of each of these agents' newest event, by its own clock; those without events are left out. */
-  newestOf(
-    tenantId: string,
-    agentIds: readonly string[],
-  ): Promise<readonly (readonly [agentId: string, at: number])[]>;
+  newestOf(tenantId: string, agents: AgentsIn): Promise<readonly (readonly [agentId: string, at: number])[]>;
   /** Removes the events of the sample run, and the run. Safe to repeat. */
   removeSample(tenantId: string): Promise<void>;
   /**

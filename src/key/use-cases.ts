@@ -8,6 +8,7 @@ import { type Env, environments } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
+import { visiblePage } from '../shared/visible-page.ts';
 import type { ApiKey } from './record.ts';
 
 export interface NewKey {
@@ -35,9 +36,6 @@ type Ports = Pick<
   AppPorts,
   'store' | 'actors' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'
 >;
-
-/** Keys of one read, for a list of keys in some environments. */
-const pageKeys = 200;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -97,16 +95,11 @@ export const createKeys = (ports: Ports): Keys => ({
   async list(principal, page) {
     const { keys } = ports.store;
     if (visibleEnvs(principal) === null) return keys.list(principal.tenantId, page);
-    const { limit, offset } = page;
-    const visible: ApiKey[] = [];
-    let more = true;
-    for (let at = 0; more && visible.length <= offset + limit; ) {
-      const next = await keys.list(principal.tenantId, { limit: pageKeys, offset: at });
-      visible.push(...next.items.filter(({ env }) => env === null || seesEnv(principal, env)));
-      at += next.items.length;
-      more = next.more;
-    }
-    return { items: visible.slice(offset, offset + limit), more: visible.length > offset + limit };
+    return visiblePage(
+      (part) => keys.list(principal.tenantId, part),
+      ({ env }) => env === null || seesEnv(principal, env),
+      page,
+    );
   },
 
   async streams({ tenantId }) {

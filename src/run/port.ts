@@ -2,7 +2,7 @@
 // and the changes of an approval that names a session, which make a run where there is none and move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
-import type { EnvFilter } from '../shared/ids.ts';
+import type { AgentsIn, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { RunKey, RunPlace, RunStanding, RunStatus, StoredRun } from './record.ts';
 import type { StatusTime } from './rules/run.ts';
@@ -41,13 +41,6 @@ export interface RunGlance extends RunKey {
   readonly standing: RunStanding;
   readonly lastActivityAt: number;
   readonly pendingApprovals: number;
-}
-
-/** Agents in some environments. */
-export interface AgentsIn {
-  readonly agentIds: readonly string[];
-  /** Null: every environment. */
-  readonly env: EnvFilter;
 }
 
 export interface RecentQuery extends AgentsIn {

@@ -15,6 +15,13 @@ export type Env = (typeof environments)[number];
 /** The environments of a list: one, some, or (null) all. */
 export type EnvFilter = Env | readonly Env[] | null;
 
+/** Agents in some environments. */
+export interface AgentsIn {
+  readonly agentIds: readonly string[];
+  /** Null: every environment. */
+  readonly env: EnvFilter;
+}
+
 export const isInFilter = (filter: EnvFilter, env: string): boolean =>
   filter === null || (typeof filter === 'string' ? filter === env : filter.some((one) => one === env));
 

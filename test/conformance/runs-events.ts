@@ -97,12 +97,18 @@ export function runEventsContract(name: string, open: Open): void {
         anEvent({ agentId: 'b', timestamp: t0 + 2 }),
       ];
       await store.events.ingest(aBatch(tenantId, events));
-      const found = await store.events.newestOf(tenantId, ['agent-1', 'b', 'none']);
+      const agentIds = ['agent-1', 'b', 'none'];
+      const found = await store.events.newestOf(tenantId, { agentIds, env: null });
       expect(found).toEqual([
         ['agent-1', t0 + 9],
         ['b', t0 + 2],
       ]);
-      expect(await store.events.newestOf(uuid(), ['b'])).toEqual([]);
+      const inStaging = { agentIds, env: 'staging' } as const;
+      await store.events.ingest(
+        aBatch(tenantId, [anEvent({ agentId: 'b', timestamp: t0 + 1 })], { env: 'staging' }),
+      );
+      expect(await store.events.newestOf(tenantId, inStaging)).toEqual([['b', t0 + 1]]);
+      expect(await store.events.newestOf(uuid(), { agentIds, env: null })).toEqual([]);
     });
   });
 }

@@ -119,4 +119,11 @@ it("is in a channel's deliveries with the own environment's approvals alone", as
   const [approval] = (await read('approvals')).body;
   const deliveries = (await read(path)).body as { approval_id: string }[];
   expect(deliveries.map(({ approval_id }) => approval_id)).toEqual([approval.id]);
+  // Its pages count what is visible: the other environment's delivery has no place in them.
+  const first = await read(`${path}?limit=1`);
+  expect([first.body.length, first.headers.get('link') ?? '']).toEqual([
+    1,
+    expect.not.stringContaining('next'),
+  ]);
+  expect((await read(`${path}?limit=1&offset=1`)).body).toEqual([]);
 });

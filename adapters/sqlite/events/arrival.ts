@@ -2,8 +2,10 @@
 
 import type { Arrivals } from '../../../src/event/port.ts';
 import type { StoredEvent } from '../../../src/event/record.ts';
+import type { AgentsIn } from '../../../src/shared/ids.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Database } from '../database.ts';
+import { envClause } from '../table.ts';
 import { markOf } from './search.ts';
 import {
   bodyEvents,
@@ -55,10 +57,15 @@ export function arrivals(db: Database, tenantId: string, after: number, limit: n
 export const newestSeq = (db: Database): number =>
   placeOf(Number(db.get('SELECT ifnull(max(id), 0) FROM segments')?.[0]), 255);
 
-export function newestOf(db: Database, tenantId: string, agentIds: readonly string[]) {
+export function newestOf(db: Database, tenantId: string, { agentIds, env }: AgentsIn) {
   const tenant = tenantNumber(db, tenantId);
+  const ofEnv = envClause(env);
   return agentIds.flatMap((agentId) => {
-    const row = db.get('SELECT max(max_ts) FROM segments WHERE tenant = ? AND agent = ?', [tenant, agentId]);
+    const row = db.get(`SELECT max(max_ts) FROM segments WHERE tenant = ? AND agent = ? ${ofEnv.sql}`, [
+      tenant,
+      agentId,
+      ...ofEnv.params,
+    ]);
     return typeof row?.[0] === 'number' ? [[agentId, row[0]] as const] : [];
   });
 }

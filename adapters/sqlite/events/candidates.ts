@@ -34,6 +34,11 @@ export class Candidates {
     this.#isByVersion = asksFor(filter, 'version');
   }
 
+  /** Looks bodies up again: those of a search that paused may have lost events. */
+  forgetBodies(): void {
+    this.#bodies.clear();
+  }
+
   of(segment: Summary): Iterable<Candidate> {
     if (this.#needsBodies) return this.#ofBody(segment);
     // Tallies contain neither outcomes nor versions.
@@ -103,7 +108,10 @@ export class Candidates {
       this.#bodies.set(segment.id, body);
     }
     const json = body?.spans.at(position) ?? null;
-    return body && json && { json, position, outcomes, segment, body };
+    if (!body || !json) return null;
+    const { form, sender } = body;
+    // A copy: a page has events of more bodies than memory should hold.
+    return { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
   }
 }
 

@@ -173,7 +173,7 @@ export function* fittingCounts(
     }
     return;
   }
-  const counted = countedIn(db, segment);
+  const counted = countedIn(db, segment.id);
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
     const eventOutcomes = outcomes?.get(position) ?? [];

@@ -1,4 +1,5 @@
 // Searches that ran out of their time, kept for a moment so that their next pages go on with them.
+import type { Candidates } from './candidates.ts';
 import type { Key, PageInOrder } from './page-in-order.ts';
 import type { Summary } from './segment.ts';
 
@@ -13,6 +14,7 @@ export interface PausedSearch {
   readonly rest: Generator<Summary | number, void, undefined>;
   readonly next: Summary | number;
   readonly page: PageInOrder;
+  readonly candidates: Candidates;
   readonly from: Key | null;
   readonly pausedAt: number;
 }
@@ -29,6 +31,7 @@ export class PausedSearches {
   readonly #searches = new Map<string, PausedSearch>();
 
   keep(name: string, search: PausedSearch): void {
+    search.candidates.forgetBodies();
     const [oldest] = this.#searches.keys();
     if (oldest !== undefined && this.#searches.size >= maxPaused) this.#searches.delete(oldest);
     this.#searches.set(name, search);

@@ -133,10 +133,10 @@ class EventPages {
     const now = this.#now;
     const { order, segments, frontier, isAfter } = directions[by];
     const filter = compileFilter(wholeFilter);
-    const candidates = new Candidates(this.#db, filter, this.#bodies);
     const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, at]);
     const began = now();
     const before = cursor === null ? null : this.#paused.take(nameOf(cursor), began);
+    const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies);
     const from = before ? before.from : cursor === null ? null : readCursor(cursor);
     const page = new PageInOrder(order, limit, before?.page);
     const rest = before?.rest ?? segments(this.#db, tenantId, filter, from, () => page.lastFitting);
@@ -151,7 +151,14 @@ class EventPages {
       if (isPast && isLate) {
         const late = { ...page.upTo(reached), searchedTo: reached.ts };
         if (by === 'newest' && late.next !== null)
-          this.#paused.keep(nameOf(late.next), { rest, next: segment, page, from, pausedAt: now() });
+          this.#paused.keep(nameOf(late.next), {
+            rest,
+            next: segment,
+            page,
+            candidates,
+            from,
+            pausedAt: now(),
+          });
         return late;
       }
       if (typeof segment === 'number' || step.isOver) {

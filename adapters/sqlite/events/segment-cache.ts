@@ -31,15 +31,14 @@ export function segmentCache(db: Database) {
   function countsOf(segment: number): NonNullable<typeof counts> {
     if (counts?.segment === segment) return counts;
     const row =
-      db.get('SELECT tenant, env, agent, max_ts, tallies, sample FROM segments WHERE id = ?', [segment]) ??
-      [];
-    const [tenant, env, agent, ts, tallies, sample] = row;
+      db.get('SELECT tenant, env, agent, max_ts, sample FROM segments WHERE id = ?', [segment]) ?? [];
+    const [tenant, env, agent, ts, sample] = row;
     const hour = hourOf(Number(ts));
     const place = { tenant: Number(tenant), env: String(env), agent: givenText(String(agent)), hour };
     counts = {
       segment,
       place: sample === 1 ? null : place,
-      events: countedIn(db, { id: segment, tallies: String(tallies) }),
+      events: countedIn(db, segment),
     };
     return counts;
   }

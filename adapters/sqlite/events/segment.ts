@@ -251,9 +251,12 @@ export function readRuns(
 }
 
 /** The counted parts of each event of a segment, by position; none when the segment is removed. */
-export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
-  const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
-  return marks instanceof Uint8Array ? readMarks(readTallies(segment), String(versions), marks) : [];
+export function countedIn(db: Database, segment: number): (Counted | null)[] {
+  // Of one row: a removal numbers the tallies anew.
+  const row = db.get('SELECT tallies, marks, versions FROM segments WHERE id = ?', [segment]);
+  const [tallies, marks, versions] = row ?? [];
+  if (!(marks instanceof Uint8Array)) return [];
+  return readMarks(readTallies({ tallies: String(tallies) }), String(versions), marks);
 }
 
 /** How the events of a body are written: as this store does, or as their agent sent them (event/rules/as-sent). */

@@ -35,12 +35,12 @@ function* countsOf(db: Database, tenant: number, env: EnvFilter, since: number):
   yield;
   // Segments of both sides of the moment.
   const parted = db.all(
-    `SELECT id, agent, tallies FROM segments INDEXED BY segments_time
+    `SELECT id, agent FROM segments INDEXED BY segments_time
        WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND sample = 0 ${where.sql}`,
     [tenant, since, end, since, ...where.params],
   );
-  for (const [i, [id, agent, tallies]] of parted.entries()) {
-    const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
+  for (const [i, [id, agent]] of parted.entries()) {
+    const counted = countedIn(db, Number(id));
     add(givenText(String(agent)), counted.filter((event) => event && event.ts >= since).length);
     if ((i + 1) % segmentsPerStep === 0) yield;
   }

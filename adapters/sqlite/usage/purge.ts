@@ -167,10 +167,7 @@ export class UsageRemover {
         [tenant, agent, hour * segmentSpanMs, (hour + 1) * segmentSpanMs, env],
       )
       .map(([id, min, max]) => ({ id: Number(id), min: Number(min), max: Number(max) }));
-    const eventsOf = (id: number): (Counted | null)[] => {
-      const [tallies] = this.#db.get('SELECT tallies FROM segments WHERE id = ?', [id]) ?? [];
-      return tallies === undefined ? [] : countedIn(this.#db, { id, tallies: String(tallies) });
-    };
+    const eventsOf = (id: number): (Counted | null)[] => countedIn(this.#db, id);
     for (const { id, min } of spans.sort((a, b) => a.min - b.min)) {
       if ([...sought.firstOf].every((version) => (bounds.firstOf.get(version) ?? Infinity) <= min)) break;
       for (const event of eventsOf(id)) {
@@ -204,16 +201,16 @@ export class UsageRemover {
     let size = firstSegments;
     for (let offset = 0; left.size > 0; size = Math.min(2 * size, mostSegments)) {
       const rows = this.#db.all(
-        `SELECT id, tallies, outcomes, max_ts FROM segments INDEXED BY segments_time
+        `SELECT id, outcomes, max_ts FROM segments INDEXED BY segments_time
            WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0
            ORDER BY max_ts DESC, id DESC LIMIT ? OFFSET ?`,
         [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env, size, offset],
       );
-      for (const [id, tallies, outcomes, max] of rows) {
+      for (const [id, outcomes, max] of rows) {
         if (left.size <= fewNames) forgetFound(left, newestByName, Number(max));
         if (left.size === 0) break;
         const outcomesById = Number(outcomes) > 0 ? outcomesOf(this.#db, Number(id)) : null;
-        const counted = countedIn(this.#db, { id: Number(id), tallies: String(tallies) });
+        const counted = countedIn(this.#db, Number(id));
         for (const [position, event] of counted.entries()) {
           if (!event || event.ts < from || event.ts >= to) continue;
           const marks = contractMarks(event, outcomesById?.get(position) ?? []).keys();

@@ -136,8 +136,8 @@ export class UsageWriter {
     this.flush();
   }
 
-  #countSegment({ id, place, tallies, receivedAt }: Uncounted): void {
-    const runs = countedIn(this.#db, { id, tallies }).flatMap((event) => (event ? runOf(event) : []));
+  #countSegment({ id, place, receivedAt }: Uncounted): void {
+    const runs = countedIn(this.#db, id).flatMap((event) => (event ? runOf(event) : []));
     this.add(place, runs, receivedAt);
   }
 

@@ -13,6 +13,7 @@ import { uuidOfDigest } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { visiblePage } from '../../shared/visible-page.ts';
 import { toolLink } from '../../tool/rules/link.ts';
 import {
   type Channel,
@@ -161,20 +162,15 @@ class ChannelNotifications implements Notifications {
     filter: { readonly status?: DeliveryStatus },
     page: PageRequest,
   ): Promise<Page<Delivery>> {
-    const channel = await this.#find(principal, channelId);
-    const { items, more } = await this.#ports.store.deliveries.list(
-      principal.tenantId,
-      channel.id,
-      filter,
-      page,
-    );
-    const areVisible = await Promise.all(items.map((delivery) => this.#sees(principal, delivery)));
-    return { items: items.filter((_, i) => areVisible[i]), more };
+    const { id } = await this.#find(principal, channelId);
+    const list = (part: PageRequest) =>
+      this.#ports.store.deliveries.list(principal.tenantId, id, filter, part);
+    if (visibleEnvs(principal) === null) return list(page);
+    return visiblePage(list, (delivery) => this.#sees(principal, delivery), page);
   }
 
   /** A channel belongs to all environments; the subject of a delivery belongs to one. */
   async #sees(principal: Principal, { tenantId, approvalId, event }: Delivery): Promise<boolean> {
-    if (visibleEnvs(principal) === null) return true;
     const { approvals, tools } = this.#ports.store;
     const isAboutTool = event === 'tool_definition_changed';
     const subject = await (isAboutTool ? tools : approvals).get(tenantId, approvalId);

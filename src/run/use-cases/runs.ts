@@ -182,7 +182,7 @@ class StoredRuns implements Runs {
         { ...inSight, since: at.now - healthWindowMs, limit: runsOfHealth },
         at.now,
       ),
-      store.events.newestOf(tenantId, agentIds),
+      store.events.newestOf(tenantId, inSight),
       store.runs.pendingOf(tenantId, inSight, at.now),
     ]);
     const runsOf = new Map<string, RecentRun[]>();

@@ -33,7 +33,7 @@ function openStore() {
       reads.bodies++;
       reads.bytes += ((row?.[0] ?? new Uint8Array()) as Uint8Array).byteLength;
     }
-    if (sql.startsWith('SELECT marks')) reads.marks++;
+    if (sql.startsWith('SELECT tallies, marks')) reads.marks++;
     return row;
   };
   db.all = (sql, ...rest) => {
