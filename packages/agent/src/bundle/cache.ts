@@ -1,8 +1,8 @@
 // The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with
 // suspicion.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, mkdir, open, opendir, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { type FetchedBundle, noProvenance } from '../hub.ts';
 import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
 
@@ -14,9 +14,17 @@ export interface CacheScope {
   readonly configured: string | null;
 }
 
+/** A temporary file of this age was left by a process that was killed; milliseconds. */
+const leftAge = 24 * 60 * 60 * 1000;
+/** Files that one write looks at for such leftovers. */
+const maxSeen = 10_000;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 export class BundleCache {
   readonly path: string;
   readonly #scope: CacheScope;
+  /** Leftovers are looked for once. */
+  #isSwept = false;
 
   constructor(path: string, scope: CacheScope) {
     this.path = path;
@@ -52,6 +60,30 @@ export class BundleCache {
     } catch (failure) {
       await rm(temporary, { force: true });
       throw failure;
+    }
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    // The write has succeeded, whatever becomes of leftovers.
+    await this.#sweep().catch(() => {});
+  }
+
+  /** Removes the temporary files of writes that were cut off long ago. */
+  async #sweep(): Promise<void> {
+    const prefix = `${basename(this.path)}.`;
+    const folder = dirname(this.path);
+    // The clock of the file system dates them all.
+    const { mtimeMs } = await lstat(this.path);
+    let seen = 0;
+    for await (const { name } of await opendir(folder)) {
+      seen += 1;
+      if (seen > maxSeen) return;
+      if (!name.startsWith(prefix) || !uuid.test(name.slice(prefix.length))) continue;
+      const path = join(folder, name);
+      try {
+        if (mtimeMs - (await lstat(path)).mtimeMs > leftAge) await unlink(path);
+      } catch {
+        // Another process removed it, or it is not ours to remove.
+      }
     }
   }
 

@@ -3,10 +3,11 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { childServer } from '../../src/cli/mcp/child.ts';
-import { type Connect, McpServer } from '../../src/cli/mcp/connection.ts';
+import { type Connect, type ConnectionEvents, McpServer } from '../../src/cli/mcp/connection.ts';
 import type { Id, Message, Request } from '../../src/cli/mcp/message.ts';
 import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { systemClock as clock } from '../../src/clock.ts';
+import { fieldsOf } from '../../src/fields.ts';
 import { until } from '../manual-clock.ts';
 import type { Json } from './setting.ts';
 
@@ -49,6 +50,15 @@ class Connected {
   }
 }
 
+/** Also true while nobody has collected the process's exit code. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 const open: Connected[] = [];
 const connected = (connect: ConstructorParameters<typeof Connected>[0]): Connected => {
   const one = new Connected(connect);
@@ -67,6 +77,13 @@ describe('a process', () => {
       if (method === 'initialize') write(id, ${JSON.stringify(introduction)});
       if (params?.name === 'huge') process.stdout.write('x'.repeat(17 * 1024 * 1024));
       if (params?.name === 'last') { write(id, { content: [] }); process.exit(0); }
+      if (params?.name === 'pid') write(id, { pid: process.pid });
+      if (params?.name === 'leave') {
+        const args = ['-e', 'setTimeout(() => {}, 5000)'];
+        const stdio = ['ignore', 'inherit', 'ignore'];
+        const left = require('node:child_process').spawn(process.execPath, args, { stdio, detached: true });
+        left.once('spawn', () => process.exit(1));
+      }
     });`;
   const child = () =>
     connected((writeLog) => childServer(process.execPath, ['-e', program], { clock, writeLog }));
@@ -91,6 +108,49 @@ describe('a process', () => {
     expect(await one.answered(1)).toMatchObject({ result: { content: [] } });
     await until(() => one.log.length > 0, 'the end of the process');
     expect(one.log).toEqual(['the MCP server ended (exit code 0); restarting it']);
+  });
+
+  it('that ends, its output held open, fails only the calls before its end: later ones wait for the next', async () => {
+    const one = child();
+    await one.greet();
+    one.call(1, 'pid');
+    const pidOf = async (id: Id) => Number(fieldsOf((await one.answered(id))?.result).pid);
+    const pid = await pidOf(1);
+    one.call(2, 'leave');
+    await until(() => !isRunning(pid), 'the end of the process');
+    expect(one.log).toEqual([]);
+    one.call(3, 'pid');
+    expect(await pidOf(3)).toBeGreaterThan(0);
+    expect((await one.answered(2))?.error?.message).toContain('ended (exit code 1) before it answered');
+    expect(one.log).toEqual(['the MCP server ended (exit code 1); restarting it']);
+  });
+
+  it('that accepts the session after its restart and has ended by then gets no call', async () => {
+    const sent: Message[][] = [];
+    const started: ConnectionEvents[] = [];
+    const one = connected(() => (events) => {
+      const messages: Message[] = [];
+      sent.push(messages);
+      started.push(events);
+      return { send: (message) => void messages.push(message), close: async () => {} };
+    });
+    const accept = (at: number, id: Id): void =>
+      started[at]?.message({ kind: 'response', id, result: introduction });
+    const methods = (at: number) =>
+      sent[at]?.map((message) => (message.kind === 'response' ? '' : message.method));
+    one.server.send({ kind: 'request', id: 'hello', method: 'initialize', params: {} });
+    accept(0, 'hello');
+    started[0]?.ended('ended');
+    one.call(1, 'late');
+    await until(() => started.length === 2, 'the restart');
+    started[1]?.inputEnd();
+    accept(1, 'reeve:initialize:1');
+    started[1]?.ended('ended');
+    await until(() => started.length === 3, 'the second restart');
+    accept(2, 'reeve:initialize:2');
+    expect(methods(1)).toEqual(['initialize']);
+    expect(methods(2)).toEqual(['initialize', 'notifications/initialized', 'tools/call']);
+    expect(one.got).toHaveLength(1);
   });
 });
 

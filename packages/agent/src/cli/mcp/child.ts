@@ -54,6 +54,7 @@ export function childServer(
       const end = signal ?? `exit code ${code}`;
       const reason = violation ? `was stopped, because it wrote ${violation.message}` : `ended (${end})`;
       if (isOutputRead) return events.ended(reason);
+      events.inputEnd();
       // The output may still contain answers.
       const timer = clock.after(outputGrace, () => reportEnd());
       reportEnd = () => {

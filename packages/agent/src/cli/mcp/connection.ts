@@ -10,6 +10,8 @@ import { codes, failureOf, type Id, type Message, type Request, type Response } 
 export interface ConnectionEvents {
   /** @param related the request whose stream the message came on; null: none that is known */
   message(message: Message, related?: Id | null): void;
+  /** The server reads nothing more. Messages that it wrote before may still come, and then `ended`. */
+  inputEnd(): void;
   /** @param reason for people: it follows "the MCP server" */
   ended(reason: string): void;
 }
@@ -45,7 +47,7 @@ const longEnough = 30_000;
 const patience = 15_000;
 const maxWaiting = 1000;
 
-/** A message of the client while the server is being started again. */
+/** A message of the client while no server reads it. */
 interface Waiting {
   readonly message: Message;
   readonly declarations: readonly ParamDeclaration[];
@@ -71,8 +73,10 @@ export class McpServer {
   /** The server answered without a handshake: it needs none after a restart either. */
   #isModern = false;
   #restarts = 0;
-  /** Messages of the client while the server is being started again; null while it runs. */
+  /** Messages of the client while no server reads them; null while one does. */
   #waiting: Waiting[] | null = null;
+  /** The running connection's server reads nothing more. */
+  #isInputOver = false;
   /** Requests that the running server has not answered. */
   readonly #open = new Set<Id>();
 
@@ -107,6 +111,7 @@ export class McpServer {
 
   #start(): Connection {
     this.#startedAt = this.#clock.monotonic();
+    this.#isInputOver = false;
     let over = false;
     this.#detach = () => {
       over = true;
@@ -114,6 +119,11 @@ export class McpServer {
     return this.#connect({
       message: (message, related = null) => {
         if (!over && !this.#closed) this.#take(message, related);
+      },
+      inputEnd: () => {
+        if (over || this.#closed) return;
+        this.#isInputOver = true;
+        this.#waiting ??= [];
       },
       ended: (reason) => {
         if (over || this.#closed) return;
@@ -179,6 +189,8 @@ export class McpServer {
       this.#restartLater(`refuses the session after its restart (${error.message})`);
       return;
     }
+    // It accepted and ended: the next one is asked again.
+    if (this.#isInputOver) return;
     this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
     this.#resume();
   }
