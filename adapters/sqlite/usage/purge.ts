@@ -219,7 +219,7 @@ export class UsageRemover {
         }
       }
       if (rows.length < size) break;
-      forgetFound(left, newestByName, Number(rows.at(-1)?.[3]));
+      forgetFound(left, newestByName, Number(rows.at(-1)?.[2]));
       offset += size;
     }
     return newestByName;

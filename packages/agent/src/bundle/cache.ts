@@ -17,7 +17,7 @@ export interface CacheScope {
 /** A temporary file of this age was left by a process that was killed; milliseconds. */
 const leftAge = 24 * 60 * 60 * 1000;
 /** Files that one write looks at for such leftovers. */
-const maxSeen = 10_000;
+const maxEntries = 10_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class BundleCache {
@@ -73,10 +73,10 @@ export class BundleCache {
     const folder = dirname(this.path);
     // The clock of the file system dates them all.
     const { mtimeMs } = await lstat(this.path);
-    let seen = 0;
+    let entries = 0;
     for await (const { name } of await opendir(folder)) {
-      seen += 1;
-      if (seen > maxSeen) return;
+      entries += 1;
+      if (entries > maxEntries) return;
       if (!name.startsWith(prefix) || !uuid.test(name.slice(prefix.length))) continue;
       const path = join(folder, name);
       try {
