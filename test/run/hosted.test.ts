@@ -408,9 +408,9 @@ it('a key of one environment sees no snapshot and no version of another, though 
   const runOf = async (as: Caller) =>
     (await t.call('hostedListRuns', { query: { agent_id: 'two-places' } }, as)).body.runs[0];
   expect(await runOf(viewer)).toMatchObject({ policy_version: 'v-secret', workflow: { name: 'w' } });
-  const seen = await runOf(inEnv('development'));
-  expect(seen).toMatchObject({ environment: 'development', policy_version: null, workflow: null });
-  expect(JSON.stringify(seen)).not.toContain('secret');
+  const run = await runOf(inEnv('development'));
+  expect(run).toMatchObject({ environment: 'development', policy_version: null, workflow: null });
+  expect(JSON.stringify(run)).not.toContain('secret');
   const params = { agent_id: 'two-places' };
   const state = t.call(
     'hostedWorkflowState',

@@ -3,6 +3,7 @@
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
+const bracketStart = 0x5b;
 const bracketEnd = 0x5d;
 const firstOfNull = 0x6e;
 const braceStart = 0x7b;
@@ -38,7 +39,7 @@ export class EventSpans {
   /** @param json UTF-8, as `segmentJson` returns it */
   constructor(json: Uint8Array) {
     this.json = json;
-    this.#at = json.indexOf(0x5b) + 1;
+    this.#at = json.indexOf(bracketStart) + 1;
   }
 
   /** JSON of the event at a position, as a view of the body; null where there is none. */

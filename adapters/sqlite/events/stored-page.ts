@@ -3,6 +3,7 @@
 import type { EventPage } from '../../../src/event/port.ts';
 import { type EventJson, eventAsSent, fromEventJson } from '../../../src/event/record/json.ts';
 import type { EventOutcome, StoredEvent } from '../../../src/event/record.ts';
+import { jsonText } from './body.ts';
 import type { ReadBody } from './body-cache.ts';
 import { type Summary, storedEvent } from './segment.ts';
 
@@ -74,8 +75,7 @@ export function readPage({
   next,
   searchedTo,
 }: StoredPage): EventPage {
-  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
-  const events = (JSON.parse(text) as EventJson[]).map((value, i): StoredEvent => {
+  const events = (JSON.parse(jsonText(json)) as EventJson[]).map((value, i): StoredEvent => {
     const segment = segments[places[i * 2] ?? 0];
     if (!segment) throw new TypeError('An event of the page has no segment.');
     const event = segment.form === 'sent' ? eventAsSent(value, segment.sender) : fromEventJson(value);

@@ -45,23 +45,12 @@ const maxEntries = 5_000;
 interface Uncounted extends RunSource {
   readonly id: number;
   readonly place: Place;
-  readonly tallies: string;
 }
 
-const selectSegments = `SELECT s.id, s.tenant, t.tenant_id, s.env, s.agent, s.max_ts, s.received_at, s.tallies, s.sample
+const selectSegments = `SELECT s.id, s.tenant, t.tenant_id, s.env, s.agent, s.max_ts, s.received_at, s.sample
   FROM segments s JOIN tenant_numbers t ON t.number = s.tenant`;
 
-const readUncounted = ([
-  id,
-  tenant,
-  tenantId,
-  env,
-  agent,
-  ts,
-  receivedAt,
-  tallies,
-  sample,
-]: Row): Uncounted => ({
+const readUncounted = ([id, tenant, tenantId, env, agent, ts, receivedAt, sample]: Row): Uncounted => ({
   id: Number(id),
   place: {
     tenant: Number(tenant),
@@ -71,7 +60,6 @@ const readUncounted = ([
   },
   tenantId: String(tenantId),
   receivedAt: Number(receivedAt),
-  tallies: String(tallies),
   sample: sample === 1,
 });
 

@@ -1,30 +1,20 @@
 // Pages of events read few bodies, keep the newest of them for a bounded number of bytes, and never show what is gone.
 import { expect, it } from 'vitest';
-import { Database } from '../../../adapters/sqlite/database.ts';
 import { BodyCache } from '../../../adapters/sqlite/events/body-cache.ts';
-import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
-import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { EventSpans } from '../../../adapters/sqlite/events/event-spans.ts';
-import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { eventOf, eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
-import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import { toEventJson } from '../../../src/event/record/json.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
-import { aBatch } from '../../conformance/events.ts';
-import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
+import { anEvent, t0 } from '../../conformance/fixtures.ts';
+import { openEvents } from './event-store.ts';
 
 function openStore() {
-  const db = new Database(':memory:');
-  migrate(db);
-  const calls = new CallIndex(db);
-  calls.load();
-  const writer = eventWriter(db, calls, new UsageWriter(db));
+  const store = openEvents();
+  const { db, tenantId } = store;
   const search = eventSearch(db, () => 0);
-  const tenantId = uuid();
   const reads = { bodies: 0, bytes: 0, marks: 0, summaries: 0 };
   const { get, all } = db;
   db.get = (sql, ...rest) => {
@@ -42,11 +32,7 @@ function openStore() {
     return rows;
   };
   return {
-    db,
-    tenantId,
-    ingest: (events: readonly EventInput[], sent?: Uint8Array) =>
-      db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
-    purge: (limit: number) => db.atomically(() => writer.purge(tenantId, t0 * 2, limit)),
+    ...store,
     /** A page of 100, and what was read for it. */
     page(filter: Omit<EventFilter, 'env'>) {
       Object.assign(reads, { bodies: 0, bytes: 0, marks: 0, summaries: 0 });

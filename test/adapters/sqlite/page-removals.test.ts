@@ -1,43 +1,20 @@
 // Pages of events while events are removed: in the middle of a search, and between its pages.
 import { expect, it } from 'vitest';
-import { Database } from '../../../adapters/sqlite/database.ts';
 import { BodyCache } from '../../../adapters/sqlite/events/body-cache.ts';
-import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { Candidates } from '../../../adapters/sqlite/events/candidates.ts';
-import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
-import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
 import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
 import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { walk } from '../../../adapters/sqlite/events/walk.ts';
-import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
-import type { EventInput } from '../../../src/event/record.ts';
-import { aBatch } from '../../conformance/events.ts';
-import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
-
-function openStore() {
-  const db = new Database(':memory:');
-  migrate(db);
-  const calls = new CallIndex(db);
-  calls.load();
-  const writer = eventWriter(db, calls, new UsageWriter(db));
-  const tenantId = uuid();
-  return {
-    db,
-    tenantId,
-    ingest: (...events: readonly EventInput[]) =>
-      db.atomically(() => writer.ingest(encodeBatch(aBatch(tenantId, events)))),
-    purgeOne: () => db.atomically(() => writer.purge(tenantId, t0 * 2, 1)),
-  };
-}
+import { anEvent, t0 } from '../../conformance/fixtures.ts';
+import { openEvents } from './event-store.ts';
 
 it('fit by the tallies that a removal has left, where a call has outcomes', () => {
-  const { db, tenantId, ingest, purgeOne } = openStore();
+  const { db, tenantId, ingest, purge } = openEvents();
   const call = (callId: string, toolName: string, ms: number, verdict = 'call_allowed') =>
     anEvent({ callId, toolName, verdict, timestamp: t0 + ms });
-  ingest(call('1', 'read', 0), call('2', 'wire', 1), call('3', 'delete', 2), call('4', 'wire', 3));
-  ingest(call('4', 'wire', 4, 'call_executed'));
+  ingest([call('1', 'read', 0), call('2', 'wire', 1), call('3', 'delete', 2), call('4', 'wire', 3)]);
+  ingest([call('4', 'wire', 4, 'call_executed')]);
   let now = 0;
   const search = eventSearch(db, () => {
     now += 10;
@@ -46,7 +23,7 @@ it('fit by the tallies that a removal has left, where a call has outcomes', () =
   const steps = search(tenantId, { env: null, toolName: 'wire' }, 10, null, 'newest', 1e9);
   // The summaries are read, the segment is not.
   steps.next();
-  expect(purgeOne()).toBe(1);
+  expect(purge(1)).toBe(1);
   const { events } = readPage(finish(steps));
   expect(events.map(({ toolName, callId }) => [toolName, callId])).toEqual([
     ['wire', '4'],
@@ -57,11 +34,11 @@ it('fit by the tallies that a removal has left, where a call has outcomes', () =
 it('that go on after a pause show nothing that was removed in it', () => {
   let paused = 0;
   for (let budgetMs = 5; budgetMs < 80; budgetMs += 3) {
-    const { db, tenantId, ingest, purgeOne } = openStore();
+    const { db, tenantId, ingest, purge } = openEvents();
     const event = (callId: string, agentId: string, ms: number) =>
       anEvent({ callId, agentId, timestamp: t0 + ms });
-    ingest(event('gone', 'a', 0), event('first', 'a', 10));
-    ingest(event('other', 'b', 5));
+    ingest([event('gone', 'a', 0), event('first', 'a', 10)]);
+    ingest([event('other', 'b', 5)]);
     let now = 0;
     const search = eventSearch(db, () => {
       now += 3;
@@ -72,7 +49,7 @@ it('that go on after a pause show nothing that was removed in it', () => {
     const first = page(null);
     if (first.next === null) continue;
     paused++;
-    expect(purgeOne()).toBe(1);
+    expect(purge(1)).toBe(1);
     const later: string[] = [];
     for (let cursor: string | null = first.next; cursor !== null; ) {
       const { events, next } = page(cursor);
@@ -86,9 +63,9 @@ it('that go on after a pause show nothing that was removed in it', () => {
 });
 
 it('hold the bytes of their own events, and no body', () => {
-  const { db, tenantId, ingest } = openStore();
+  const { db, tenantId, ingest } = openEvents();
   ingest(
-    ...Array.from({ length: 50 }, (_, i) =>
+    Array.from({ length: 50 }, (_, i) =>
       anEvent({ callId: `c${i}`, timestamp: t0 + i, verdict: i === 20 ? 'call_denied' : 'call_allowed' }),
     ),
   );

@@ -1,8 +1,8 @@
 // The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with
 // suspicion.
-import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, opendir, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, opendir, readFile, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { writeWhole } from '../files.ts';
 import { type FetchedBundle, noProvenance } from '../hub.ts';
 import { type IsolationMode, readIsolationMode } from '../rules/isolation.ts';
 
@@ -44,23 +44,7 @@ export class BundleCache {
   }
 
   async #write(record: object): Promise<void> {
-    const text = JSON.stringify(record);
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    // Several proxies share one file: each writes a file of its own, and the last renamed one is there whole.
-    const temporary = `${this.path}.${randomUUID()}`;
-    try {
-      const file = await open(temporary, 'wx', 0o600);
-      try {
-        await file.writeFile(text);
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, this.path);
-    } catch (failure) {
-      await rm(temporary, { force: true });
-      throw failure;
-    }
+    await writeWhole(this.path, JSON.stringify(record));
     if (this.#isSwept) return;
     this.#isSwept = true;
     // The write has succeeded, whatever becomes of leftovers.

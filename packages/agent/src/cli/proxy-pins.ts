@@ -1,10 +1,11 @@
 // The tool pins of the MCP proxy: its options, the label of the server, and the last listing for `reeve-agent pins`.
 import { basename, join } from 'node:path';
 import { systemClock } from '../clock.ts';
+import { writeWhole } from '../files.ts';
 import { HubClient } from '../hub.ts';
 import { maxServerLabel } from '../rules/tools/definition.ts';
 import { type PinMode, pinModes } from '../rules/tools/pins.ts';
-import { fileNameOf, writeWhole } from '../tools/document.ts';
+import { fileNameOf } from '../tools/document.ts';
 import { readLocalPins } from '../tools/local.ts';
 import { ToolPins } from '../tools/tool-pins.ts';
 import { UsageError } from './command.ts';

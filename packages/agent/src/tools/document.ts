@@ -1,8 +1,8 @@
 // The pin document of one server as this agent trusts it: signed by the tenant, never older than before, kept on disk.
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { isPublicKey, type Succession, verifies, withSuccessors } from '../bundle/signature.ts';
+import { writeWhole } from '../files.ts';
 import { type PinDocument, readPinDocument, signedPinText } from '../rules/tools/pins.ts';
 
 /** A pin document as the hub sends it. */
@@ -129,17 +129,3 @@ export const fileNameOf = (label: string): string => {
   const words = label.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);
   return `${words}-${createHash('sha256').update(label).digest('hex').slice(0, 16)}.json`;
 };
-
-/** Replaces a file whole, for its owner alone. Several processes may share the folder: the last one stands. */
-export async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomUUID()}`;
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
-}

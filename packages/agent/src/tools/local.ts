@@ -1,8 +1,8 @@
 // Pins without a hub: a file that a person keeps, with the definitions that the person accepted.
 import { readFile } from 'node:fs/promises';
+import { writeWhole } from '../files.ts';
 import { isFingerprint } from '../rules/tools/definition.ts';
 import { pinDecisions, type ToolPin } from '../rules/tools/pins.ts';
-import { writeWhole } from './document.ts';
 
 /** Pins by the server's label. */
 export type LocalPins = { readonly [server: string]: readonly ToolPin[] };
