@@ -20,5 +20,10 @@ export function mongoWorkspaces(workspaces: Collection<WorkspaceRow>): Workspace
       return (await tenantOf(workspace)) === tenantId ? 'created' : 'taken';
     },
     tenantOf,
+    async hasAny(issuer) {
+      const start = idOf({ issuer, workspaceId: '' }).slice(0, -1);
+      const within = { $gte: start, $lt: `${start}\u{10ffff}` };
+      return (await workspaces.findOne({ _id: within }, { projection: { _id: 1 } })) !== null;
+    },
   };
 }

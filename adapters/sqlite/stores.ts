@@ -360,7 +360,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeAll: 'write',
   },
   keyCheck: { first: 'write' },
-  workspaces: { link: 'write', tenantOf: 'read' },
+  workspaces: { link: 'write', tenantOf: 'read', hasAny: 'read' },
   installation: { figures: 'read' },
   exports: { lines: 'read' },
   audit: {

@@ -30,5 +30,6 @@ export function workspaceStore(db: Database): Sync<WorkspaceStore> {
       return tenantOf(workspace) === tenantId ? 'created' : 'taken';
     },
     tenantOf,
+    hasAny: (issuer) => db.get('SELECT 1 FROM workspaces WHERE issuer = ? LIMIT 1', [issuer]) !== undefined,
   };
 }

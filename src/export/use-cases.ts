@@ -32,6 +32,8 @@ export type ExportAnswer =
       readonly lines: readonly (ExportLine & { readonly cursor: ExportCursor })[];
       /** Behind the last line; null while nothing was ever stored. */
       readonly next: ExportCursor | null;
+      /** False if lines behind `next` were stored when the answer was read. */
+      readonly isComplete: boolean;
     }
   | {
       readonly isExpired: true;
@@ -155,6 +157,7 @@ class StreamedExports implements Exports {
           isExpired: false,
           lines: lines.map((line) => ({ ...line, cursor: cursorOf(line, removed) })),
           next,
+          isComplete: !page.hasMore,
         };
       }
       if (!page.hasMore) await pause(clock, Math.min(lookEveryMs, Math.max(1, waitMs - elapsed)));

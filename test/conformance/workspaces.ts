@@ -17,6 +17,9 @@ export function workspacesContract(name: string, open: Open): void {
       expect(await workspaces.tenantOf(workspace)).toBe(tenantId);
       expect(await workspaces.link(workspace, tenantId)).toBe('created');
       expect(await workspaces.tenantOf({ ...workspace, issuer: 'https://other.example' })).toBeNull();
+      expect(await workspaces.hasAny(workspace.issuer)).toBe(true);
+      expect(await workspaces.hasAny('https://issuer.exampl')).toBe(false);
+      expect(await workspaces.hasAny('https://other.example')).toBe(false);
     });
 
     it('are apart, whatever their names hold', async () => {

@@ -6,6 +6,7 @@ import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 
 const provider = new SignInProvider();
+const operatorToken = 'an-operator-token-of-the-installation';
 let settings: { [name: string]: string };
 let hub: HubProcess;
 let admin: string;
@@ -20,6 +21,7 @@ beforeAll(async () => {
     OIDC_ROLE_MAP: '{"ops": ["operator@staging", "viewer"], "boss": "admin"}',
     RATE_LIMIT_MAX_ATTEMPTS: '1000',
     LOG_LEVEL: 'error',
+    OPERATOR_TOKEN: operatorToken,
   };
   hub = new HubProcess(settings);
   hub.port = await freePort();
@@ -183,17 +185,58 @@ describe('through the provider', () => {
   });
 });
 
+describe('claims that name a workspace', () => {
+  const link = async (workspaceId: string) => {
+    const headers = { Authorization: `Bearer ${operatorToken}` };
+    const { body } = await hub.call('GET', '/api/v1/operator/tenants', { headers });
+    const [tenant] = body.tenants as { readonly id: string }[];
+    return hub.call('PUT', `/api/v1/operator/tenants/${tenant?.id}/workspaces`, {
+      headers,
+      body: { issuer: provider.issuer, workspace_id: workspaceId },
+    });
+  };
+
+  it('lead to the only tenant while no workspace is linked, and then to the linked one alone', async () => {
+    person('hal', { org_id: 'acme' });
+    const first = await signIn('hal');
+    expect(await me(first.cookie)).toMatchObject({ is_admin: false });
+    expect((await link('acme')).status).toBeLessThan(300);
+
+    person('hal', { org_id: 'elsewhere', org_role: 'boss' });
+    const refused = await signIn('hal');
+    expect(refused.answer.status).toBe(403);
+    expect(await refused.answer.text()).toContain('no workspace that this hub knows');
+    expect(await me(first.cookie)).toMatchObject({ is_admin: false });
+
+    person('ida', { org_id: 'elsewhere', org_role: 'boss' });
+    expect((await signIn('ida')).answer.status).toBe(403);
+    person('ida', { org_id: 'acme' });
+    expect(await me((await signIn('ida')).cookie)).toMatchObject({ email: 'ida@acme.example' });
+  });
+
+  it('keep an invitation and the account apart while the claims give no role', async () => {
+    const invited = await hub.call('POST', '/api/v1/users', {
+      cookie: admin,
+      body: { email: 'joy@acme.example', roles: [{ role: 'viewer', env: '*' }] },
+    });
+    person('joy', { org_role: 'nothing' });
+    expect((await signIn('joy')).answer.status).toBe(403);
+    const token = String(invited.body.invite_url).split('#invite=')[1];
+    const body = { token, password: 'correct horse battery' };
+    expect((await hub.call('POST', '/api/v1/auth/invite', { body })).status).toBeLessThan(300);
+  });
+});
+
 describe('with PASSWORD_LOGIN=off', () => {
   it('passwords open nothing, and a link of the operator does', async () => {
     await hub.stop();
     settings.PASSWORD_LOGIN = 'off';
-    settings.OPERATOR_TOKEN = 'an-operator-token-of-the-installation';
     await hub.start();
     const refused = { status: 403, body: { code: 'password_login_off' } };
     const body = { email: 'cyd@acme.example', password: 'correct horse battery' };
     expect(await hub.call('POST', '/api/v1/auth/login', { body })).toMatchObject(refused);
     const made = await hub.call('POST', '/api/v1/operator/login-links', {
-      headers: { Authorization: 'Bearer an-operator-token-of-the-installation' },
+      headers: { Authorization: `Bearer ${operatorToken}` },
       body: { email: 'cyd@acme.example' },
     });
     expect(made.status).toBe(201);

@@ -46,9 +46,9 @@ async function readLines(
   const body = answer.lines.map(
     (line) => `${JSON.stringify(shape(line, seal(line.cursor), format, context))}\n`,
   );
-  return new Reply(body.join(''), {
-    headers: answer.next === null ? {} : { 'X-Next-Cursor': seal(answer.next) },
-  });
+  const headers: { [name: string]: string } = { 'X-Search-Complete': String(answer.isComplete) };
+  if (answer.next !== null) headers['X-Next-Cursor'] = seal(answer.next);
+  return new Reply(body.join(''), { headers });
 }
 
 function shape(

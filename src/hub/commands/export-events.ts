@@ -112,7 +112,7 @@ async function copy(
       continue;
     }
     if (page.text === '') {
-      if (!isFollowing) return;
+      if (!isFollowing && page.isComplete) return;
       skipped = page.next ?? skipped;
       continue;
     }

@@ -20,6 +20,8 @@ export type LinePage =
       readonly text: string;
       /** Behind the last line; null: nothing was ever stored. */
       readonly next: string | null;
+      /** False if later lines were stored. */
+      readonly isComplete: boolean;
     }
   | { readonly isExpired: true; readonly oldest: string; readonly removed: number | null };
 
@@ -67,7 +69,9 @@ async function readPage(
   }
   if (response.ok) {
     if (text !== '' && !text.endsWith('\n')) throw new HubError('unavailable', 'The answer was cut off.');
-    return { isExpired: false, text, next: response.headers.get('x-next-cursor') };
+    const { headers } = response;
+    const isComplete = headers.get('x-search-complete') !== 'false';
+    return { isExpired: false, text, next: headers.get('x-next-cursor'), isComplete };
   }
   return errorPage(response.status, text);
 }

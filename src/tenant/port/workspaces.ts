@@ -15,4 +15,6 @@ export interface WorkspaceStore {
   link(workspace: Workspace, tenantId: string): Promise<'created' | 'taken'>;
   /** The tenant of the workspace; null when nobody linked one. */
   tenantOf(workspace: Workspace): Promise<string | null>;
+  /** True if a workspace of this issuer is linked. */
+  hasAny(issuer: string): Promise<boolean>;
 }

@@ -188,7 +188,7 @@ export const toolRoutes = routes({
     }),
     status: 200,
     reply: toolPinDetail,
-    audit: ['tool.accepted', 'tool.refused'],
+    audit: ['tool.accepted', 'tool.rejected'],
     errors: ['environment_protected', 'not_found', 'conflict', 'validation_failed'],
   },
   setPinMode: {

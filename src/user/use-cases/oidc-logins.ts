@@ -158,22 +158,36 @@ function rolesOf({ oidc }: Ports, claims: Claims): readonly EnvRole[] {
   );
 }
 
-/** The tenant of the workspace in the claims, or the only one. @throws HubError forbidden */
-async function tenantOf(
-  { oidc, issuer, store }: Ports,
-  claims: Claims,
-  roles: readonly EnvRole[],
-): Promise<string> {
-  const workspaceId = textAt(claims, oidc.workspaceClaims);
-  const isAdmin = roles.some(({ role }) => role === 'admin');
-  const tenant = workspaceId === null ? null : await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
-  if (tenant !== null) return tenant;
-  const [only, another] = await store.tenants.tenantIds();
-  if (only !== undefined && another === undefined) return only;
-  throw new HubError(
+const foreignWorkspace = (): HubError =>
+  new HubError(
     'forbidden',
     'Your account names no workspace that this hub knows. Ask the operator of the hub to link it.',
   );
+
+/**
+ * The tenant of the workspace in the claims; null where they name none, and while no workspace of the issuer is linked.
+ * @throws HubError forbidden for a workspace that is not linked, beside one that is
+ */
+async function claimedTenant(
+  { oidc, issuer, store }: Ports,
+  claims: Claims,
+  roles: readonly EnvRole[],
+): Promise<string | null> {
+  const workspaceId = textAt(claims, oidc.workspaceClaims);
+  if (workspaceId === null) return null;
+  const isAdmin = roles.some(({ role }) => role === 'admin');
+  const tenant = await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
+  if (tenant === null && (await store.workspaces.hasAny(oidc.issuer))) throw foreignWorkspace();
+  return tenant;
+}
+
+/** The tenant of the workspace in the claims, or the only one. @throws HubError forbidden */
+async function tenantOf(ports: Ports, claims: Claims, roles: readonly EnvRole[]): Promise<string> {
+  const tenant = await claimedTenant(ports, claims, roles);
+  if (tenant !== null) return tenant;
+  const [only, another] = await ports.store.tenants.tenantIds();
+  if (only !== undefined && another === undefined) return only;
+  throw foreignWorkspace();
 }
 
 async function createPerson(ports: Ports, claims: Claims, email: string | null): Promise<User> {
@@ -211,18 +225,41 @@ async function newcomer(ports: Ports, claims: Claims, subject: string): Promise<
   const existingUser = email === null ? null : await store.tenants.userByEmail(email);
   const invite = existingUser && inviteOf(existingUser);
   if (existingUser && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
+  // Before the account is linked and the invitation used up: without a role, neither happens.
+  const roles = existingUser && (await rolesNow(ports, existingUser, claims));
   const user = existingUser ?? (await createPerson(ports, claims, email));
   await link(ports, user, subject);
   // The invitation is used up.
   const passwordHash = `none$${secrets.token(16)}`;
   if (!(await store.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw refused();
-  return { ...user, passwordHash };
+  return withRoles(ports, { ...user, passwordHash }, roles ?? user.roles);
+}
+
+/** The person of a linked account; null if there is none, or if the person was removed. */
+async function linkedUser({ store, oidc }: Ports, subject: string): Promise<User | null> {
+  const identity = await store.identities.find(oidc.issuer, subject);
+  if (!identity) return null;
+  const user = await store.tenants.userById(identity.userId);
+  // A removal that was interrupted leaves the link of nobody.
+  if (!user) await store.identities.unlink(identity.userId);
+  return user;
+}
+
+/** The roles that these claims give to a person of this hub. @throws HubError forbidden */
+async function rolesNow(ports: Ports, user: User, claims: Claims): Promise<readonly EnvRole[]> {
+  if (ports.oidc.rolesFrom === 'here') return user.roles;
+  const roles = rolesOf(ports, claims);
+  // A provider with several organisations gives the roles of the one in which the person signed in.
+  const tenant = await claimedTenant(ports, claims, roles);
+  if (tenant === null || tenant === user.tenantId) return roles;
+  throw new HubError(
+    'forbidden',
+    'You signed in to another workspace at the identity provider. Choose the workspace of this hub there.',
+  );
 }
 
 /** The person with the roles that the claims give now. */
-async function withRoles(ports: Ports, user: User, claims: Claims): Promise<User> {
-  if (ports.oidc.rolesFrom === 'here') return user;
-  const roles = rolesOf(ports, claims);
+async function withRoles(ports: Ports, user: User, roles: readonly EnvRole[]): Promise<User> {
   if (rolesText(roles) === rolesText(user.roles)) return user;
   const details = { before: rolesText(user.roles), after: rolesText(roles) };
   const noting = noteOf(ports, user, 'user.roles_changed', details);
@@ -237,7 +274,7 @@ async function finish(
   { query, state: sealed, token }: ReturnedBrowser,
   origin: Origin,
 ): Promise<FinishedSignIn> {
-  const { limits, secrets, provider, logins, store, oidc } = ports;
+  const { limits, secrets, provider, logins } = ports;
   const state = readState(ports, sealed);
   if (!state) throw refused();
   // Once, on whichever node.
@@ -249,14 +286,16 @@ async function finish(
   if (state.linkTo !== null) {
     const person = token === null ? null : await logins.personOf(token);
     if (person?.id !== state.linkTo) throw refused();
+    await linkedUser(ports, subject);
+    const roles = await rolesNow(ports, person, claims);
     await link(ports, person, subject);
-    await withRoles(ports, person, claims);
+    await withRoles(ports, person, roles);
     return { login: null, returnTo: state.returnTo };
   }
-  const identity = await store.identities.find(oidc.issuer, subject);
-  const linkedUser = identity && (await store.tenants.userById(identity.userId));
-  if (identity && !linkedUser) throw refused();
-  const user = await withRoles(ports, linkedUser ?? (await newcomer(ports, claims, subject)), claims);
+  const existingUser = await linkedUser(ports, subject);
+  const user = existingUser
+    ? await withRoles(ports, existingUser, await rolesNow(ports, existingUser, claims))
+    : await newcomer(ports, claims, subject);
   const session = typeof claims.sid === 'string' ? claims.sid.slice(0, 255) : null;
   return { login: await logins.signInAs(user, origin, session), returnTo: state.returnTo };
 }

@@ -1,0 +1,70 @@
+// Exports for a reader who does not see all environments: an answer without lines is not the end.
+import { describe, expect, it } from 'vitest';
+import { createExports } from '../../src/export/use-cases.ts';
+import type { Principal } from '../../src/shared/principal.ts';
+
+const hidden = 20;
+
+/** A store with lines of production alone up to the last, each page of which takes 3 s to read. */
+function slowStore() {
+  let now = 0;
+  const lines = async (_tenant: string, _kind: string, after: string | null) => {
+    now += 3_000;
+    const at = Number(after ?? 0) + 1;
+    const env = at < hidden ? 'production' : 'staging';
+    const line = { type: 'event', place: String(at), event: { env } };
+    const isEnd = at > hidden;
+    return { lines: isEnd ? [] : [line], end: String(at), hasMore: !isEnd, removed: 0, isTrimmed: false };
+  };
+  return { lines, clock: { monotonic: () => now, now: () => now } };
+}
+
+describe('a reader of staging beside many lines of production', () => {
+  it('gets empty answers that say that they are not the end, and then its line', async () => {
+    const { lines, clock } = slowStore();
+    const ports = {
+      store: { exports: { lines }, audit: { append: async () => {} } },
+      clock,
+      secrets: { uuid: () => '0', token: () => '0' },
+      health: { draining: () => false },
+    };
+    const exports = createExports(ports as unknown as Parameters<typeof createExports>[0]);
+    const reader: Principal = {
+      tenantId: 't',
+      env: null,
+      actor: { kind: 'user', id: 'u', email: 'reader@acme.example' },
+      roles: new Set(['viewer']),
+      envRoles: [{ role: 'viewer', env: 'staging' }],
+      agentId: null,
+      agentPattern: null,
+    };
+    let after: Parameters<typeof exports.read>[1]['after'] = null;
+    let emptyAnswers = 0;
+    for (;;) {
+      const answer = await exports.read(reader, {
+        kind: 'events',
+        format: 'native',
+        after,
+        limit: 1,
+        waitMs: 0,
+      });
+      if (answer.isExpired) throw new Error('Nothing was removed.');
+      if (answer.lines.length > 0) {
+        expect(answer.lines.map(({ place }) => place)).toEqual([String(hidden)]);
+        break;
+      }
+      expect(answer.isComplete).toBe(false);
+      emptyAnswers += 1;
+      after = answer.next;
+    }
+    expect(emptyAnswers).toBeGreaterThan(1);
+    const end = await exports.read(reader, {
+      kind: 'events',
+      format: 'native',
+      after: { place: String(hidden), removed: 0 },
+      limit: 1,
+      waitMs: 0,
+    });
+    expect(end).toMatchObject({ lines: [], isComplete: true });
+  });
+});
