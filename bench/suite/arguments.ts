@@ -46,7 +46,7 @@ export const optionForms = {
   clean: { about: 'with --url: remove the keys of the run NAME', value: 'NAME' },
   full: { about: 'every scenario at full size (5 rounds of 10 s, 1,000,000 rows, 10,000 agents)' },
   profile: { about: "write processor profiles of the hub's threads to .cache/bench/profiles" },
-  nightly: { about: 'the long runs: 1,000,000 events, 19,900 streams for 10 min, mixed load for 30 min' },
+  nightly: { about: 'the long runs: 1,000,000 events, 19,400 streams for 10 min, mixed load for 30 min' },
   guard: { about: 'compare this tree with an earlier commit, in alternate rounds' },
   'false-alarms': {
     about: 'with --guard: compare a clean tree with itself N times, and count what is called worse',
