@@ -1,7 +1,8 @@
 // A client process of agents that hold streams and request approvals, and of the person who decides them. A call ends
 // when the agent's stream receives the decision.
 import { randomUUID } from 'node:crypto';
-import { type ClientRequest, get } from 'node:http';
+import http, { type ClientRequest } from 'node:http';
+import https from 'node:https';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { HttpCaller } from './http-call.ts';
 import { callsOf, type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts';
@@ -57,6 +58,7 @@ function followAgent(
 ): Promise<ClientRequest> {
   const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': name };
   const url = new URL(`/api/v1/stream?env=${plan.env}`, plan.origins.stream);
+  const { get } = url.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const request = get(url, { headers, agent: false }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`A stream was refused: ${response.statusCode}`));

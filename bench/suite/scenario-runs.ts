@@ -63,7 +63,9 @@ async function runScenario(run: ScenarioRun, { args, hub }: RunContext): Promise
     return skippedScenario(name, `it does not measure a hub of others: ${program.ownHub}`);
   }
   process.stderr.write(`${name}: ${program.about}\n`);
-  return program.run({ ...settingsOf(run, args), hub, report: progressOf(name) });
+  const scenario = await program.run({ ...settingsOf(run, args), hub, report: progressOf(name) });
+  if (args.url === null) return scenario;
+  return { ...scenario, parameters: { ...scenario.parameters, url: new URL(args.url).origin } };
 }
 
 /** The scenario as skipped, with the reason. @throws UsageFault as it came */
