@@ -41,8 +41,8 @@ interface Clients {
 }
 
 /** All of them: a client that is left out counts as other work. */
-const clientPids = (clients: { readonly [name: string]: { readonly pid: number } }): readonly number[] =>
-  Object.values(clients).map(({ pid }) => pid);
+const clientPids = (clients: Clients): readonly number[] =>
+  Object.values(clients).map(({ pid }: Clients[keyof Clients]) => pid);
 
 class MixedRun {
   readonly #hub: Hub;
