@@ -16,7 +16,7 @@ import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
 import { checkBuild, checkSlowDowns } from './suite/hub.ts';
 import { describeMachine } from './suite/machine.ts';
-import { checkTarget, cleanRun, readAccess, signIn } from './suite/remote.ts';
+import { cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
 import { parseResults, type Results, resultsSchemaName, type Scenario } from './suite/results.ts';
 import { root } from './suite/root.ts';
@@ -30,6 +30,7 @@ import {
   predictScale,
 } from './suite/scale.ts';
 import { measureScenarios, progressOf, runsOf, type ScenarioRun } from './suite/scenario-runs.ts';
+import { checkUsage } from './suite/usage-check.ts';
 
 const commands: readonly (readonly [string, string])[] = [
   ...Object.entries(scenarios).map(([name, { about }]) => [name, about] as const),
@@ -79,8 +80,9 @@ async function measure(
       seconds: (performance.now() - began) / 1000,
       command: ['bench', ...process.argv.slice(2)],
       seed: args.seed,
-      commit: readCommit(hub),
-      versions: readVersions(hub),
+      // The checkout says nothing about a hub that runs elsewhere.
+      commit: args.url === null ? readCommit(hub) : { sha: null, dirty: null },
+      versions: readVersions(args.url === null ? hub : null),
       machine,
       scenarios: [...measured],
     };
@@ -107,7 +109,6 @@ async function runScale(files: readonly string[], args: Arguments): Promise<numb
     return exitCodeOfChecks(checks);
   };
   if (files.length > 0) return print(files.map(readResults));
-  if (args.url !== null) throw new UsageFault('scale starts hubs of its own: it takes no --url.');
   return measure(args, async (hub, onScenario) => {
     const agents = Math.min(args.agents, maxMeasuredStreams);
     const streams = { ...args, agents, sizes: { ...args.sizes, agents } };
@@ -168,6 +169,7 @@ function runReport(files: readonly string[], html: string | null): number {
       'report takes results files and a name for the report: report run.json --html run.html.',
     );
   }
+  checkFile(html);
   writeFileSync(html, reportOf(files.map((file) => ({ name: basename(file), results: readResults(file) }))));
   return 0;
 }
@@ -178,12 +180,6 @@ function runDocs(files: readonly string[]): number {
   const tables = tablesOf(files.map((file) => ({ name: basename(file), results: readResults(file) })));
   writeFileSync(page, replaceTables(readFileSync(page, 'utf8'), tables));
   return 0;
-}
-
-/** @throws UsageFault for options that would make alarms real */
-function checkAlarms({ falseAlarms, base, slow }: Arguments): void {
-  if (falseAlarms === null || (base === null && slow.length === 0)) return;
-  throw new UsageFault('--false-alarms compares a tree with itself: leave --base and --slow out.');
 }
 
 async function run(argv: readonly string[]): Promise<number> {
@@ -201,24 +197,11 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   rivalsOf(args.rivals);
   checkSlowDowns(args.slow);
+  checkUsage(args);
   const [command, ...rest] = args.words;
-  if (args.guard) {
-    if (command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
-    checkAlarms(args);
-    return runGuardCommand(args);
-  }
-  if (args.falseAlarms !== null) throw new UsageFault('--false-alarms goes with --guard.');
+  if (args.guard) return runGuardCommand(args);
   if (args.nightly) return runScenarios(nightlyRunsOf(args.words), args);
-  if (args.url !== null) {
-    checkTarget(args.url, args.yesLoad);
-    readAccess(process.env);
-  }
-  if (args.clean !== null) {
-    if (args.url === null) throw new UsageFault('--clean goes with --url.');
-    return runClean(args.url, args.clean);
-  }
-  if (args.check !== null && command !== 'scale') throw new UsageFault('--check goes with scale.');
-  if (args.base !== null) throw new UsageFault('--base goes with --guard.');
+  if (args.clean !== null && args.url !== null) return runClean(args.url, args.clean);
   if (command === undefined) {
     return runScenarios(args.full ? runsOf(Object.keys(scenarios)) : shortRuns, args);
   }

@@ -21,11 +21,11 @@ export interface PartResult {
   readonly worse: readonly string[];
 }
 
-/** A part of the guard, with its way to repeat. */
+/** Exit code without a verdict: CI measures once more, and the second run decides. */
+const repeatedCode = 3;
+
 export interface GuardPart {
   readonly name: string;
-  /** CI measures again after this code, and the second run decides. */
-  readonly repeatedCode: 1 | 3;
   readonly measure: (run: number) => Promise<PartResult>;
 }
 
@@ -36,7 +36,7 @@ export interface AlarmRun {
 
 export async function measureAlarms(parts: readonly GuardPart[], run: number): Promise<AlarmRun> {
   const worse: string[] = [];
-  for (const { repeatedCode, measure } of parts) {
+  for (const { measure } of parts) {
     const first = await measure(2 * run);
     const result = first.code === repeatedCode ? await measure(2 * run + 1) : first;
     if (result.code === 1) worse.push(...result.worse);
@@ -107,7 +107,6 @@ export async function runFalseAlarms(args: Arguments, hub: string, { report, onR
   const parts: readonly GuardPart[] = [
     {
       name: 'counts',
-      repeatedCode: 1,
       async measure(run) {
         const seeded = { ...args, seed: args.seed + run };
         const measured = await measureRuns(seeded, hub, args.rounds, (text) => reportPart(`counts, ${text}`));
@@ -118,7 +117,6 @@ export async function runFalseAlarms(args: Arguments, hub: string, { report, onR
     },
     {
       name: 'base',
-      repeatedCode: 3,
       async measure(run) {
         const seeded = { ...args, seed: args.seed + run };
         const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, reportPart);

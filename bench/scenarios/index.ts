@@ -31,6 +31,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
     about:
       'the owner of an environment, with simulated agents: memory, time of a deployment with its reports',
     ownHub: 'it simulates agents in a process of its own',
+    hasNoHub: true,
     run: async (options) => (await import('./owner.ts')).runOwner(options),
   },
   requests: {
@@ -74,6 +75,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   library: {
     about: 'the agent library: a guarded call, the gate, the MCP proxy',
     ownHub: 'it measures no hub',
+    hasNoHub: true,
     run: async (options) => (await import('./library.ts')).runLibrary(options),
   },
   mcp: {
@@ -95,6 +97,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   bus: {
     about: 'envelopes and frames through one Redis',
     ownHub: 'it measures no hub',
+    hasNoHub: true,
     run: async (options) => (await import('./bus.ts')).runBus(options),
   },
   cluster: {

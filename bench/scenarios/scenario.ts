@@ -13,6 +13,8 @@ export interface ScenarioProgram {
   readonly about: string;
   /** Reason that excludes the hub of `--url` from this scenario; absent: that hub can be measured. */
   readonly ownHub?: string;
+  /** It starts no hub that `--slow` and `--profile` could act on. Default: false */
+  readonly hasNoHub?: boolean;
   /** @throws CannotRun if hub or load fail */
   readonly run: (options: RunOptions) => Promise<Scenario>;
 }

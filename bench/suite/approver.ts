@@ -1,10 +1,12 @@
 // A client process of agents that hold streams and request approvals, and of the person who decides them. A call ends
 // when the agent's stream receives the decision.
 import { randomUUID } from 'node:crypto';
-import { type ClientRequest, get } from 'node:http';
+import http, { type ClientRequest } from 'node:http';
+import https from 'node:https';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { HttpCaller } from './http-call.ts';
 import { callsOf, type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts';
+import { withinLimit } from './time-limit.ts';
 
 /** An agent may request 10 approvals a minute. */
 export const approvalsOfAgent = 8;
@@ -19,6 +21,8 @@ export interface ApprovalPlan {
   readonly agentPrefix?: string;
   /** Session of the person who decides. */
   readonly cookie: string;
+  /** Longest wait for a decision at the agent, milliseconds. Default: a minute */
+  readonly limitMs?: number;
 }
 
 type Order =
@@ -57,6 +61,7 @@ function followAgent(
 ): Promise<ClientRequest> {
   const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': name };
   const url = new URL(`/api/v1/stream?env=${plan.env}`, plan.origins.stream);
+  const { get } = url.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const request = get(url, { headers, agent: false }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`A stream was refused: ${response.statusCode}`));
@@ -93,12 +98,19 @@ async function withAgents<T>(
     else arrived.add(id);
   };
   const decisionOf = (id: string): Promise<void> =>
-    arrived.delete(id) ? Promise.resolve() : new Promise((resolve) => void waiting.set(id, resolve));
+    arrived.delete(id)
+      ? Promise.resolve()
+      : withinLimit(
+          new Promise((resolve) => void waiting.set(id, resolve)),
+          `The decision of approval ${id}`,
+          plan.limitMs,
+        );
   const streams: ClientRequest[] = [];
   try {
     for (let n = 0; n < agents.length; n += openAtOnce) {
       const some = agents.slice(n, n + openAtOnce);
-      streams.push(...(await Promise.all(some.map((agent) => followAgent(plan, agent, onDecision)))));
+      const opened = Promise.all(some.map((agent) => followAgent(plan, agent, onDecision)));
+      streams.push(...(await withinLimit(opened, 'The greeting of a stream', plan.limitMs)));
     }
     return await run(agents, decisionOf);
   } finally {

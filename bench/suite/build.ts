@@ -42,12 +42,19 @@ export function readCommit(folder: string): Results['commit'] {
   }
 }
 
-/** Versions of the hub in `folder`, of Node, and of the SQLite that the bounds use. */
-export function readVersions(folder: string): Results['versions'] {
+function readReeveVersion(folder: string): string {
   const file = join(folder, 'package.json');
-  const { version } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { version: 'unknown' };
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : 'unknown';
+}
+
+/**
+ * Versions of the hub in `folder`, of Node, and of the SQLite that the bounds use.
+ * @param folder null: a hub of others, whose version is left out
+ */
+export function readVersions(folder: string | null): Results['versions'] {
   const db = new Libsql(':memory:');
   const row = db.prepare('SELECT sqlite_version() AS version').get() as { readonly version: string };
   db.close();
-  return { reeve: version, node: process.versions.node, sqlite: row.version };
+  const ownVersions = { node: process.versions.node, sqlite: row.version };
+  return folder === null ? ownVersions : { reeve: readReeveVersion(folder), ...ownVersions };
 }

@@ -1,6 +1,7 @@
 // One HTTP request over kept connections, and the whole answer.
 import http from 'node:http';
 import https from 'node:https';
+import { answerLimitMs, limitText } from './time-limit.ts';
 
 export interface HttpCall {
   readonly method: string;
@@ -21,21 +22,26 @@ export const refusalOf = ({ method, path }: HttpCall, status: number, text: stri
 export class HttpCaller {
   readonly #origin: URL;
   readonly #agent: http.Agent;
+  readonly #timeout: number;
 
-  /** @param maxSockets connections at once. Default: no limit */
-  constructor(origin: string, maxSockets = Number.POSITIVE_INFINITY) {
+  /**
+   * @param maxSockets connections at once. Default: no limit
+   * @param timeout longest silence of the origin during a call, milliseconds
+   */
+  constructor(origin: string, maxSockets = Number.POSITIVE_INFINITY, timeout = answerLimitMs) {
     this.#origin = new URL(origin);
+    this.#timeout = timeout;
     const kind = this.#origin.protocol === 'https:' ? https.Agent : http.Agent;
-    this.#agent = new kind({ keepAlive: true, maxSockets });
+    this.#agent = new kind({ keepAlive: true, maxSockets, timeout });
   }
 
-  /** Resolves with the last byte of the answer. @throws Error if there is none */
+  /** Resolves with the last byte of the answer. @throws Error if there is none, also after a minute's silence */
   answer({ method, path, headers, body }: HttpCall): Promise<HttpAnswer> {
     const { request } = this.#origin.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const sent = request(
         new URL(path, this.#origin),
-        { agent: this.#agent, method, headers },
+        { agent: this.#agent, method, headers, timeout: this.#timeout },
         (response) => {
           const parts: Buffer[] = [];
           response.on('data', (part: Buffer) => parts.push(part));
@@ -45,6 +51,7 @@ export class HttpCaller {
           );
         },
       );
+      sent.on('timeout', () => sent.destroy(new Error(`no byte came ${limitText(this.#timeout)}`)));
       sent.on('error', (error) => reject(new Error(`${method} ${path} was not answered: ${error.message}`)));
       sent.end(body);
     });

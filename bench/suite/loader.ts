@@ -10,6 +10,7 @@ import { ClientProcess, serveOrders } from './client-process.ts';
 import { newHistogram } from './histogram.ts';
 import { microsecondsSince, runOpenLoop } from './open-loop.ts';
 import { seededRandom } from './statistics.ts';
+import { answerLimitMs, limitText } from './time-limit.ts';
 
 interface LoadTarget {
   readonly origin: string;
@@ -25,6 +26,8 @@ interface LoadTarget {
   readonly form?: BatchForm;
   /** Default: `random` */
   readonly ids?: IdOrder;
+  /** Longest silence of the hub during a batch, milliseconds. Default: a minute */
+  readonly limitMs?: number;
 }
 
 /** Each connection sends its next batch after the answer to the last one. */
@@ -110,14 +113,16 @@ class Poster {
   readonly #origin: URL;
   readonly #agent: http.Agent;
   readonly #random: () => number;
+  readonly #limitMs: number;
   readonly #freeBodies: ReusableBody[] = [];
   #batches = 0;
 
   constructor(order: LoadTarget, maxSockets = Number.POSITIVE_INFINITY) {
     this.#order = order;
     this.#origin = new URL(order.origin);
+    this.#limitMs = order.limitMs ?? answerLimitMs;
     const kind = this.#origin.protocol === 'https:' ? https.Agent : http.Agent;
-    this.#agent = new kind({ keepAlive: true, maxSockets });
+    this.#agent = new kind({ keepAlive: true, maxSockets, timeout: this.#limitMs });
     this.#random = seededRandom(order.seed);
   }
 
@@ -148,7 +153,8 @@ class Poster {
       'Content-Type': 'application/json',
       'Content-Length': body.length,
     };
-    const options = { agent: this.#agent, host, port, method: 'POST', path, headers };
+    const timeout = this.#limitMs;
+    const options = { agent: this.#agent, host, port, method: 'POST', path, headers, timeout };
     const { request: send } = protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const request = send(options, (response) => {
@@ -161,6 +167,7 @@ class Poster {
           reject(new Error(`The hub did not accept a batch: ${response.statusCode} ${text.slice(0, 200)}`));
         });
       });
+      request.on('timeout', () => request.destroy(new Error(`no byte came ${limitText(timeout)}`)));
       request.on('error', (error) => reject(new Error(`A batch was not answered: ${error.message}`)));
       request.end(body);
     });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { ClientProcess, serveOrders } from './client-process.ts';
 import { HttpCaller } from './http-call.ts';
 import { type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts';
+import { withinLimit } from './time-limit.ts';
 
 export interface DeliveryPlan extends OpenLoop {
   readonly origin: string;
@@ -12,6 +13,8 @@ export interface DeliveryPlan extends OpenLoop {
   readonly agentPrefix: string;
   /** Receivers that must have each notification, from the first on. */
   readonly receivers: number;
+  /** Longest wait for them, milliseconds. Default: a minute */
+  readonly limitMs?: number;
 }
 
 type Order =
@@ -91,6 +94,7 @@ async function deliver({
   key,
   agentPrefix,
   receivers,
+  limitMs,
   ...loop
 }: DeliveryPlan): Promise<OpenLoopResult> {
   const caller = new HttpCaller(origin);
@@ -107,10 +111,11 @@ async function deliver({
         body: JSON.stringify({ tool_name: 'deploy', message: 'May I?', timeout: 3600 }),
       });
       const { id } = JSON.parse(text) as { readonly id: string };
-      await new Promise<void>((resolve) => {
+      const arrived = new Promise<void>((resolve) => {
         waiting.set(id, { receivers, resolve });
         settle(id);
       });
+      await withinLimit(arrived, `The notification of approval ${id} to each receiver`, limitMs);
     });
   } finally {
     caller.close();

@@ -31,11 +31,23 @@ export interface RemoteAccess {
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** From REEVE_BENCH_KEYS, REEVE_BENCH_EMAIL, REEVE_BENCH_PASSWORD or REEVE_BENCH_PASSWORD_FILE. */
-export function readAccess(env: Environment): RemoteAccess {
+function readPassword(env: Environment): string | null {
   const file = env.REEVE_BENCH_PASSWORD_FILE;
-  const password =
-    file === undefined ? (env.REEVE_BENCH_PASSWORD ?? null) : readFileSync(file, 'utf8').trim();
+  if (file === undefined) return env.REEVE_BENCH_PASSWORD ?? null;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    throw new CannotRun(`The file of REEVE_BENCH_PASSWORD_FILE cannot be read: ${reason}`);
+  }
+}
+
+/**
+ * From REEVE_BENCH_KEYS, REEVE_BENCH_EMAIL, REEVE_BENCH_PASSWORD or REEVE_BENCH_PASSWORD_FILE.
+ * @throws CannotRun without keys and without a login
+ */
+export function readAccess(env: Environment): RemoteAccess {
+  const password = readPassword(env);
   const keys = (env.REEVE_BENCH_KEYS ?? '').split(',').filter((key) => key !== '');
   const email = env.REEVE_BENCH_EMAIL ?? null;
   if (keys.length === 0 && (email === null || password === null)) {

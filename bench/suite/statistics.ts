@@ -37,7 +37,7 @@ export function slopeOf(xs: readonly number[], ys: readonly number[]): number | 
 }
 
 export interface Change {
-  /** Median of the second group ÷ median of the first − 1. */
+  /** Median of the second group ÷ median of the first − 1. From 0 to more: infinite; from 0 to 0: 0. */
   readonly change: number;
   /** 95 % bootstrap interval of the change. */
   readonly low: number;
@@ -45,6 +45,9 @@ export interface Change {
 }
 
 const resamples = 2000;
+
+/** Of values that are not negative. */
+const shareOfChange = (before: number, after: number): number => (after === before ? 0 : after / before - 1);
 
 /**
  * The change of the median from `before` to `after`, with a percentile bootstrap interval of 95 %.
@@ -57,13 +60,13 @@ export function changeBetween(
 ): Change {
   const resampledMedian = (values: readonly number[]): number =>
     medianOf(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN));
-  const changes = Array.from(
-    { length: resamples },
-    () => resampledMedian(after) / resampledMedian(before) - 1,
-  ).sort((a, b) => a - b);
+  const changes = Array.from({ length: resamples }, () => {
+    const median = resampledMedian(after);
+    return shareOfChange(resampledMedian(before), median);
+  }).sort((a, b) => (a === b ? 0 : a - b));
   const quantile = (share: number): number => changes[Math.floor(share * (resamples - 1))] ?? Number.NaN;
   return {
-    change: medianOf(after) / medianOf(before) - 1,
+    change: shareOfChange(medianOf(before), medianOf(after)),
     low: quantile(0.025),
     high: quantile(0.975),
   };

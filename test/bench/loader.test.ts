@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
+import { Approver } from '../../bench/suite/approver.ts';
+import { HttpCaller } from '../../bench/suite/http-call.ts';
 import { Loader } from '../../bench/suite/loader.ts';
+import { Receivers } from '../../bench/suite/receivers.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -35,6 +38,48 @@ function startLoader(): Loader {
 }
 
 const keys = ['key'];
+
+describe('a client of approvals', () => {
+  const approvalsAt = async (): Promise<string> => {
+    let approvals = 0;
+    const server = http.createServer((request, response) => {
+      request.resume();
+      if (request.url?.startsWith('/api/v1/stream')) response.writeHead(200).write(': connected\n\n');
+      else response.end(`{"id":"${approvals++}"}`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  it('fails the run when no stream receives the decision', async () => {
+    const origin = await approvalsAt();
+    const approver = new Approver();
+    cleanups.push(() => approver.stop());
+    const plan = {
+      origins: { request: origin, decide: origin, stream: origin },
+      env: 'production',
+      cookie: 'a',
+    };
+    const loop = { perSecond: 10, seconds: 0.1, limitMs: 200 };
+    await expect(approver.whole({ ...plan, keys, ...loop })).rejects.toThrow(
+      'The decision of approval 0 did not come within 0.2 s.',
+    );
+  });
+
+  it('fails the run when a receiver has no notification', async () => {
+    const receivers = new Receivers();
+    cleanups.push(() => receivers.stop());
+    await receivers.listen(1);
+    const plan = { origin: await approvalsAt(), key: 'key', agentPrefix: 'a', receivers: 1, limitMs: 200 };
+    await expect(receivers.deliver({ ...plan, perSecond: 10, seconds: 0.1 })).rejects.toThrow(
+      'The notification of approval 0 to each receiver did not come within 0.2 s.',
+    );
+  });
+});
 
 describe('a loader', () => {
   it('counts the events of all connections, also of answers that arrive together', async () => {
@@ -77,6 +122,20 @@ describe('a loader', () => {
     const result = expect(loader.load(order)).rejects.toThrow('A loader ended with SIGKILL during the run.');
     process.kill(loader.pid, 'SIGKILL');
     await result;
+  });
+
+  it('fails the run in one sentence when the hub is silent, in either loop', async () => {
+    const origin = await startServer(() => undefined);
+    const target = { origin, keys, seed: 1, seconds: 0.1, limitMs: 200 };
+    const silence = 'A batch was not answered: no byte came within 0.2 s';
+    await expect(startLoader().load({ ...target, type: 'closed', connections: 1 })).rejects.toThrow(silence);
+    await expect(startLoader().load({ ...target, type: 'open', batchesPerSecond: 20 })).rejects.toThrow(
+      silence,
+    );
+    const caller = new HttpCaller(origin, 1, 200);
+    cleanups.push(() => caller.close());
+    const call = { method: 'GET', path: '/a', headers: {} };
+    await expect(caller.call(call)).rejects.toThrow('GET /a was not answered: no byte came within 0.2 s');
   });
 
   it('fails the run for an answer that accepts nothing', async () => {

@@ -1,11 +1,24 @@
 // Load on a hub that the suite has not started: consent, credentials, names, and what --clean removes.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Admin, adminOf, setUp } from '../../bench/admin.ts';
 import { runApproval } from '../../bench/scenarios/approval.ts';
+import { Approver } from '../../bench/suite/approver.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { type Hub, startBenchHub } from '../../bench/suite/hub.ts';
 import { checkTarget, cleanRun, readAccess } from '../../bench/suite/remote.ts';
+import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
+import { certificate, certificateKey } from '../certificate.ts';
+import { benchProgram } from './program.ts';
 
 describe('a hub by --url', () => {
   it('is loaded only with consent for its host, unless it is this machine', () => {
@@ -28,6 +41,49 @@ describe('a hub by --url', () => {
       password: null,
     });
     expect(() => readAccess({ REEVE_BENCH_EMAIL: 'a@example.com' })).toThrow('REEVE_BENCH_PASSWORD');
+    expect(() => readAccess({ REEVE_BENCH_PASSWORD_FILE: '/absent/password' })).toThrow(
+      'The file of REEVE_BENCH_PASSWORD_FILE cannot be read: ENOENT',
+    );
+  });
+
+  it('may use TLS, also for the streams of approvals', async () => {
+    const streams: http.ServerResponse[] = [];
+    let approvals = 0;
+    const server = https.createServer({ cert: certificate, key: certificateKey }, (request, response) => {
+      request.resume();
+      if (request.url?.startsWith('/api/v1/stream')) {
+        streams.push(response);
+        response.writeHead(200).write(': connected\n\n');
+      } else if (request.method === 'POST') response.end(`{"id":"${approvals++}"}`);
+      else {
+        const id = request.url?.split('/').at(-1);
+        for (const stream of streams) stream.write(`{"type":"approval_decided","approval_id":"${id}"}\n\n`);
+        response.end('{}');
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
+    writeFileSync(join(folder, 'certificate.pem'), certificate);
+    process.env.NODE_EXTRA_CA_CERTS = join(folder, 'certificate.pem');
+    const approver = new Approver();
+    delete process.env.NODE_EXTRA_CA_CERTS;
+    try {
+      const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { latencies } = await approver.whole({
+        origins: { request: origin, decide: origin, stream: origin },
+        env: 'production',
+        keys: ['key'],
+        cookie: 'a=b',
+        perSecond: 50,
+        seconds: 0.1,
+      });
+      expect(decodeFromCompressedBase64(latencies).totalCount).toBe(5);
+    } finally {
+      approver.stop();
+      server.closeAllConnections();
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
@@ -77,5 +133,33 @@ describe('a run on a hub of others', () => {
     await expect(cleanRun(admin, 'bench')).rejects.toThrow('--clean takes the name of a run');
     expect(await cleanRun(admin, runName)).toBe(1);
     expect(await labels()).toEqual(['bench']);
+  }, 60_000);
+
+  it('needs keys alone for ingest, and leaves out what the checkout cannot say of the hub', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
+    const file = join(folder, 'ingest.json');
+    const key = await admin.newKey();
+    const env = { PATH: process.env.PATH, REEVE_BENCH_KEYS: key };
+    const sizes = ['--rounds', '1', '--seconds', '1', '--rows', '0'];
+    const run = (name: string) =>
+      promisify(execFile)(
+        process.execPath,
+        [...benchProgram, name, '--url', hub.url, ...sizes, '--json', file],
+        { cwd: root, env },
+      ).catch((error: unknown) => error as { readonly code: number; readonly stderr: string });
+    try {
+      expect(await run('ingest')).toMatchObject({ code: 3 });
+      const { commit, versions, scenarios } = parseResults(readFileSync(file, 'utf8'));
+      expect(commit).toEqual({ sha: null, dirty: null });
+      expect(Object.keys(versions)).not.toContain('reeve');
+      expect(scenarios[0]?.parameters).toMatchObject({ url: hub.url, keys: 1 });
+      expect(scenarios[0]?.parameters).not.toHaveProperty('tenants');
+      expect(scenarios[0]?.figures.find(({ id }) => id === 'ingest.rate')?.median).toBeGreaterThan(0);
+      const refusal = await run('approval');
+      expect(refusal).toMatchObject({ code: 2 });
+      expect(refusal.stderr.trim().split('\n').at(-1)).toContain('This needs a login: set REEVE_BENCH_EMAIL');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   }, 60_000);
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { rivalsOf, streamRivalsOf } from '../../bench/rivals/index.ts';
 import { runRivals } from '../../bench/rivals/install.ts';
 import { opaRules } from '../../bench/rivals/opa.ts';
-import { findProgram } from '../../bench/rivals/process.ts';
+import { fillTemplate, findProgram } from '../../bench/rivals/process.ts';
 import type { StreamRival } from '../../bench/rivals/rival.ts';
 import { contractCount } from '../../bench/scenarios/engine.ts';
 import { RivalFanout } from '../../bench/scenarios/rival-streams.ts';
@@ -151,6 +151,22 @@ describe('results beside rivals', () => {
     expect(html).toContain('nchan_subscriber eventsource;');
     const without = reportOf([{ name: 'a.json', results: resultsOf(scenarioOf([])) }]);
     expect(without).not.toContain('Beside rivals');
+  });
+});
+
+describe('the configuration of a rival', () => {
+  it.each(['centrifugo.yaml', 'mercure.caddyfile', 'nchan.conf', 'pushpin.conf'])(
+    '%s has no name in braces after it is filled, also with blanks around the name',
+    (file) => {
+      const names = ['port', 'publish_port', 'folder', 'modules', 'programs', 'library', 'key'];
+      const text = fillTemplate(file, Object.fromEntries(names.map((name, n) => [name, 4321 + n])));
+      expect(text).toMatch(/\b4321\b/);
+      expect(text.match(/\{[ \t]*\w+[ \t]*\}/g)).toBeNull();
+    },
+  );
+
+  it('gives Centrifugo its port as a number', () => {
+    expect(fillTemplate('centrifugo.yaml', { port: 4321 })).toMatch(/^ {2}port: 4321$/m);
   });
 });
 

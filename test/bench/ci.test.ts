@@ -1,0 +1,100 @@
+// The scripts of .ci, with a stand-in for npm: which outputs and exit codes of the suite fail them, and which repeat.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { root } from '../../bench/suite/root.ts';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a script of .ci in a folder of its own. @param npm body of the stand-in, which has the arguments of npm */
+function runScript(name: string, npm: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-ci-test-'));
+  folders.push(folder);
+  for (const place of ['.ci', 'bin', 'dist/src']) mkdirSync(join(folder, place), { recursive: true });
+  writeFileSync(join(folder, 'dist/src/main.js'), '');
+  copyFileSync(join(root, '.ci', name), join(folder, '.ci', name));
+  const calls = join(folder, 'calls');
+  const body = `#!/usr/bin/env bash\necho "$*" >> '${calls}'\ncalls=$(grep -cFx -- "$*" '${calls}')\n${npm}\n`;
+  writeFileSync(join(folder, 'bin/npm'), body, { mode: 0o755 });
+  const { status, stdout } = spawnSync('bash', [join('.ci', name)], {
+    cwd: folder,
+    env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}` },
+    encoding: 'utf8',
+  });
+  return { status, stdout, calls: readFileSync(calls, 'utf8').trim().split('\n') };
+}
+
+const slowDownFigures = {
+  'extra-statement': 'counts.statements',
+  'extra-commit': 'counts.commits',
+  'encode-per-client': 'counts.deploy_encodings',
+  'busy-loop': 'counts.ingest_time',
+  'leak-per-stream': 'counts.stream_heap',
+};
+
+/** `bench counts --slow NAME` prints the figure of NAME as missed and ends with 1, but for `unnoticed`. */
+const countsThatNotice = (unnoticed: string): string =>
+  [
+    'case "$*" in',
+    ...Object.entries(slowDownFigures).map(([name, id]) => {
+      const [verdict, code] = name === unnoticed ? ['met', 0] : ['MISSED', 1];
+      return `*"counts --slow ${name}") echo '  ${id}: 9 per 1,000 events; target ≤ 5: ${verdict}'; exit ${code} ;;`;
+    }),
+    'esac',
+  ].join('\n');
+
+describe('.ci/nightly', () => {
+  it('passes when the counts notice each slow-down, although each notice ends with 1', () => {
+    const { status, stdout, calls } = runScript('nightly', countsThatNotice(''));
+    for (const name of Object.keys(slowDownFigures)) expect(stdout).toContain(`The guard notices ${name}.`);
+    expect(status).toBe(0);
+    expect(calls).toHaveLength(6);
+  });
+
+  it('fails, and names the slow-down, when the counts do not notice it', () => {
+    const { status, stdout } = runScript('nightly', countsThatNotice('busy-loop'));
+    expect(stdout).toContain('The guard does not notice busy-loop in counts.ingest_time.');
+    expect(stdout).toContain('The guard notices extra-commit.');
+    expect(status).toBe(1);
+  });
+});
+
+/** The tests pass; each run of the counts ends with the next code, and a missed figure with 1. */
+const testsAndCounts = (...codes: readonly number[]): string =>
+  [
+    'case "$*" in',
+    'test) echo "Suite: 3 passed, 0 failed" ;;',
+    `*counts) code=$(cut -d' ' -f"$calls" <<< '${codes.join(' ')}')`,
+    '  if [ "$code" -eq 1 ]; then echo "  counts.commits: 9; target ≤ 5: MISSED"; fi',
+    '  exit "$code" ;;',
+    'esac',
+  ].join('\n');
+
+describe('.ci/run', () => {
+  it.each([
+    ['ends well with counts within their bands', [0], 0, '3 passed, 0 failed'],
+    ['fails for a figure beyond its band, without a second run', [1, 0], 1, '3 passed, 1 failed'],
+    ['fails for counts that could not run, without a second run', [2, 0], 2, '3 passed, 1 failed'],
+    ['repeats a run without a verdict', [3, 0], 0, '3 passed, 0 failed'],
+    ['fails for a figure beyond its band in the second run', [3, 1], 1, '3 passed, 1 failed'],
+    ['lets the counts decide after two runs without a verdict', [3, 3], 0, '3 passed, 0 failed'],
+  ] as const)('%s', (_, codes, status, summary) => {
+    const run = runScript('run', testsAndCounts(...codes));
+    expect({ status: run.status, summary: run.stdout.trim().split('\n').at(-1) }).toEqual({
+      status,
+      summary,
+    });
+    expect(run.calls.filter((call) => call.endsWith('counts'))).toHaveLength(codes[0] === 3 ? 2 : 1);
+  });
+
+  it('says in the log that the counts decide, and how many seconds each step took', () => {
+    const { stdout } = runScript('run', testsAndCounts(3, 3));
+    expect(stdout).toContain('The counts of the same run are within their bands, and decide.');
+    expect(stdout).toMatch(/^Seconds: install \d+ s, tests \d+ s, counts \d+ s, counts \d+ s$/m);
+  });
+});
