@@ -105,7 +105,7 @@ function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<
     tenantId,
     ...inEnvs(env),
     ...(agentId === undefined ? {} : { agentId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(sessionId === undefined ? {} : { 'context.sessionId': sessionId }),
     ...(since === undefined && until === undefined ? {} : { createdAt: time }),
     $and: [
       status === undefined ? {} : seenAs(status, now),
