@@ -124,6 +124,20 @@ it.each([
     { currency: 'EUR', lines: { price: 3 } },
     { value: 3, currency: 'EUR' },
   ],
+  [
+    { amount_cents: 1_050, currency_code: 'EUR' },
+    { value: 10.5, currency: 'EUR' },
+  ],
+  [{ order: { fee_minor: 300, currency: 'JPY' } }, { value: 300, currency: 'JPY' }],
+  [
+    { refund: '7.5', currency: 'EUR', total: 8 },
+    { value: 8, currency: 'EUR' },
+  ],
+  [
+    { refund: '7.5', currency: 'EUR' },
+    { value: 7.5, currency: 'EUR' },
+  ],
+  [{ refund: 7 }, null],
   [{ value: 3 }, null],
   [{ amount: 'all' }, null],
   [null, null],
