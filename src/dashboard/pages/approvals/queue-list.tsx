@@ -1,6 +1,17 @@
 // The rows of the queue: the head of each group with its sum and its review, and a row for each call.
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type JSX,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { Button, Data, Env, Name, Verdict } from '../../ui/parts.tsx';
@@ -55,7 +66,8 @@ function useEntriesInSight(entries: readonly QueueEntry[], chosen: string | unde
     count: isWhole ? 0 : entries.length,
     getScrollElement: () => document.getElementById('content'),
     estimateSize: () => rowHeight,
-    getItemKey: (index) => entries[index]?.key ?? index,
+    // A new function would measure all entries again.
+    getItemKey: useCallback((index: number) => entries[index]?.key ?? index, [entries]),
     scrollMargin: margin,
     overscan: 12,
   });
@@ -86,7 +98,9 @@ function useEntriesInSight(entries: readonly QueueEntry[], chosen: string | unde
 
 export function QueueList(props: QueueListProps): JSX.Element {
   const { sections, chosen, onReview, onEnd } = props;
-  const entries = entriesOf(sections);
+  const entries = useMemo(() => entriesOf(sections), [sections]);
+  const acts = useRef<RowActs>(props);
+  acts.current = props;
   const { list, measure, inSight, space } = useEntriesInSight(entries, chosen?.id, onEnd);
   return (
     <div role="grid" ref={list} className="queue-list" aria-label="Approvals" aria-rowcount={entries.length}>
@@ -96,7 +110,19 @@ export function QueueList(props: QueueListProps): JSX.Element {
           if (!entry) return null;
           const place = { index, measure };
           return entry.row ? (
-            <Row key={entry.key} {...place} row={entry.row} isMember={entry.group !== null} {...props} />
+            <Row
+              key={entry.key}
+              {...place}
+              row={entry.row}
+              isMember={entry.group !== null}
+              status={props.statusOf(entry.row)}
+              isChosen={entry.row.id === chosen?.id}
+              isSelected={props.selected.has(entry.row.id)}
+              isHeld={props.heldIds.has(entry.row.id)}
+              folds={props.folds}
+              content={props.below(entry.row)}
+              acts={acts}
+            />
           ) : (
             entry.group && (
               <GroupHead
@@ -181,24 +207,25 @@ export function Review({
   );
 }
 
-function Row({
-  row,
-  index,
-  measure,
-  isMember,
-  chosen,
-  selected,
-  heldIds,
-  statusOf,
-  onOpen,
-  onPick,
-  below,
-  folds,
-}: QueueListProps & EntryPlace & { readonly row: Approval; readonly isMember: boolean }): JSX.Element {
-  const status = statusOf(row);
-  const isHeld = heldIds.has(row.id);
-  const isChosen = row.id === chosen?.id;
-  const content = below(row);
+type RowActs = Pick<QueueListProps, 'onOpen' | 'onPick'>;
+
+interface RowProps extends EntryPlace {
+  readonly row: Approval;
+  readonly isMember: boolean;
+  readonly status: Approval['status'];
+  readonly isChosen: boolean;
+  readonly isSelected: boolean;
+  /** Its decision is not sent yet. */
+  readonly isHeld: boolean;
+  readonly folds: boolean;
+  /** Content below the row. */
+  readonly content: ReactNode;
+  readonly acts: RefObject<RowActs>;
+}
+
+/** Renders again for changes of the row alone, but not while the list scrolls. */
+const Row = memo(function Row(props: RowProps): JSX.Element {
+  const { row, index, measure, isMember, status, isChosen, isHeld, folds, content, acts } = props;
   return (
     <div
       role="row"
@@ -211,10 +238,10 @@ function Row({
         <input
           type="checkbox"
           aria-label={`Select ${visible(row.tool_name).slice(0, 60)} from ${visible(row.agent_id).slice(0, 60)}`}
-          checked={selected.has(row.id)}
+          checked={props.isSelected}
           disabled={status !== 'pending' || isHeld}
           onChange={({ nativeEvent }) =>
-            onPick(row.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+            acts.current.onPick(row.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
           }
         />
         <button
@@ -222,7 +249,7 @@ function Row({
           className="queue-open"
           aria-current={isChosen ? 'true' : undefined}
           aria-expanded={folds ? isChosen : undefined}
-          onClick={() => onOpen(row)}
+          onClick={() => acts.current.onOpen(row)}
         >
           <span className="queue-what">
             {isMember ? (
@@ -241,4 +268,4 @@ function Row({
       {content && <div role="gridcell">{content}</div>}
     </div>
   );
-}
+});
