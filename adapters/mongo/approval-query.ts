@@ -1,6 +1,6 @@
 // Reads of approvals in MongoDB: the lists that people search, and those from which deadlines are kept.
 import type { Collection, Filter } from 'mongodb';
-import type { ApprovalFilter, ApprovalStore } from '../../src/approval/port.ts';
+import type { ApprovalFilter, ApprovalStore, DeadlinePlace } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
@@ -12,7 +12,7 @@ import { pageOf } from './page.ts';
 /** Lists of approvals that people search, page by page. */
 export function approvalLists(
   approvals: Collection<ApprovalRow>,
-): Pick<ApprovalStore, 'list' | 'count' | 'countPending'> {
+): Pick<ApprovalStore, 'list' | 'listPending' | 'count' | 'countPending'> {
   return {
     async list(tenantId, filter, page, now) {
       const { after } = page;
@@ -30,6 +30,17 @@ export function approvalLists(
         )
         .sort({ createdAt: -1, arrival: -1 });
       return pageOf(cursor, page, (row) => asSeen(approvalOf(row), now));
+    },
+    async listPending(tenantId, filter, page, now) {
+      // Naming the environments lets the index bound the deadlines.
+      const named = { ...filter, env: filter.env ?? [...environments], status: 'pending' } as const;
+      const cursor = approvals
+        .find(
+          { $and: [fitting(tenantId, named, now), ...(page.after ? [behindDeadline(page.after)] : [])] },
+          { maxTimeMS: maxSearchMs },
+        )
+        .sort({ deadline: 1, _id: 1 });
+      return pageOf(cursor, page, approvalOf);
     },
     count: (tenantId, filter, now) =>
       approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),
@@ -105,7 +116,7 @@ function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<
     tenantId,
     ...inEnvs(env),
     ...(agentId === undefined ? {} : { agentId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(sessionId === undefined ? {} : { 'context.sessionId': sessionId }),
     ...(since === undefined && until === undefined ? {} : { createdAt: time }),
     $and: [
       status === undefined ? {} : seenAs(status, now),
@@ -117,6 +128,12 @@ function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<
 /** Those that come after this place in the order of the list. */
 const behind = (createdAt: number, arrival: string): Filter<ApprovalRow> => ({
   $or: [{ createdAt: { $lt: createdAt } }, { createdAt, arrival: { $lt: arrival } }],
+});
+
+/** Those that come after this place in the order of deadlines. */
+const behindDeadline = ({ deadline, id }: DeadlinePlace): Filter<ApprovalRow> => ({
+  deadline: { $gte: deadline },
+  $or: [{ deadline: { $gt: deadline } }, { _id: { $gt: id } }],
 });
 
 /** The documents that a reader at `now` sees in this status. */

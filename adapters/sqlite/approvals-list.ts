@@ -17,7 +17,7 @@ const atOnce = 2_000;
 /** The status a reader sees at ?3. */
 const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeout' ELSE status END`;
 
-const searched = ['agent_id', 'tool_name', 'message', 'contract_name', 'decided_by'];
+export const searchedColumns = ['agent_id', 'tool_name', 'message', 'contract_name', 'decided_by'];
 
 const fits = `${inEnvs('?2', 'env')} AND (?4 IS NULL OR ${seenStatus} = ?4) AND (?5 IS NULL OR agent_id = ?5)
   AND (?6 IS NULL OR created_at >= ?6) AND (?10 IS NULL OR session_id = ?10)`;
@@ -26,10 +26,10 @@ const fits = `${inEnvs('?2', 'env')} AND (?4 IS NULL OR ${seenStatus} = ?4) AND 
 const walk = (columns: readonly string[]) => `SELECT ${['rowid', 'created_at', fits, ...columns].join(', ')}
   FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND (created_at < ?7 OR rowid < ?8)
   ORDER BY created_at DESC, rowid DESC LIMIT ?9`;
-const [walkAll, walkSearched] = [walk([]), walk(searched)];
+const [walkAll, walkSearched] = [walk([]), walk(searchedColumns)];
 
 /** True if a search for `needle` finds one of the texts; SQLite knows no other cases than those of ASCII. */
-const mentions = (texts: readonly unknown[], needle: string | null): boolean =>
+export const mentions = (texts: readonly unknown[], needle: string | null): boolean =>
   needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 interface Place {

@@ -14,6 +14,7 @@ import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
 import { noteApprovalLine } from './approval-lines.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
+import { listPending } from './approvals-pending.ts';
 import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { envsParameter, inEnvs, number, tableOf } from './table.ts';
@@ -154,6 +155,8 @@ export const approvalStore = (db: Database, mayGrow: () => boolean): Sync<Approv
   ...waitingApprovals(db),
   list: (tenantId, filter, page, now) =>
     listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
+  listPending: (tenantId, filter, page, now) =>
+    listPending(db, { select, read: approvals.read }, tenantId, filter, page, now),
   count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
   decide: (tenantId, id, decision, now) => decideApproval(db, tenantId, id, decision, now),
   assign: (tenantId, id, assignee, now) => assignApproval(db, tenantId, id, assignee, now),

@@ -281,6 +281,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     count: 'read',
     get: 'read',
     list: 'read',
+    listPending: 'read',
     decide: 'write',
     assign: 'write',
     release: 'write',

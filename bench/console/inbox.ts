@@ -39,8 +39,10 @@ export async function requestApprovals({ url }: Pick<Hub, 'url'>, key: string): 
   }
 }
 
-/** The page of the Inbox, once it shows that more wait than it lists. */
+/** The page of the Inbox, once it counts all that wait. */
 export async function openInbox(page: Page): Promise<void> {
   await page.goto('/dashboard/inbox');
-  await page.getByText(/^\d+\+ pending calls/).waitFor({ timeout: 60_000 });
+  await page
+    .getByText(`${waitingApprovals.toLocaleString('en')} pending calls.`)
+    .waitFor({ timeout: 60_000 });
 }

@@ -39,6 +39,15 @@ export interface ApprovalPageRequest extends PageRequest {
   readonly after?: Pick<Approval, 'createdAt' | 'id'>;
 }
 
+/** Place of an approval in the order of deadlines. */
+export type DeadlinePlace = Pick<Approval, 'deadline' | 'id'>;
+
+/** Part of a list of pending approvals. */
+export interface PendingPageRequest extends PageRequest {
+  /** The page begins behind this place, whatever became of its approval. */
+  readonly after?: DeadlinePlace;
+}
+
 /** Inserting, deciding and timing out note in the same write that it is not announced yet, until `announced`. */
 export interface ApprovalStore {
   /**
@@ -70,6 +79,16 @@ export interface ApprovalStore {
     tenantId: string,
     filter: ApprovalFilter,
     page: ApprovalPageRequest,
+    now: number,
+  ): Promise<Page<Approval>>;
+  /**
+   * Pending approvals that are not yet due, the first to expire first, at one deadline by id.
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
+  listPending(
+    tenantId: string,
+    filter: Omit<ApprovalFilter, 'status'>,
+    page: PendingPageRequest,
     now: number,
   ): Promise<Page<Approval>>;
   /** Number of approvals in the list. @throws HubError search_timeout */

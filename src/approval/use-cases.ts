@@ -7,9 +7,10 @@ import { requireAgent } from '../shared/acting-agent.ts';
 import { requireAgentId } from '../shared/agent-ids.ts';
 import { scopeTest } from '../shared/agent-scope.ts';
 import { HubError, notFound } from '../shared/error.ts';
+import type { Page } from '../shared/ports/page.ts';
 import { actorName, type KeyPrincipal, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
-import type { ApprovalFilter, ApprovalPageRequest } from './port.ts';
+import type { ApprovalFilter, ApprovalPageRequest, PendingPageRequest } from './port.ts';
 import {
   type Approval,
   type ApprovalRequest,
@@ -65,6 +66,12 @@ export interface Approvals {
   withdraw(principal: KeyPrincipal, id: string): Promise<Approval>;
   /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
   list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
+  /** Pending ones alone, the first to expire first, in the environments in sight. @throws HubError search_timeout */
+  listPending(
+    principal: Principal,
+    filter: Omit<ApprovalFilter, 'status'>,
+    page: PendingPageRequest,
+  ): Promise<ApprovalPage>;
   /** Number of approvals in the list. @throws HubError search_timeout */
   count(principal: Principal, filter: ApprovalFilter): Promise<number>;
 }
@@ -160,14 +167,30 @@ export const createApprovals = (ports: Ports): Approvals => ({
     const { items, more } = await ports.store.approvals.list(tenantId, within(principal, filter), page, now);
     const current = await timeOutDue(ports, tenantId, items, now);
     const { status } = filter;
-    const places = current.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
-    return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
+    return visiblePage({ items: current, more }, (approval) => !status || approval.status === status, items);
+  },
+
+  async listPending(principal, filter, page) {
+    const { store, clock } = ports;
+    const inSight = within(principal, filter);
+    const pending = await store.approvals.listPending(principal.tenantId, inSight, page, clock.now());
+    return visiblePage(pending, ({ status }) => status === 'pending');
   },
 
   async count(principal, filter) {
     return ports.store.approvals.count(principal.tenantId, within(principal, filter), ports.clock.now());
   },
 });
+
+/** @param items the same as the store has them */
+function visiblePage(
+  { items: current, more }: Page<Approval>,
+  isVisible: (approval: Approval) => boolean,
+  items = current,
+): ApprovalPage {
+  const places = current.flatMap((approval, i) => (isVisible(approval) ? [i] : []));
+  return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
+}
 
 /**
  * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a

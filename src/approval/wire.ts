@@ -47,6 +47,15 @@ export function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
   return { createdAt, id };
 }
 
+/** Place of an approval in the order of deadlines, as a cursor holds it. */
+export const deadlineCursor = ({ deadline, id }: Pick<Approval, 'deadline' | 'id'>): string =>
+  JSON.stringify([deadline, id]);
+
+export function readDeadline(text: string): Pick<Approval, 'deadline' | 'id'> {
+  const [deadline, id] = JSON.parse(text) as [number, string];
+  return { deadline, id };
+}
+
 export const render = (approval: Approval) => approvalRecord.render('console', approval);
 
 /** With the person who has taken it. */

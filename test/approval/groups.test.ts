@@ -55,6 +55,57 @@ it('count by tool, contracts and environment; single ones are not listed', async
   expect(await groups()).toEqual([]);
 });
 
+it('name differing paths and amounts of arguments that are kept apart', async () => {
+  const note = 'x'.repeat(5_000);
+  for (const amount of [40, 2]) await request('refund', { note, payment: { amount, currency: 'EUR' } });
+  expect((await groups())[0]).toMatchObject({
+    amounts: [{ currency: 'EUR', sum: 42, min: 2, max: 40 }],
+    differing: ['args.payment.amount'],
+  });
+});
+
+it('come page by page, whatever became of the last group of the page before', async () => {
+  const asked: string[] = [];
+  for (let i = 0; i < 103; i++) {
+    await t.clock.advance(1);
+    const agent = t.key(user, 'production', `agent-${i}`);
+    for (let call = 0; call < 2; call++) asked.push((await request(`tool_${i}`, { call }, agent)).id);
+  }
+  const first = (await t.call('approvalGroups', { query: {} }, user)).body;
+  const names = first.groups.map(({ tool_name }) => tool_name);
+  expect(names).toEqual(Array.from({ length: 100 }, (_, i) => `tool_${i}`));
+  // The last group of the page is gone.
+  for (const approval_id of asked.slice(198, 200))
+    await t.call('decideApproval', { params: { approval_id }, body: { approved: true } }, user);
+  const cursor = String(first.next_cursor);
+  const second = (await t.call('approvalGroups', { query: { cursor } }, user)).body;
+  expect(second.groups.map(({ tool_name }) => tool_name)).toEqual(['tool_100', 'tool_101', 'tool_102']);
+  expect(second.next_cursor).toBeNull();
+});
+
+it('have their members page by page, within an environment', async () => {
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    await t.clock.advance(1_000);
+    ids.push((await request('refund', { amount: i })).id);
+    await request('other', { amount: i });
+  }
+  const group = String((await groups()).find(({ tool_name }) => tool_name === 'refund')?.key);
+  const page = async (query: object) => {
+    const { body, headers } = await t.call('listApprovals', { query: { group, ...query } }, user);
+    return { ids: body.map(({ id }) => id), cursor: headers['X-Next-Cursor'] };
+  };
+  const first = await page({ limit: 2 });
+  expect(first.ids).toEqual(ids.slice(0, 2));
+  const params = { approval_id: String(ids[1]) };
+  await t.call('decideApproval', { params, body: { approved: false } }, user);
+  const second = await page({ limit: 2, cursor: first.cursor });
+  expect(second.ids).toEqual(ids.slice(2, 4));
+  expect(await page({ limit: 2, cursor: second.cursor })).toEqual({ ids: ids.slice(4), cursor: undefined });
+  expect((await page({ env: 'production' })).ids).toHaveLength(4);
+  expect((await page({ env: 'staging' })).ids).toEqual([]);
+});
+
 it('leave out environments without a role', async () => {
   await request('refund', { amount: 1 });
   await request('refund', { amount: 2 });
@@ -73,6 +124,20 @@ it.each([
     { currency: 'EUR', lines: { price: 3 } },
     { value: 3, currency: 'EUR' },
   ],
+  [
+    { amount_cents: 1_050, currency_code: 'EUR' },
+    { value: 10.5, currency: 'EUR' },
+  ],
+  [{ order: { fee_minor: 300, currency: 'JPY' } }, { value: 300, currency: 'JPY' }],
+  [
+    { refund: '7.5', currency: 'EUR', total: 8 },
+    { value: 8, currency: 'EUR' },
+  ],
+  [
+    { refund: '7.5', currency: 'EUR' },
+    { value: 7.5, currency: 'EUR' },
+  ],
+  [{ refund: 7 }, null],
   [{ value: 3 }, null],
   [{ amount: 'all' }, null],
   [null, null],

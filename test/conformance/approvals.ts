@@ -229,10 +229,12 @@ export function approvalsContract(name: string, open: Open): void {
       expect(await list({ status: 'approved' })).toEqual([decided]);
       expect(await list({ status: 'denied' })).toEqual([]);
       expect(await list({ sessionId: 'nobody' })).toEqual([]);
+      expect(await list({ sessionId: old.sessionId })).toEqual([staging, open2, decided, seen]);
       const count = (filter: object) => approvals.count(tenantId, { env: null, ...filter }, now);
       expect(await count({})).toBe(4);
       expect(await count({ env: 'production', status: 'pending' })).toBe(1);
       expect(await count({ sessionId: 'nobody' })).toBe(0);
+      expect(await count({ sessionId: old.sessionId })).toBe(4);
       expect(await list({}, { limit: 2, offset: 1 })).toEqual([open2, decided]);
       expect(await list({}, { ...firstPage, offset: 4 })).toEqual([]);
       await approvals.expire(tenantId, old.id, now);

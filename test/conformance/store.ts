@@ -4,6 +4,7 @@ import { agentStreamsContract } from './agent-streams.ts';
 import { agentsContract, rulesContract } from './agents.ts';
 import { aiUsageContract } from './ai-usage.ts';
 import { approvalsContract } from './approvals.ts';
+import { pendingApprovalsContract } from './approvals-pending.ts';
 import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
 import { channelsContract } from './channels.ts';
@@ -70,6 +71,7 @@ export const storeSuites = {
   ],
   fleet: [
     approvalsContract,
+    pendingApprovalsContract,
     agentsContract,
     fleetContract,
     rulesContract,

@@ -1,9 +1,14 @@
 // Many calls decided together: only those that are alike can be approved, through a sheet that shows what differs; a
 // decision is held for five seconds, and leaving the page drops it.
 import { describe, expect, it } from 'vitest';
-import { compareArguments, groupAlike, sumArguments } from '../../src/dashboard/pages/approvals/alike.ts';
+import {
+  compareArguments,
+  differingArguments,
+  groupAlike,
+  moneyIn,
+  sumArguments,
+} from '../../src/dashboard/pages/approvals/alike.ts';
 import type { Approval } from '../../src/dashboard/pages/approvals/model.ts';
-import { moneyIn } from '../../src/dashboard/pages/approvals/sections.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -65,6 +70,36 @@ describe('approving many', { timeout: 60_000 }, () => {
     await page.clock.fastForward(1_100);
     await page.getByText('3 calls approved.').waitFor();
     expect(await Promise.all(ids.map(statusOf))).toEqual(['approved', 'approved', 'approved']);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('has the number typed where several paths of one argument differ', async () => {
+    await Promise.all(
+      [1, 2].map((n) =>
+        ask(
+          hub,
+          key,
+          {
+            tool_name: 'nested_pay',
+            timeout: 1_000 + n,
+            tool_args: { payment: { iban: `DE${n}`, amount: n * 20, currency: 'EUR' } },
+          },
+          `nested-agent-${n}`,
+        ),
+      ),
+    );
+    const { seen, page, bar } = await selected('nested_pay', 2);
+    await page.getByRole('grid', { name: 'Approvals' }).getByText('Σ EUR 60.00').waitFor();
+    await bar.getByRole('button', { name: 'Approve 2' }).click();
+    const sheet = page.getByRole('dialog', { name: 'Approve 2 calls' });
+    await sheet.getByText('EUR 60.00').waitFor();
+    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+    const send = sheet.getByRole('button', { name: 'Approve 2' });
+    await sheet.getByText('To approve, first read the arguments to the end.').waitFor({ state: 'detached' });
+    expect(await send.isDisabled()).toBe(true);
+    await sheet.getByLabel('Type 2 to approve').fill('2');
+    await expect.poll(() => send.isEnabled()).toBe(true);
     noFaults(seen);
     await seen.context.close();
   });
@@ -203,20 +238,34 @@ describe('calls that are alike', () => {
     });
   });
 
-  it('sum up numbers by their currency, where one is named', () => {
+  it('differ by each path of their arguments, by neither agent nor principal', () => {
+    const paid = (payment: object, agent_id: string): Approval =>
+      call({ tool_args: { payment, lines: [agent_id] }, agent_id, principal: { user: agent_id } });
+    const calls = [paid({ iban: 'A', amount: 1, currency: 'EUR' }, 'a'), paid({ iban: 'B', amount: 2 }, 'a')];
+    expect(differingArguments(calls)).toEqual([
+      'args.payment.amount',
+      'args.payment.currency',
+      'args.payment.iban',
+    ]);
+    expect(differingArguments([paid({}, 'a'), paid({}, 'b')])).toEqual(['args.lines']);
+    expect(differingArguments([call({ tool_args: null }), call({ tool_args: null })])).toEqual([]);
+  });
+
+  it('sum up their amounts as the hub does, and each other number, by currency', () => {
     const args = (tool_args: object): Approval => call({ tool_args });
     expect(
       sumArguments([
         args({ amount: 0.1, currency: 'EUR', n: 2, order: 'A-1' }),
-        args({ amount: 0.2, currency: 'EUR', n: 3 }),
-        args({ amount: 5, currency: 'USD' }),
+        args({ amount: 0.2, currency: 'EUR', n: 3, fee: 0.1 }),
+        args({ amount: 5, currency: 'USD', n: 5 }),
         args({ amount_cents: 1_050, currency: 'EUR' }),
+        args({ payment: { total: '2.25', currency: 'EUR' } }),
       ]),
     ).toEqual([
-      { name: 'amount', total: 'EUR 0.30', calls: 2 },
-      { name: 'n', total: '5', calls: 2 },
+      { name: 'amount', total: 'EUR 13.05', calls: 4 },
       { name: 'amount', total: 'USD 5.00', calls: 1 },
-      { name: 'amount_cents', total: 'EUR 10.50', calls: 1 },
+      { name: 'n', total: '10', calls: 3 },
+      { name: 'fee', total: 'EUR 0.10', calls: 1 },
     ]);
   });
 
@@ -226,7 +275,7 @@ describe('calls that are alike', () => {
       { fee: 1, amount: 9, currency: 'USD' },
       { fee: 1, amount: 2, currency: 'EUR' },
     ].map(({ fee, ...args }) => call({ tool_args: { ...args, fee } }));
-    expect(moneyIn({ tool: 'refund', contracts: [], env: 'production', calls })).toBe('EUR 42.00, USD 9.00');
-    expect(moneyIn({ tool: 'deploy', contracts: [], env: 'production', calls: [call({})] })).toBe('');
+    expect(moneyIn(calls)).toBe('EUR 42.00, USD 9.00');
+    expect(moneyIn([call({})])).toBe('');
   });
 });

@@ -1,22 +1,21 @@
 // Approvals in the console API's words.
 import type { z } from 'zod';
-import { approvalGrammar } from '../../event/rules/query/fields.ts';
-import { type Caller, List } from '../../http/contract/call.ts';
+import type { Caller } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
-import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { consoleApprovalRequest } from '../record.ts';
 import {
   askingAgents,
-  placeOf,
+  deadlineCursor,
   principalShown,
-  readPlace,
+  readDeadline,
   render,
   renderForPeople,
   timeoutEffectOf,
 } from '../wire.ts';
+import { listApprovals } from './lists.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -27,8 +26,8 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     requestApproval(hub, caller, body, request.header('idempotency-key')),
 
   async approvalGroups(hub, { query }, caller) {
-    const scope = { tenantId: caller.tenantId, list: 'approval_groups' } as const;
-    const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
+    const scope = { tenantId: caller.tenantId, list: 'approval_groups_pending' } as const;
+    const after = query.cursor === undefined ? null : readDeadline(openCursor(hub, scope, query.cursor));
     const { groups, next } = await hub.app.approvalGroups.list(principalOf(caller), query.env ?? null, after);
     return {
       groups: groups.map(({ toolName, contractNames, firstDeadline, amounts, differing, ids, ...group }) => ({
@@ -40,59 +39,11 @@ export const approvals: Handlers<typeof approvalRoutes> = {
         differing: [...differing],
         ids: [...ids],
       })),
-      next_cursor: next === null ? null : sealCursor(hub, scope, next),
+      next_cursor: next === null ? null : sealCursor(hub, scope, deadlineCursor(next)),
     };
   },
 
-  async listApprovals(hub, { query }, caller) {
-    const { tenantId } = caller;
-    const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset, group } = query;
-    if (group !== undefined) {
-      const members = await hub.app.approvalGroups.members(principalOf(caller), group, limit);
-      return new List(
-        members.map((member) => renderForPeople(member, hub.clock.now())),
-        null,
-      );
-    }
-    const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
-    const scope = { tenantId, list: 'approvals' } as const;
-    const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
-    if (query.q !== undefined) {
-      const principal = principalOf(caller);
-      const terms = await hub.app.eventSearches.read(principal, query.q, approvalGrammar);
-      const matches = await hub.app.approvalSearches.page(principal, terms, filter, limit, after ?? null);
-      const next = matches.next && {
-        cursor: sealCursor(hub, scope, placeOf(matches.next)),
-        limit,
-        offset: 0,
-      };
-      const now = hub.clock.now();
-      return new List(
-        matches.items.map((item) => renderForPeople(item, now)),
-        next,
-      );
-    }
-    const page = { limit, offset, ...omitUndefined({ after }) };
-    const {
-      items,
-      more,
-      places,
-      visible: visibleApprovals,
-    } = await hub.app.approvals.list(principalOf(caller), filter, page);
-    const now = hub.clock.now();
-    return new List(
-      visibleApprovals.map((one) => renderForPeople(one, now)),
-      (sent) => {
-        const next = places[sent] ?? items.length;
-        if (next >= items.length && !more) return null;
-        // A client that pages by offset continues by offset. New approvals shift offsets, but not cursors.
-        if (offset > 0 && after === undefined) return { offset: offset + next };
-        const last = items[next - 1];
-        if (!last) return null;
-        return { cursor: sealCursor(hub, scope, placeOf(last)), limit, offset: 0 };
-      },
-    );
-  },
+  listApprovals: (hub, { query }, caller) => listApprovals(hub, query, caller),
 
   async getApproval({ app, clock }, { params }, caller) {
     const approval = await app.approvals.get(principalOf(caller), params.approval_id);

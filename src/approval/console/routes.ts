@@ -14,7 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { assignee } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, consoleApprovalRequest } from '../record.ts';
+import { approvalRecord, consoleApprovalRequest, decidedViaLabel } from '../record.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**
@@ -64,7 +64,8 @@ export const approvalRoutes = routes({
     role: 'viewer',
     envs: 'query',
     tag: 'approvals',
-    summary: 'Approvals, newest first; Link and X-Next-Cursor name the next page',
+    summary:
+      'Approvals, newest first, or pending ones by their deadline; Link and X-Next-Cursor name the next page',
     query: z.object({
       status: approvalStatus.optional(),
       env: env.optional(),
@@ -78,11 +79,19 @@ export const approvalRoutes = routes({
        * and still have a next one.
        */
       q: text(maxQueryLength).optional(),
-      /** The key of a group: its pending members, the first to expire first. No other filter counts with it. */
+      /**
+       * The key of a group: its pending members, the first to expire first. `env` counts with it, no other filter. A
+       * page may be short or empty and still have a next one.
+       */
       group: z
         .string()
         .regex(/^[0-9a-f]{64}$/)
         .optional(),
+      /**
+       * `expires_at`: pending ones alone, the first to expire first; another `status` is refused. A cursor belongs to
+       * its order.
+       */
+      sort: z.enum(['created_at', 'expires_at']).default('created_at'),
       cursor: text(4096, 1).optional(),
       ...paging(1000, 100),
     }),
@@ -173,7 +182,8 @@ export const approvalRoutes = routes({
     body: z.object({
       approved: z.boolean(),
       reason: text(2000).nullish(),
-      decided_via: line(64).nullish(),
+      /** Only a label of where it was reviewed. The hub's own labels are refused. */
+      decided_via: decidedViaLabel.nullish(),
     }),
     status: 200,
     reply: approval,

@@ -10,7 +10,7 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, hostedApprovalRequest } from '../record.ts';
+import { approvalRecord, decidedViaLabel, hostedApprovalRequest } from '../record.ts';
 
 export const hostedApproval = approvalRecord.reply('hosted', 'list');
 const hostedStatuses = hostedApproval.shape.status.options;
@@ -23,9 +23,6 @@ const statusQuery = z
   .transform((status) =>
     status === 'denied' ? ('rejected' as const) : status === 'timeout' ? ('timed_out' as const) : status,
   );
-
-/** Labels for decisions that no person made. */
-const reservedLabels = ['chat_bot', 'system'];
 
 export const hostedApprovalRoutes = routes({
   hostedCreateApproval: {
@@ -109,10 +106,8 @@ export const hostedApprovalRoutes = routes({
     params,
     body: z.object({
       decision: z.enum(['approved', 'rejected']),
-      /** Only a label of where it was reviewed. */
-      decided_via: line(64)
-        .refine((label) => !reservedLabels.includes(label), `must not be ${reservedLabels.join(' or ')}`)
-        .nullish(),
+      /** Only a label of where it was reviewed. The hub's own labels are refused. */
+      decided_via: decidedViaLabel.nullish(),
       reason: text(2000).nullish(),
     }),
     limits: [limits.decisions],

@@ -1,4 +1,4 @@
-// Pending approvals that are alike: the same tool, contracts and environment. Pure.
+// Pending approvals that are alike: the same tool, contracts and environment. Pure; runs in browsers.
 import type { Approval } from '../record.ts';
 import { type Amount, amountOf } from './amounts.ts';
 
@@ -21,7 +21,7 @@ export const groupText = (approval: Approval): string =>
   JSON.stringify([approval.toolName, contractNamesOf(approval), approval.env]);
 
 /** By currency, most frequent first. Amounts of several currencies are never added. */
-export function amountSums(approvals: readonly Approval[]): readonly AmountSum[] {
+export function amountSums(approvals: readonly Pick<Approval, 'toolArgs'>[]): readonly AmountSum[] {
   const sums = new Map<string | null, { count: number; sum: number; min: number; max: number }>();
   const amounts = approvals
     .map(({ toolArgs }) => amountOf(toolArgs))
@@ -60,7 +60,9 @@ function valuesByPath(root: unknown, prefix: string): ReadonlyMap<string, string
 }
 
 /** Paths whose values differ: `args.…`, `principal.…`, and `agent`. At most 100. */
-export function differingPaths(approvals: readonly Approval[]): readonly string[] {
+export function differingPaths(
+  approvals: readonly Pick<Approval, 'toolArgs' | 'principal' | 'agentId'>[],
+): readonly string[] {
   const [first, ...others] = approvals.map(({ toolArgs, principal, agentId }) => ({
     agentId,
     values: new Map([...valuesByPath(toolArgs, 'args'), ...valuesByPath(principal, 'principal')]),

@@ -1,6 +1,7 @@
 // Recognizes the kinds of a call's arguments by their names: edits of files, commands, sums of money, paths and URLs.
 // Other arguments appear unchanged.
 
+import { currencyOf, moneyValue } from '../../approval/rules/amounts.ts';
 import { isMapping } from '../../shared/json/mapping.ts';
 
 type Arguments = { readonly [name: string]: unknown };
@@ -77,9 +78,6 @@ export const patchLines = (text: string) =>
       return { at, kind, text: kind === 'same' ? line : line.slice(1) } as const;
     });
 
-const moneyNames =
-  /^(?:amount|price|total|subtotal|cost|fee|budget|refund|balance|sum)(?:cents|minor|pence)?$/;
-
 /** A sum with its currency, such as `EUR 900.00`; null if the arguments contain no currency. */
 export function moneyOf(name: string, value: unknown, args: Arguments): string | null {
   if (isMapping(value)) {
@@ -88,17 +86,10 @@ export function moneyOf(name: string, value: unknown, args: Arguments): string |
       ? moneyOf('amount', inner, value)
       : null;
   }
-  const plain = plainName(name);
-  const currency = Object.entries(args).find(([key]) => /^currency(?:code)?$/.test(plainName(key)))?.[1];
-  const isNumber =
-    typeof value === 'number' || (typeof value === 'string' && /^-?\d{1,15}(?:\.\d+)?$/.test(value));
-  if (!moneyNames.test(plain) || !isNumber) return null;
-  if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return null;
-  if (!Number.isFinite(Number(value)) || Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER) return null;
+  const currency = currencyOf(args);
+  const sum = currency === null ? null : moneyValue(name, value, currency);
+  if (currency === null || sum === null) return null;
   const options = { style: 'currency', currency, currencyDisplay: 'code' } as const;
-  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', options).resolvedOptions();
-  const isMinor = /(?:cents|minor|pence)$/.test(plain);
-  const sum = isMinor ? Number(value) / 10 ** digits : Number(value);
   // More decimal places than the currency has are kept.
   const written = new Intl.NumberFormat('en', { ...options, maximumFractionDigits: 12 }).format(sum);
   return written.replaceAll('\u00a0', ' ');

@@ -106,6 +106,8 @@ interface PagesOptions {
   readonly moving?: Moving | null;
   /** Parameters of the later pages alone. */
   readonly laterQuery?: object;
+  /** Returns the pages of the previous input while another one loads. */
+  readonly keep?: boolean;
 }
 
 export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
@@ -141,6 +143,7 @@ export function usePages<N extends Operation>(
       ),
     getNextPageParam: (page) => page.next,
     enabled: options.enabled ?? true,
+    ...(options.keep ? { placeholderData: (before) => before } : {}),
   });
 }
 
@@ -172,6 +175,16 @@ export function useFirstRow(list: PagedList, hasRows: boolean): void {
     if (!hasRows) readOn(list);
   });
 }
+
+/** Number of pages of the longest visible list of the operation, 1 for other answers. A refresh reads all of them. */
+export const pagesOf = (operation: Operation | HostedOperation): number =>
+  queries
+    .getQueryCache()
+    .findAll({ queryKey: [operation, 'pages'], type: 'active' })
+    .reduce((max, { state }) => {
+      const { pages } = (state.data ?? {}) as { readonly pages?: readonly unknown[] };
+      return Math.max(max, pages?.length ?? 0);
+    }, 1);
 
 const maxAnswersMs = 5_000;
 

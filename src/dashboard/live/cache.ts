@@ -1,10 +1,10 @@
 // Which cached answers each frame invalidates, and the few that it changes at once. A new type of frame is a row in
 // `affects`.
 import type { ConsoleOperations } from '../../../packages/agent/src/console/generated/operations.ts';
-import { lastTook, type Operation, type Reply } from '../lib/api.ts';
+import { lastTook, type Operation, type Page, type Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { queries, refresh } from '../lib/query.ts';
+import { pagesOf, queries, refresh } from '../lib/query.ts';
 
 export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
@@ -102,7 +102,7 @@ const restMs = (operation: Any, ms: number): number =>
     ? Math.max(ms, heavyRestMs)
     : counts.has(operation)
       ? Math.max(ms, Math.min(rest.atMostMs, rest.times * lastTook(operation)))
-      : ms;
+      : ms * pagesOf(operation);
 
 const askedAt = new Map<Any, number>();
 const waiting = new Set<Any>();
@@ -166,12 +166,19 @@ export function refreshShown(): void {
 }
 
 type Approvals = Reply<'listApprovals'>;
+type ApprovalPages = { readonly pages: readonly Page<Approvals>[] };
 
 /** Displays a decision at once, before the list reloads. */
 function decided(id: string, status: 'approved' | 'denied' | 'timeout', by: string | null): void {
-  queries.setQueriesData<Approvals>({ queryKey: ['listApprovals'] }, (list) =>
-    Array.isArray(list)
-      ? list.map((row) => (row.id === id ? { ...row, status, decided_by: by ?? row.decided_by } : row))
-      : list,
-  );
+  const changed = (list: Approvals): Approvals =>
+    list.map((row) => (row.id === id ? { ...row, status, decided_by: by ?? row.decided_by } : row));
+  queries.setQueriesData<Approvals | ApprovalPages>({ queryKey: ['listApprovals'] }, (list) => {
+    if (list === undefined) return list;
+    if (!('pages' in list)) return changed(list);
+    const hasRow = ({ reply }: Page<Approvals>): boolean => reply.some((row) => row.id === id);
+    return {
+      ...list,
+      pages: list.pages.map((page) => (hasRow(page) ? { ...page, reply: changed(page.reply) } : page)),
+    };
+  });
 }

@@ -20,7 +20,8 @@ export interface CursorScope {
     | `export-${string}`
     | 'coverage'
     | 'matrix'
-    | 'approval_groups'
+    | 'approvals_pending'
+    | 'approval_groups_pending'
     | 'deployments'
     | 'run_timeline'
     | 'agent_timeline'

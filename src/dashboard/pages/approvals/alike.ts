@@ -1,4 +1,6 @@
 // Groups calls that a person can approve together, with their differences and sums.
+import { currencyOf, moneyValue, placedAmountOf } from '../../../approval/rules/amounts.ts';
+import { type AmountSum, amountSums, differingPaths } from '../../../approval/rules/groups.ts';
 import { moneyOf } from '../../lib/call-values.ts';
 import type { Approval } from './model.ts';
 
@@ -16,6 +18,16 @@ export interface AlikeCalls {
   readonly contracts: readonly string[];
   readonly env: string;
   readonly calls: readonly Approval[];
+  /** The group as the hub counts it, where the list contains a part of its calls. */
+  readonly hub?: HubGroup;
+}
+
+export interface HubGroup {
+  /** For the parameter `group` of the list. */
+  readonly key: string;
+  readonly count: number;
+  /** Sums of the 200 calls that expire next: `EUR 1,200.00, USD 90.00`; empty without a currency. */
+  readonly money: string;
 }
 
 /** Groups calls by tool, contract and environment, in the order of each group's first call. */
@@ -50,6 +62,24 @@ export function compareArguments(calls: readonly Approval[]): {
   };
 }
 
+/** An approval as the rules of groups read it. */
+const asRecord = ({ tool_args: toolArgs, principal, agent_id: agentId }: Approval) => ({
+  toolArgs: toolArgs as Arguments | null,
+  principal: principal as Arguments | null,
+  agentId,
+});
+
+/** Paths of arguments whose values differ, by the rule of the hub's groups: `args.payment.amount`. */
+export const differingArguments = (calls: readonly Approval[]): readonly string[] =>
+  differingPaths(calls.map(asRecord)).filter((path) => /^args(?:\.|$)/.test(path));
+
+/** The sums of the calls' amounts, by currency: `EUR 1,200.00, USD 90.00`; empty without a currency. */
+export const moneyText = (sums: readonly Pick<AmountSum, 'currency' | 'sum'>[]): string =>
+  sums.flatMap(({ currency, sum }) => (currency === null ? [] : [writtenTotal(sum, currency)])).join(', ');
+
+/** The same of these calls. */
+export const moneyIn = (calls: readonly Approval[]): string => moneyText(amountSums(calls.map(asRecord)));
+
 export interface ArgumentSum {
   readonly name: string;
   /** `EUR 1,200.00`, or a number if there is no currency. */
@@ -58,31 +88,42 @@ export interface ArgumentSum {
   readonly calls: number;
 }
 
-const currencyOf = (money: string | null): string => (money === null ? '' : money.slice(0, 3));
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 12 });
 
-/** The currency that `moneyOf` uses. */
-const writtenTotal = (name: string, sum: number, currency: string): string =>
-  currency === ''
+const writtenTotal = (sum: number, currency: string | null): string =>
+  currency === null
     ? plain.format(sum)
-    : (moneyOf(name, sum, { currency }) ?? `${currency} ${plain.format(sum)}`);
+    : (moneyOf('amount', sum, { currency }) ?? `${currency} ${plain.format(sum)}`);
 
-/** The sum of each numeric argument, by currency. */
+/**
+ * The sum of the calls' amounts by currency, as the hub adds them, then of each other number among the arguments.
+ */
 export function sumArguments(calls: readonly Approval[]): readonly ArgumentSum[] {
-  const sums = new Map<string, { name: string; currency: string; sum: number; calls: number }>();
-  for (const args of calls.map(argumentsOf)) {
+  const amounts = calls.map(({ tool_args: args }) => placedAmountOf(args));
+  const ofAmounts = amountSums(calls.map(asRecord)).map(({ currency, sum }) => ({
+    name: 'amount',
+    total: writtenTotal(sum, currency),
+    calls: amounts.filter((amount) => amount?.currency === currency).length,
+  }));
+  const others = new Map<string, { name: string; currency: string | null; sum: number; calls: number }>();
+  for (const [at, args] of calls.map(argumentsOf).entries()) {
+    const path = amounts[at]?.path ?? [];
     for (const [name, value] of Object.entries(args)) {
-      const money = moneyOf(name, value, args);
-      if (typeof value === 'object' || (money === null && typeof value !== 'number')) continue;
-      const currency = currencyOf(money);
+      if (path.length === 1 && path[0] === name) continue;
+      const code = currencyOf(args);
+      const money = code === null ? null : moneyValue(name, value, code);
+      const number = money ?? (typeof value === 'number' ? value : null);
+      if (number === null) continue;
+      const currency = money === null ? null : code;
       const key = JSON.stringify([name, currency]);
-      const sum = sums.get(key) ?? { name, currency, sum: 0, calls: 0 };
-      sums.set(key, { ...sum, sum: sum.sum + Number(value), calls: sum.calls + 1 });
+      const sum = others.get(key) ?? { name, currency, sum: 0, calls: 0 };
+      others.set(key, { ...sum, sum: sum.sum + number, calls: sum.calls + 1 });
     }
   }
-  return [...sums.values()].map(({ name, currency, sum, calls: count }) => ({
+  const ofOthers = [...others.values()].map(({ name, currency, sum, calls: count }) => ({
     name,
-    total: writtenTotal(name, sum, currency),
+    total: writtenTotal(sum, currency),
     calls: count,
   }));
+  return [...ofAmounts, ...ofOthers];
 }

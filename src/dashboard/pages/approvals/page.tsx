@@ -1,13 +1,14 @@
 // The inbox: the queue by urgency, single and bulk decisions, and the history of decisions.
 import './approvals.css';
 import type { JSX } from 'react';
-import type { Input } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
-import { useCall, useIsOld } from '../../lib/query.ts';
+import { readOn, useCall, useFirstRow, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
 import { Views } from '../../ui/list.tsx';
-import { PageHead } from '../../ui/parts.tsx';
+import { usePhone } from '../../ui/narrow.ts';
+import { Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { waitingInput } from '../home/ahead.ts';
@@ -15,32 +16,70 @@ import { History, inboxLanguage } from './history.tsx';
 import { type Approval, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 import { Queue } from './queue.tsx';
-import { useSnoozed } from './snooze.tsx';
+import { useSnoozed, useSnoozedCount } from './snooze.tsx';
 
-/** Maximum of approvals in the queue. The page displays when it is reached. */
-const max = 200;
+/** Approvals of a later page. The first one is small, because it appears first. */
+const laterPage = { limit: 500 };
+
+type View = 'pending' | 'mine' | 'snoozed' | 'decided';
+
+/** The list of a view, by deadline; `total` is the number of pending calls at the hub. */
+function usePending(view: View, q: string) {
+  const env = useEnv();
+  const first = waitingInput(env);
+  const text = [view === 'mine' ? 'is:mine' : '', q].filter((part) => part !== '').join(' ');
+  const query = { ...first.query, ...(text === '' ? {} : { q: text }) };
+  const pending = usePages('listApprovals', { query }, { laterQuery: laterPage, keep: true });
+  const isOld = useIsOld(pending, `${env} ${text}`);
+  // Calls of another view do not open in this one.
+  const isOfOther = useIsOld(pending, view === 'mine' ? 'mine' : 'all');
+  const list = usePageRows(pending, ({ reply }) => reply);
+  const stats = useCall('statsOverview', env ? { query: { env } } : undefined).data;
+  const total = stats?.pending_approvals ?? null;
+  return { pending, isOld, isOfOther, list, total, isCut: pending.hasNextPage };
+}
 
 export default function Approvals(): JSX.Element {
-  const [{ view }] = useFilters();
-  const env = useEnv();
-  const isSnoozed = useSnoozed();
+  const [filters] = useFilters();
   const page = usePageQuery(inboxLanguage);
+  const view = (filters.view ?? 'pending') as View;
   const q = page.problem ? '' : page.text;
-  const input: Input<'listApprovals'> =
-    q === '' ? waitingInput(env) : { query: { status: 'pending', limit: max, q, ...(env ? { env } : {}) } };
-  const pending = useCall('listApprovals', input, { keep: true });
-  const isOld = useIsOld(pending, `${env} ${q}`);
-  const summary = pending.data && !isOld ? summaryOf(pending.data, q !== '') : null;
+  const { pending, isOld, isOfOther, list, total, isCut } = usePending(view, q);
+  const isSnoozed = useSnoozed();
+  const { user_id: me } = useSignedIn();
+  const isWhole = !isCut && !isOld && q === '' && view !== 'mine' && pending.data !== undefined;
+  const waiting = list.filter(({ status }) => status === 'pending');
+  const size = isCut && q === '' && view !== 'mine' ? (total ?? waiting.length) : null;
+  const numbers = isWhole
+    ? {
+        pending: waiting.filter((one) => !isSnoozed(one) && !isOfSample(one)).length,
+        mine: waiting.filter(({ assignee }) => assignee?.id === me).length,
+        snoozed: waiting.filter(isSnoozed).length,
+      }
+    : { pending: total ?? 0, mine: 0, snoozed: 0 };
+  // A phone has no room beside the names; the title and the navigation count there.
+  const isPhone = usePhone();
+  const tab = (name: string, number: number): string =>
+    number > 0 && !isPhone ? `${name} ${count(number)}` : name;
+  const shown = view === 'mine' ? list : list.filter((one) => isSnoozed(one) === (view === 'snoozed'));
+  // A page without a visible row is passed over, but not in search of snoozed calls that are all listed.
+  const snoozedCount = useSnoozedCount();
+  const mayHaveMore = view !== 'snoozed' || shown.length < snoozedCount;
+  useFirstRow(pending, view === 'decided' || shown.length > 0 || !mayHaveMore);
   return (
     <div className="page approvals-page">
-      <PageHead title="Inbox" summary={summary}>
+      <PageHead
+        title="Inbox"
+        summary={pending.data && !isOld ? summaryOf(waiting, q !== '' || view === 'mine', size) : null}
+      >
         <NotifySwitch />
       </PageHead>
       <Views
         label="Views of approvals"
         views={[
-          ['pending', 'Pending'],
-          ['snoozed', 'Snoozed'],
+          ['pending', tab('Pending', numbers.pending)],
+          ['mine', tab('Mine', numbers.mine)],
+          ['snoozed', tab('Snoozed', numbers.snoozed)],
           ['decided', 'Decided'],
         ]}
       >
@@ -48,19 +87,30 @@ export default function Approvals(): JSX.Element {
           language={inboxLanguage}
           query={page}
           placeholder="tool:refund args.amount:>500 agent:ci-*"
-          values={valuesOf(pending.data ?? [])}
+          values={valuesOf(list)}
         />
         {view === 'decided' ? (
           <History page={page} />
         ) : (
-          <QueryResult query={pending} isOld={isOld}>
-            {(list) => (
+          <QueryResult
+            query={pending}
+            isOld={isOld}
+            none={() =>
+              isOfOther || (shown.length === 0 && isCut && mayHaveMore) ? (
+                <Skeleton rows={5} />
+              ) : (
+                view === 'mine' && q === '' && shown.length === 0 && <NoneTaken />
+              )
+            }
+          >
+            {() => (
               <Queue
                 key={view}
-                list={list.filter((one) => isSnoozed(one) === (view === 'snoozed'))}
-                narrowed={q !== ''}
+                list={shown}
+                narrowed={q !== '' || view === 'mine'}
                 isSnoozed={view === 'snoozed'}
-                isCut={list.length === max}
+                isCut={isCut}
+                onEnd={() => mayHaveMore && readOn(pending)}
               />
             )}
           </QueryResult>
@@ -70,18 +120,27 @@ export default function Approvals(): JSX.Element {
   );
 }
 
+const NoneTaken = (): JSX.Element => (
+  <Empty
+    title="No approvals taken"
+    text="Open a pending approval and press Take. It stays here until it ends, or for 30 minutes."
+  />
+);
+
 const valuesOf = (list: readonly Approval[]) => ({
   tool: [...new Set(list.map((one) => one.tool_name))],
   agent: [...new Set(list.map((one) => one.agent_id))],
 });
 
-/** Counts the sample run's approval separately, because the badge and Home leave it out. */
-function summaryOf(list: readonly Approval[], narrowed: boolean): string {
-  const waiting = list.filter(({ status }) => status === 'pending');
+/**
+ * Counts the sample run's approval separately, because the badge and Home leave it out.
+ * @param total number of pending calls at the hub, where more are pending than the list contains; null: it has all
+ */
+function summaryOf(waiting: readonly Approval[], narrowed: boolean, total: number | null): string {
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;
   if (narrowed) return `Search found ${counted(waiting.length, 'pending call')}.`;
   if (size === 0) return hasSample ? '1 pending call, from the sample run.' : 'No pending approvals.';
-  const calls = waiting.length === max ? `${max}+ pending calls` : counted(size, 'pending call');
+  const calls = counted(total === null ? size : Math.max(total, size), 'pending call');
   return `${calls}${hasSample ? ', and 1 from the sample run' : ''}.`;
 }

@@ -1,18 +1,28 @@
 // The rows of the queue: the head of each group with its sum and its review, and a row for each call.
-import type { JSX, ReactNode } from 'react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import {
+  type JSX,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { Button, Data, Env, Name, Verdict } from '../../ui/parts.tsx';
-import type { AlikeCalls } from './alike.ts';
+import { type AlikeCalls, moneyIn } from './alike.ts';
 import { Countdown } from './card.tsx';
 import type { Approval } from './model.ts';
-import { moneyIn, type Section } from './sections.ts';
+import type { Section } from './sections.ts';
 import { Taken } from './take.tsx';
 
 export interface QueueListProps {
   readonly sections: readonly Section[];
-  /** Numbers of all calls, where the list contains a part. */
-  readonly counts: ReadonlyMap<string, number>;
   readonly chosen: Approval | undefined;
   readonly selected: ReadonlySet<string>;
   /** Rows with an unsent decision. */
@@ -21,45 +31,152 @@ export interface QueueListProps {
   readonly onOpen: (row: Approval) => void;
   readonly onPick: (id: string, withShift: boolean) => void;
   readonly onReview: (group: AlikeCalls) => void;
+  /** Called to load more rows, at the end of the list. */
+  readonly onEnd: () => void;
   /** Content below a row. */
   readonly below: (row: Approval) => ReactNode;
   /** Rows open their content below themselves. */
   readonly folds: boolean;
 }
 
+/** The head of a group, or a row. */
+interface QueueEntry {
+  readonly key: string;
+  readonly group: AlikeCalls | null;
+  readonly row: Approval | null;
+}
+
+const entriesOf = (sections: readonly Section[]): readonly QueueEntry[] =>
+  sections.flatMap(({ key, group, rows }) => [
+    ...(group ? [{ key, group, row: null }] : []),
+    ...rows.map((row) => ({ key: row.id, group, row })),
+  ]);
+
+/** Heads and rows that are in the document together. Of a longer list, only those in sight are. */
+const maxWhole = 120;
+/** Height of a row before its measurement, in pixels. */
+const rowHeight = 57;
+
+/** The entries in sight, and the space of the others. */
+function useEntriesInSight(entries: readonly QueueEntry[], chosen: string | undefined, onEnd: () => void) {
+  const list = useRef<HTMLDivElement>(null);
+  const isWhole = entries.length <= maxWhole;
+  const [margin, setMargin] = useState(0);
+  const virtual = useVirtualizer({
+    count: isWhole ? 0 : entries.length,
+    getScrollElement: () => document.getElementById('content'),
+    estimateSize: () => rowHeight,
+    // A new function would measure all entries again.
+    getItemKey: useCallback((index: number) => entries[index]?.key ?? index, [entries]),
+    scrollMargin: margin,
+    overscan: 12,
+  });
+  useLayoutEffect(() => {
+    const [box, page] = [list.current, document.getElementById('content')];
+    if (box && page)
+      setMargin(box.getBoundingClientRect().top - page.getBoundingClientRect().top + page.scrollTop);
+  }, []);
+  const items = isWhole ? [] : virtual.getVirtualItems();
+  const last = isWhole ? entries.length - 1 : (items.at(-1)?.index ?? 0);
+  useEffect(() => {
+    if (last >= entries.length - 10) onEnd();
+  }, [last, entries.length, onEnd]);
+  const at = chosen === undefined ? -1 : entries.findIndex(({ key }) => key === chosen);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opened row
+  useLayoutEffect(() => {
+    if (!isWhole && at >= 0) virtual.scrollToIndex(at);
+  }, [chosen]);
+  const before = (items[0]?.start ?? margin) - margin;
+  const after = Math.max(0, virtual.getTotalSize() - ((items.at(-1)?.end ?? margin) - margin));
+  return {
+    list,
+    measure: isWhole ? null : virtual.measureElement,
+    inSight: isWhole ? [...entries.keys()] : items.map(({ index }) => index),
+    space: isWhole ? {} : { paddingTop: before, paddingBottom: after },
+  };
+}
+
 export function QueueList(props: QueueListProps): JSX.Element {
-  const { sections, counts, onReview } = props;
+  const { sections, chosen, onReview, onEnd } = props;
+  const entries = useMemo(() => entriesOf(sections), [sections]);
+  const acts = useRef<RowActs>(props);
+  acts.current = props;
+  const { list, measure, inSight, space } = useEntriesInSight(entries, chosen?.id, onEnd);
   return (
-    <div role="grid" className="queue-list" aria-label="Approvals">
-      {sections.map(({ key, group, rows }) => [
-        group && (
-          <div role="row" key={key} className="queue-group">
-            <div role="gridcell">
-              <Data text={group.tool} max={60} />
-              {group.contracts.length > 0 && <Data before=" · " text={group.contracts.join(', ')} max={60} />}{' '}
-              <Env name={group.env} /> {count(counts.get(key) ?? group.calls.length)}
-              <Sum group={group} isCut={(counts.get(key) ?? 0) > group.calls.length} />
-            </div>
-            <div role="gridcell">
-              <Review group={group} heldIds={props.heldIds} onReview={onReview} />
-            </div>
-          </div>
-        ),
-        ...rows.map((row) => <Row key={row.id} row={row} isMember={group !== null} {...props} />),
-      ])}
+    <div role="grid" ref={list} className="queue-list" aria-label="Approvals" aria-rowcount={entries.length}>
+      <div role="rowgroup" style={space}>
+        {inSight.map((index) => {
+          const entry = entries[index];
+          if (!entry) return null;
+          const place = { index, measure };
+          return entry.row ? (
+            <Row
+              key={entry.key}
+              {...place}
+              row={entry.row}
+              isMember={entry.group !== null}
+              status={props.statusOf(entry.row)}
+              isChosen={entry.row.id === chosen?.id}
+              isSelected={props.selected.has(entry.row.id)}
+              isHeld={props.heldIds.has(entry.row.id)}
+              folds={props.folds}
+              content={props.below(entry.row)}
+              acts={acts}
+            />
+          ) : (
+            entry.group && (
+              <GroupHead
+                key={entry.key}
+                {...place}
+                group={entry.group}
+                heldIds={props.heldIds}
+                onReview={onReview}
+              />
+            )
+          );
+        })}
+      </div>
     </div>
   );
 }
 
-/** @param isCut the list contains a part of the group, so the sum names its number of calls */
-function Sum({ group, isCut }: Readonly<{ group: AlikeCalls; isCut: boolean }>): JSX.Element | null {
-  const money = moneyIn(group);
+interface EntryPlace {
+  readonly index: number;
+  /** Measures the element; null for a short list. */
+  readonly measure: ((element: Element | null) => void) | null;
+}
+
+const GroupHead = ({
+  group,
+  index,
+  measure,
+  ...review
+}: EntryPlace &
+  Pick<QueueListProps, 'heldIds' | 'onReview'> & { readonly group: AlikeCalls }): JSX.Element => (
+  <div role="row" className="queue-group" data-index={index} ref={measure} aria-rowindex={index + 1}>
+    <div role="gridcell">
+      <Data text={group.tool} max={60} />
+      {group.contracts.length > 0 && <Data before=" · " text={group.contracts.join(', ')} max={60} />}{' '}
+      <Env name={group.env} /> {count(group.hub?.count ?? group.calls.length)}
+      <Sum group={group} />
+    </div>
+    <div role="gridcell">
+      <Review group={group} {...review} />
+    </div>
+  </div>
+);
+
+/** The calls of a group of which the hub adds up the amounts. */
+const maxSummed = 200;
+
+function Sum({ group: { calls, hub } }: { readonly group: AlikeCalls }): JSX.Element | null {
+  const money = hub?.money ?? moneyIn(calls);
   if (money === '') return null;
   return (
     <span className="numbers">
       {' '}
       Σ {money}
-      {isCut && ` in ${counted(group.calls.length, 'call')}`}
+      {hub && hub.count > maxSummed && ` in ${counted(maxSummed, 'call')}`}
     </span>
   );
 }
@@ -80,40 +197,51 @@ export function Review({
   readonly onReview: (group: AlikeCalls) => void;
 }): JSX.Element | null {
   const open = openCalls(group, heldIds);
-  if (open.calls.length === 0) return null;
+  const held = group.calls.length - open.calls.length;
+  const size = group.hub ? group.hub.count - held : open.calls.length;
+  if (size <= 0) return null;
   return (
     <Button hint="Shift+A" onClick={() => onReview(open)}>
-      Review {open.calls.length}
+      Review {count(size)}
     </Button>
   );
 }
 
-function Row({
-  row,
-  isMember,
-  chosen,
-  selected,
-  heldIds,
-  statusOf,
-  onOpen,
-  onPick,
-  below,
-  folds,
-}: QueueListProps & { readonly row: Approval; readonly isMember: boolean }): JSX.Element {
-  const status = statusOf(row);
-  const isHeld = heldIds.has(row.id);
-  const isChosen = row.id === chosen?.id;
-  const content = below(row);
+type RowActs = Pick<QueueListProps, 'onOpen' | 'onPick'>;
+
+interface RowProps extends EntryPlace {
+  readonly row: Approval;
+  readonly isMember: boolean;
+  readonly status: Approval['status'];
+  readonly isChosen: boolean;
+  readonly isSelected: boolean;
+  /** Its decision is not sent yet. */
+  readonly isHeld: boolean;
+  readonly folds: boolean;
+  /** Content below the row. */
+  readonly content: ReactNode;
+  readonly acts: RefObject<RowActs>;
+}
+
+/** Renders again for changes of the row alone, but not while the list scrolls. */
+const Row = memo(function Row(props: RowProps): JSX.Element {
+  const { row, index, measure, isMember, status, isChosen, isHeld, folds, content, acts } = props;
   return (
-    <div role="row" className={`queue-item ${status === 'pending' && !isHeld ? '' : 'queue-done'}`}>
+    <div
+      role="row"
+      className={`queue-item ${status === 'pending' && !isHeld ? '' : 'queue-done'}`}
+      data-index={index}
+      ref={measure}
+      aria-rowindex={index + 1}
+    >
       <div role="gridcell" className="queue-row">
         <input
           type="checkbox"
           aria-label={`Select ${visible(row.tool_name).slice(0, 60)} from ${visible(row.agent_id).slice(0, 60)}`}
-          checked={selected.has(row.id)}
+          checked={props.isSelected}
           disabled={status !== 'pending' || isHeld}
           onChange={({ nativeEvent }) =>
-            onPick(row.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+            acts.current.onPick(row.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
           }
         />
         <button
@@ -121,7 +249,7 @@ function Row({
           className="queue-open"
           aria-current={isChosen ? 'true' : undefined}
           aria-expanded={folds ? isChosen : undefined}
-          onClick={() => onOpen(row)}
+          onClick={() => acts.current.onOpen(row)}
         >
           <span className="queue-what">
             {isMember ? (
@@ -140,4 +268,4 @@ function Row({
       {content && <div role="gridcell">{content}</div>}
     </div>
   );
-}
+});

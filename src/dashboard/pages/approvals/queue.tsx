@@ -21,7 +21,7 @@ import { LinkedApproval } from './linked.tsx';
 import { type Approval, decide, decisions, statusOf } from './model.ts';
 import { openCalls, QueueList, Review } from './queue-list.tsx';
 import { decidedOf, useOutcome, useQueue, useSentDecision } from './queue-state.ts';
-import { sectionsOf, useGroupCounts } from './sections.ts';
+import { sectionsOf, useHubGroups } from './sections.ts';
 import { useSnoozed } from './snooze.tsx';
 
 /** The latest decision on this page. Its outcome appears on the next card. */
@@ -40,6 +40,8 @@ export interface QueueProps {
   readonly isSnoozed: boolean;
   /** More calls are pending than the list contains. */
   readonly isCut: boolean;
+  /** Loads more of them. */
+  readonly onEnd: () => void;
 }
 
 /** True for a moment after a new card replaced the decided one. */
@@ -58,7 +60,11 @@ function useArrival() {
  * The rows of the queue in their sections, and the open one: the one in the address, else the first on a wide screen.
  * It also stays open after a decision.
  */
-function useOpenRow({ list, isSnoozed }: QueueProps, passed: Passed | null, heldIds: ReadonlySet<string>) {
+function useOpenRow(
+  { list, isSnoozed, isCut, narrowed }: QueueProps,
+  passed: Passed | null,
+  heldIds: ReadonlySet<string>,
+) {
   const [{ id }] = useFilters();
   const isPhone = usePhone();
   const narrow = useNarrow() && !isPhone;
@@ -80,6 +86,7 @@ function useOpenRow({ list, isSnoozed }: QueueProps, passed: Passed | null, held
   const sections = sectionsOf(
     queue.map((row) => (row === listed && chosen ? chosen : row)),
     isPending,
+    useHubGroups(isCut && !narrowed),
   );
   const rows = sections.flatMap((section) => section.rows);
   return { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows };
@@ -142,6 +149,7 @@ const firstOpenGroup = (
 
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
+  const isAway = useSnoozed();
   const [passed, setPassed] = useState<Passed | null>(null);
   const [isArriving, setArriving] = useArrival();
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
@@ -155,8 +163,12 @@ export function Queue(props: QueueProps): JSX.Element {
   const openRow = useOpenRow(props, passed, heldIds);
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
   const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
-  const counts = useGroupCounts(props.isCut);
   const at = chosen ? rows.indexOf(chosen) : -1;
+  const { onEnd } = props;
+  // Keys, and a phone's pager, reach the end without a scroll.
+  useEffect(() => {
+    if (at >= rows.length - 10) onEnd();
+  }, [at, rows.length, onEnd]);
   const open = (row: Approval): void => {
     setArriving(false);
     change({ id: row.id }, true);
@@ -211,9 +223,10 @@ export function Queue(props: QueueProps): JSX.Element {
     <>
       <GroupDecisions
         {...{ selection, held, chosen, review, setReview }}
+        isLeftOut={(call) => heldIds.has(call.id) || isAway(call) !== props.isSnoozed}
         calls={rows.filter((row) => picks.live.includes(row.id))}
       />
-      {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} />}
+      {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} isCut={props.isCut} />}
       {isPhone ? (
         <div className="queue-detail">
           <Pager rows={rows} at={at} onOpen={open}>
@@ -224,7 +237,7 @@ export function Queue(props: QueueProps): JSX.Element {
       ) : (
         <div className="queue">
           <QueueList
-            {...{ sections, counts, chosen, selected, heldIds }}
+            {...{ sections, chosen, selected, heldIds, onEnd }}
             statusOf={(row) => statusOf(row, decisionsById)}
             onOpen={(row) => change({ id: narrow && row === chosen ? undefined : row.id }, true)}
             onPick={picks.pick}
@@ -248,6 +261,7 @@ interface GroupDecisionsProps {
   readonly chosen: Approval | undefined;
   readonly review: AlikeCalls | null;
   readonly setReview: (group: AlikeCalls | null) => void;
+  readonly isLeftOut: (call: Approval) => boolean;
 }
 
 /** The bar for the selected calls, and the sheet in which a group is reviewed. */
@@ -258,16 +272,16 @@ function GroupDecisions({
   chosen,
   review,
   setReview,
+  isLeftOut,
 }: GroupDecisionsProps): JSX.Element {
   const [, change] = useFilters();
   const { setIds: setSelected, error, reason, setReason } = selection;
-  const send = (approved: boolean): void => {
-    if (!review) return;
-    const ids = review.calls.map((one) => one.id);
-    setSelected((own) => new Set([...own].filter((key) => !ids.includes(key))));
-    held.hold(review.calls, approved, reason);
+  const send = (sentCalls: readonly Approval[], approved: boolean): void => {
+    const ids = new Set(sentCalls.map((one) => one.id));
+    setSelected((own) => new Set([...own].filter((key) => !ids.has(key))));
+    held.hold(sentCalls, approved, reason);
     setReview(null);
-    if (chosen && ids.includes(chosen.id)) change({ id: undefined }, true);
+    if (chosen && ids.has(chosen.id)) change({ id: undefined }, true);
   };
   return (
     <>
@@ -279,6 +293,7 @@ function GroupDecisions({
       />
       <BulkDialog
         group={review}
+        isLeftOut={isLeftOut}
         reason={reason}
         onReason={setReason}
         onClose={() => setReview(null)}
@@ -293,8 +308,10 @@ const SelectAll = ({
   live,
   toggleAll,
   size,
+  isCut,
 }: Pick<ReturnType<typeof usePicks>, 'isAll' | 'live' | 'toggleAll'> & {
   readonly size: number;
+  readonly isCut: boolean;
 }): JSX.Element => (
   <label className="queue-all">
     <input
@@ -306,6 +323,7 @@ const SelectAll = ({
       onChange={toggleAll}
     />
     Select all {size}
+    {isCut && ' listed'}
   </label>
 );
 

@@ -21,6 +21,13 @@ export function useSnoozed(): (approval: Approval) => boolean {
   return ({ id }) => (snoozed[id] ?? 0) > now;
 }
 
+/** Number of the snoozed approvals, also of those that ended since. */
+export function useSnoozedCount(): number {
+  const { snoozed } = usePrefs();
+  const now = useNow(10_000);
+  return Object.values(snoozed).filter((end) => end > now).length;
+}
+
 function snooze(approval: Approval, until: number): void {
   const now = serverNow();
   const left = Object.entries(prefs.get().snoozed).filter(([id, end]) => end > now && id !== approval.id);

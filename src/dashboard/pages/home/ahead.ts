@@ -7,9 +7,9 @@ import { parseSearch } from '../../lib/search.ts';
 
 const inEnv = (env: string | undefined): object => (env ? { env } : {});
 
-/** The pending approvals of the inbox. */
+/** The first page of the inbox: the pending approvals that expire next. */
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
-  ({ query: { status: 'pending', limit: 200, ...inEnv(env) } }) as Input<'listApprovals'>;
+  ({ query: { sort: 'expires_at', limit: 200, ...inEnv(env) } }) as Input<'listApprovals'>;
 
 /** The figures of the overview, beside those of the range before. */
 export const statsInput = (env: string | undefined): Input<'statsOverview'> =>
