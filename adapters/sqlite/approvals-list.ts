@@ -37,12 +37,12 @@ interface Place {
   readonly row: number;
 }
 
-/** ?1 to ?10: the filter, and a place with a number of rows, which a count does not have. */
+/** ?1 to ?10: the filter, and a place with a number of rows. */
 function paramsOf(
   tenantId: string,
   filter: ApprovalFilter,
   now: number,
-  place: readonly [createdAt: number, row: number | null, rows: number | null],
+  place: readonly [createdAt: number, row: number, rows: number],
 ): SqlValue[] {
   const { env, status = null, agentId = null, sessionId = null, since = null } = filter;
   return [tenantId, envsParameter(env), now, status, agentId, since, ...place, sessionId];
@@ -106,19 +106,21 @@ export function* listApprovals(
   return db.snapshot(() => rowsOf(db, names, limit, rowSource));
 }
 
-/** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */
-export function countApprovals(db: Database, tenantId: string, filter: ApprovalFilter, now: number): number {
-  const { until = null, search } = filter;
-  const last = until === null ? newest.createdAt : Math.floor(until);
-  if (search !== undefined) {
-    let count = 0;
-    for (const rows of fitting(db, tenantId, filter, { ...newest, createdAt: last }, now))
-      count += rows.length;
-    return count;
+/** How many a list holds. Looks at each approval of the tenant, some in each step; reads none of them whole. */
+export function* countApprovals(
+  db: Database,
+  tenantId: string,
+  filter: ApprovalFilter,
+  now: number,
+): Steps<number> {
+  const { until = null } = filter;
+  const start = until === null ? newest : { ...newest, createdAt: Math.floor(until) };
+  let count = 0;
+  for (const rows of fitting(db, tenantId, filter, start, now)) {
+    count += rows.length;
+    yield;
   }
-  const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND ${fits}
-    AND ?8 IS NULL AND ?9 IS NULL`;
-  return Number(db.get(sql, paramsOf(tenantId, filter, now, [last, null, null]))?.[0] ?? 0);
+  return count;
 }
 
 function placeOf(

@@ -1,6 +1,7 @@
 // Lists of runs and of the audit chain whose filters fit little: they are looked through step by step, so that other
 // reads come between, and what takes too long can be ended.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { approvalStore } from '../../../adapters/sqlite/approvals.ts';
 import { appendNotes, auditStore } from '../../../adapters/sqlite/audit.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
@@ -57,6 +58,24 @@ it('runs of a status are found a few thousand at a time, each once, with how man
   expect(passed.items.map(({ sessionId }) => sessionId)).toEqual(seen.slice(6));
   const usual = walked(runStore(db).list(tenantId, { env: null }, { limit: 50, offset: 0 }, time));
   expect(usual).toMatchObject({ steps: 1, result: { total: 9_000, more: true } });
+});
+
+it('approvals are counted a few thousand at a time', () => {
+  const tenantId = uuid();
+  for (let i = 0; i < 5_000; i++) {
+    db.run(
+      `INSERT INTO approvals (id, tenant_id, status, agent_id, tool_name, message, env, timeout_seconds, timeout_effect,
+         created_at, deadline) VALUES (?, ?, ?, ?, 'send', 'may I', 'production', 60, 'deny', ?, ?)`,
+      [uuid(), tenantId, i % 2 ? 'approved' : 'pending', `a${i % 5}`, t0 + (i % 3), t0 + 60_000],
+    );
+  }
+  const { count } = approvalStore(db, () => true);
+  const all = walked(count(tenantId, { env: null }, t0));
+  expect(all.result).toBe(5_000);
+  expect(all.steps).toBeGreaterThan(2);
+  expect(walked(count(tenantId, { env: null, status: 'pending', agentId: 'a2' }, t0)).result).toBe(500);
+  expect(walked(count(tenantId, { env: null, until: t0, since: t0 }, t0)).result).toBe(1_667);
+  expect(walked(count(uuid(), { env: null }, t0)).result).toBe(0);
 });
 
 itAtNight('a chain is looked through a few thousand entries at a time, and nothing of it is left out', () => {
