@@ -85,9 +85,11 @@ async function pendingByKey(
   const filter = { env: listedEnvs(principal, env), status: 'pending' } as const;
   const byText = new Map<string, Approval[]>();
   let after: Approval | undefined;
-  for (let read = 0; read < maxPending; read += portion) {
+  for (let read = 0; read < maxPending; ) {
     const page = { limit: portion, offset: 0, ...(after ? { after } : {}) };
     const { items, more } = await store.approvals.list(tenantId, filter, page, now);
+    // A page may end at its bytes.
+    read += items.length;
     for (const approval of items) {
       if (asSeen(approval, now).status !== 'pending') continue;
       const text = groupText(approval);
