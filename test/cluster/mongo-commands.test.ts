@@ -1,13 +1,16 @@
-// How many commands a batch of events costs MongoDB: as many for many runs as for one.
+// How many commands a batch of events costs MongoDB: as many for many runs as for one. Runs with many approvals.
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
 import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { aBatch } from '../conformance/events.ts';
-import { anEvent, uuid } from '../conformance/fixtures.ts';
+import { anApproval, anEvent, t0, uuid } from '../conformance/fixtures.ts';
+import { mongoDatabases } from './stage.ts';
 
+const databases = mongoDatabases();
 let client: MongoClient;
 let said: string[] = [];
 beforeAll(async () => {
@@ -51,4 +54,31 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
   // Some are there, some are not.
   expect(await costOf([...many, 'new-1', 'new-2'])).toEqual(['update runs', 'find runs', ...made.slice(1)]);
   await db.dropDatabase();
+});
+
+it('a run with many pending approvals hides no other run, and its list reads one of them', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const tenantId = uuid();
+  const asked = { tenantId, agentId: 'agent-1', deadline: t0 + 60_000, toolArgs: null };
+  const oldest = anApproval({ ...asked, sessionId: 'many', createdAt: t0 });
+  await store.approvals.insert(anApproval({ ...asked, sessionId: 'many', createdAt: t0 + 2 }));
+  await store.approvals.insert(oldest);
+  await store.approvals.insert(anApproval({ ...asked, sessionId: 'one', createdAt: t0 + 1 }));
+  const rows = client.db(name).collection<ApprovalRow>('approvals');
+  const row = await rows.findOne({ 'context.sessionId': 'many', createdAt: t0 + 2 });
+  if (!row) throw new Error('The approval is not there.');
+  await rows.insertMany(Array.from({ length: 10_500 }, () => ({ ...row, _id: uuid() })));
+  const listing = await store.runs.list(
+    tenantId,
+    { env: null, statuses: ['approval_pending'] },
+    { limit: 10, offset: 0 },
+    { now: t0 + 10, staleAfterMs: 1_000 },
+  );
+  expect(listing.items).toMatchObject([
+    { sessionId: 'many', pendingApprovals: 10_502, oldestPending: { id: oldest.id } },
+    { sessionId: 'one', pendingApprovals: 1 },
+  ]);
+  expect(listing.total).toBe(2);
+  await store.close();
 });
