@@ -311,6 +311,13 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
     await runs.updateOne({ _id, standing: { $exists: false } }, { $set: { standing: 'open', env } });
   }
 
+  /** Of an approval that ended. Its run may have been removed since: it is not made again. */
+  async function touchEnd({ tenantId, agentId, sessionId }: Approval, at: number): Promise<void> {
+    if (sessionId === null) return;
+    const _id = runId(tenantId, agentId, sessionId);
+    await runs.updateOne({ _id, ...counted }, { $max: { lastAt: at, receivedAt: at } });
+  }
+
   return {
     ...approvals,
     async insert(approval) {
@@ -319,12 +326,12 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
     },
     async decide(tenantId, id, decision, now) {
       const decided = await approvals.decide(tenantId, id, decision, now);
-      if (typeof decided === 'object') await touch(decided, decided.decidedAt ?? now);
+      if (typeof decided === 'object') await touchEnd(decided, decided.decidedAt ?? now);
       return decided;
     },
     async expire(tenantId, id, now) {
       const expired = await approvals.expire(tenantId, id, now);
-      if (expired) await touch(expired, expired.deadline);
+      if (expired) await touchEnd(expired, expired.deadline);
       return expired;
     },
   };
