@@ -5,6 +5,7 @@ import { agentStore } from '../../../adapters/sqlite/agents.ts';
 import { approvalStore } from '../../../adapters/sqlite/approvals.ts';
 import { appendNotes, auditStore } from '../../../adapters/sqlite/audit.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
+import { exportStore } from '../../../adapters/sqlite/exports.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
@@ -127,6 +128,22 @@ it('agents are listed and searched a few thousand at a time, each once, in every
     const none = walked(find(tenantId, { ...byId, order, search: 'nobody' }));
     expect(none).toEqual({ result: { items: [], more: false }, steps: 3 });
   }
+});
+
+it('exports look at the outcomes of other tenants some at a time, and go on behind them', () => {
+  const [tenantId, other] = [uuid(), uuid()];
+  db.exec(`INSERT INTO tenant_numbers (number, tenant_id) VALUES (1, '${tenantId}'), (2, '${other}')`);
+  const row = `INSERT INTO outcomes (segment, position, key, outcome, after_segment) VALUES (1, 0, ?, '{}', 0)`;
+  db.atomically(() => {
+    for (let i = 0; i < 60_000; i++) db.run(row, [String(i)]);
+  });
+  const { lines } = exportStore(db);
+  const first = walked(lines(tenantId, 'events', null, 100));
+  expect(first.result).toMatchObject({ lines: [], hasMore: true });
+  expect(first.steps).toBeGreaterThan(50);
+  const rest = walked(lines(tenantId, 'events', first.result.end, 100));
+  expect(rest.result).toMatchObject({ lines: [], hasMore: false });
+  expect(rest.steps).toBeLessThan(first.steps);
 });
 
 itAtNight('a chain is looked through a few thousand entries at a time, and nothing of it is left out', () => {
