@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
 import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
+import type { EventRow } from '../../adapters/mongo/event-row.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { aBatch } from '../conformance/events.ts';
@@ -80,5 +81,38 @@ it('a run with many pending approvals hides no other run, and its list reads one
     { sessionId: 'one', pendingApprovals: 1 },
   ]);
   expect(listing.total).toBe(2);
+  await store.close();
+});
+
+it('a search for a text that finds little gives a page with its place when its time ends, and goes on behind', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const tenantId = uuid();
+  await store.events.ingest(aBatch(tenantId, [anEvent({ toolName: 'needle', timestamp: t0 })]));
+  const rows = client.db(name).collection<EventRow>('events');
+  const row = await rows.findOne({ tenantId });
+  if (!row) throw new Error('The event is not there.');
+  await rows.insertMany(
+    Array.from({ length: 3_500 }, (_, i) => ({
+      ...row,
+      _id: uuid(),
+      callId: uuid(),
+      toolName: 'hay',
+      ts: t0 + 1 + i,
+    })),
+  );
+  const search = (cursor: string | null) =>
+    store.events.search(tenantId, { env: null, search: 'needle' }, 10, cursor, 'newest', 0);
+  const first = await search(null);
+  expect(first).toMatchObject({ events: [], searchedTo: t0 + 2_501 });
+  const second = await search(first.next);
+  expect(second).toMatchObject({ events: [], searchedTo: t0 + 1_501 });
+  const ids: string[] = [];
+  for (let cursor = second.next; cursor !== null; ) {
+    const page = await search(cursor);
+    ids.push(...page.events.map(({ id }) => id));
+    cursor = page.next;
+  }
+  expect(ids).toEqual([row._id]);
   await store.close();
 });
