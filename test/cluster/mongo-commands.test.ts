@@ -1,10 +1,12 @@
 // How many commands a batch of events costs MongoDB: as many for many runs as for one. Runs with many approvals.
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { AgentRow } from '../../adapters/mongo/agent-rows.ts';
 import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
 import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import type { EventRow } from '../../adapters/mongo/event-row.ts';
+import { lastSeen } from '../../adapters/mongo/last-seen.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { aBatch } from '../conformance/events.ts';
@@ -114,5 +116,28 @@ it('a search for a text that finds little gives a page with its place when its t
     cursor = page.next;
   }
   expect(ids).toEqual([row._id]);
+  await store.close();
+});
+
+it('an agent keeps an environment that it was seen in, though another node noted a later time in between', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const tenantId = uuid();
+  await store.agents.seen(tenantId, 'a', 'production', t0, uuid());
+  const agents = client.db(name).collection<AgentRow>('agents');
+  const overtaken = new Proxy(agents, {
+    get: (target, method) => {
+      if (method !== 'bulkWrite') return Reflect.get(target, method);
+      return async (...args: Parameters<typeof agents.bulkWrite>) => {
+        await target.updateOne({ tenantId }, { $set: { lastSeenAt: t0 + 100, lastEnv: 'staging' } });
+        return target.bulkWrite(...args);
+      };
+    },
+  });
+  const seen = { tenantId, agentId: 'a', env: 'development', now: t0 + 50, newId: null } as const;
+  await lastSeen(overtaken)({ ...seen, on: null });
+  const agent = await store.agents.get(tenantId, 'a');
+  expect(agent).toMatchObject({ lastSeenAt: t0 + 100, lastEnv: 'staging' });
+  expect(agent?.seenEnvs).toContain('development');
   await store.close();
 });
