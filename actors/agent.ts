@@ -4,7 +4,7 @@ import type { AssignmentRule, Tags } from '../src/agent/record.ts';
 import { assignedExplicitly, type Resolution } from '../src/agent/rules/assignment.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
-import type { ActorContext, Outcome } from './runtime/define.ts';
+import type { ActorContext, Effects, Outcome, Tell } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
 
 /** An open stream, in a list: an array for each agent would take as much again. */
@@ -87,6 +87,27 @@ function connected(
   };
 }
 
+/** True with an open stream other than `id`. */
+function hasOther(first: Connection | null, id: string, now: number): boolean {
+  for (let one = first; one; one = one.next) if (one.id !== id && !isOver(one, now)) return true;
+  return false;
+}
+
+/** Moves the agent's streams that are not pinned to a bundle, `onward` after them. */
+function moveStreams(
+  { bundleName, source }: Resolution,
+  connected: boolean,
+  { key, now, epoch }: ActorContext<ActorPorts>,
+  onward: readonly Tell[] = [],
+): Effects {
+  const { tenantId, env, agentId } = readKey(key);
+  const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
+  return {
+    announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
+    tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', moved), ...onward],
+  };
+}
+
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
@@ -109,9 +130,19 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       rulesRead.catch(() => undefined);
       const registration = await registered;
       const rules = await rulesRead;
+      const { tags, effective: before } = state;
       state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-      state.effective = resolve(state, registration, rules, key, context);
-      return connected(state, stream, state.effective, context);
+      const next = resolve(state, registration, rules, key, context);
+      state.effective = next;
+      // A `resolve` that follows a change of rules or of the assignment finds no difference any more. A stream's own
+      // tags move no other stream.
+      const moves =
+        before !== null &&
+        before.bundleName !== next.bundleName &&
+        hasOther(state.connections, stream.connectionId, context.now()) &&
+        resolve({ ...state, tags }, registration, rules, key, context).bundleName !== before.bundleName;
+      const outcome = connected(state, stream, next, context);
+      return moves ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
     },
 
     disconnect(state, { connectionId }) {
@@ -120,7 +151,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     },
 
     async resolve(state, body, context) {
-      const { key, ports, now, epoch } = context;
+      const { key, ports, now } = context;
       const parts = readKey(key);
       const { tenantId, env, agentId } = parts;
       const before = state.effective;
@@ -134,17 +165,11 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
       if (!changed) return { reply: next, tells: onward };
-      const { bundleName, source } = next;
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
       const connected = state.connections !== null || seenHere;
-      const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
-      return {
-        reply: next,
-        announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
-        tells: [tellTo('environment', environment, 'retarget', moved), ...onward],
-      };
+      return { reply: next, ...moveStreams(next, connected, context, onward) };
     },
 
     async report(_state, { bundleName, policyVersion, at }, { key, ports, now }) {

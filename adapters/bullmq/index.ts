@@ -35,6 +35,8 @@ export interface BullJobsOptions {
 
 const timeoutMs = 2000;
 const pulseMs = 2000;
+/** Jobs that one page of a queue's removal reads. */
+const jobsPerPage = 200;
 const stuckMs = 8000;
 
 /** A job and its state, which are two questions: asked again while the state moves between them. */
@@ -181,6 +183,14 @@ class BullJobs implements Jobs {
     });
   }
 
+  async removeOfTenant(tenantId: string, limit: number): Promise<number> {
+    let removed = 0;
+    for (const name of this.#workers.keys()) {
+      if (removed < limit) removed += await this.#removeFrom(name, tenantId, limit - removed);
+    }
+    return removed;
+  }
+
   health(): JobsHealth {
     const late = this.#clock.monotonic() - this.#lastTurn > stuckMs;
     const state = this.#closing ? 'stopped' : late ? 'crashed' : 'running';
@@ -205,6 +215,26 @@ class BullJobs implements Jobs {
   async #deadJob(name: string, id: string) {
     const job = await this.#queues.of(name).getJob(redisId(id));
     return job && (await job.isFailed()) ? job : null;
+  }
+
+  /** Of one queue, page by page: a page that lost jobs moves the next one up. */
+  async #removeFrom(name: string, tenantId: string, limit: number): Promise<number> {
+    const queue = this.#queues.of(name);
+    let removed = 0;
+    for (const state of ['wait', 'delayed', 'prioritized', 'failed'] as const) {
+      for (let start = 0; removed < limit; ) {
+        const ids = await this.#ask(() => queue.getRanges([state], start, start + jobsPerPage - 1, true));
+        const before = removed;
+        const jobs = await this.#ask(() => Promise.all(ids.map((id) => queue.getJob(id))));
+        for (const [i, id] of ids.entries()) {
+          const isOwn = JSON.stringify(jobs[i]?.data ?? null).includes(tenantId);
+          if (isOwn && removed < limit) removed += await this.#ask(() => queue.remove(id));
+        }
+        start += ids.length - (removed - before);
+        if (ids.length < jobsPerPage) break;
+      }
+    }
+    return removed;
   }
 
   async #close(graceMs: number): Promise<void> {

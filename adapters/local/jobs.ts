@@ -112,6 +112,10 @@ class LocalJobs implements Jobs {
     return this.#table.remove(queue, id);
   }
 
+  async removeOfTenant(): Promise<number> {
+    return 0;
+  }
+
   health(): JobsHealth {
     const late = this.#clock.monotonic() - this.#lastTurn > stuckMs;
     const state = this.#closing ? 'stopped' : late ? 'crashed' : 'running';

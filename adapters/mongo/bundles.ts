@@ -278,6 +278,10 @@ async function everDeployed(
     ...pairs.map(({ _id }) => _id),
     ...current.map((d) => ({ name: d.bundleName, version: d.version })),
   ];
-  for (const { name, version } of versionKeys) versions.set(name, [...(versions.get(name) ?? []), version]);
+  for (const { name, version } of versionKeys) {
+    const ofName = versions.get(name);
+    if (ofName) ofName.push(version);
+    else versions.set(name, [version]);
+  }
   return [...versions].map(([name, of]) => ({ name, version: { $in: of } }));
 }

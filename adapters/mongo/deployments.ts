@@ -70,6 +70,20 @@ async function keep(
   await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
 }
 
+/**
+ * Writes the end of a deployment before the document decides on it. The row then counts as newer than any copy from
+ * this revision, and older than any from the next one: if the end is never decided on, a later copy replaces it.
+ */
+async function keepEnd(
+  c: DeploymentCollections,
+  id: string,
+  revision: number,
+  end: Pick<Deployment, 'undeployedAt' | 'undeployedBy'>,
+): Promise<void> {
+  const asOf = revision + 0.5;
+  await c.deployments.updateOne({ _id: id, asOf: { $lte: asOf } }, { $set: { ...end, asOf } });
+}
+
 /** Those that a process did not write into the history before it died. */
 async function withoutRow(
   c: DeploymentCollections,
@@ -166,7 +180,7 @@ async function undeploy(
   const field = currentField(env, bundleName);
   const path = `current.${field}`;
   const sequencePath = `sequences.${field}`;
-  const ended = await decide<SigningDocument, Deployment | null>(
+  return decide<SigningDocument, Deployment | null>(
     turn,
     c.signing,
     tenantId,
@@ -174,18 +188,14 @@ async function undeploy(
       const before = document?.current?.[field];
       if (!document || !before) return { answer: null };
       if ((document.fences?.[env] ?? 0) > fence) throw stale();
-      // Nothing leaves the document before it is in the history.
+      // Nothing leaves the document before it is in the history, with its end.
       await keep(c, before, document.revision);
+      if (end) await keepEnd(c, before.id, document.revision, { undeployedAt: end.at, undeployedBy: end.by });
       const set = { [sequencePath]: lastSequence(document, field), [`fences.${env}`]: fence };
       return { answer: bare(before), set, unset: [path] };
     },
     [path, sequencePath, 'fences'],
   );
-  if (ended && end) {
-    const $set = { undeployedAt: end.at, undeployedBy: end.by };
-    await c.deployments.updateOne({ _id: ended.id, tenantId }, { $set });
-  }
-  return ended;
 }
 
 async function wasDeployed(
@@ -284,7 +294,8 @@ async function listDeployments(
   // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
   const newest = rows[0]?.order ?? 0;
   const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
-  const listed = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
+  // A row may contain an end that was never decided on: the document wins.
+  const listed = all.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
   return pageIn(overlay(listed, rows), { limit, offset: offset - skip - passed.length }, bare);
 }
 

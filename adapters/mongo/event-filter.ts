@@ -123,7 +123,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
     ...(filter.query === undefined ? [] : (fieldTests(filter.query) as Filter<EventRow>[])),
-    ...(search ? [{ $or: textSearch(search).flatMap(namesOrTexts) }] : []),
+    ...(search ? [searchTest(search)] : []),
   ];
   return {
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index
@@ -156,6 +156,11 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(choices.length > 0 ? { $and: choices } : {}),
   };
 }
+
+/** Condition for events with a searched text. */
+export const searchTest = (search: string): Filter<EventRow> => ({
+  $or: textSearch(search).flatMap(namesOrTexts),
+});
 
 const namesOrTexts = (text: object): Filter<EventRow>[] => [
   { agentId: text },

@@ -1,11 +1,12 @@
-// Searches for queries that read payloads: the server narrows, and each document that passes is tested here.
-import type { Collection, Filter } from 'mongodb';
+// Searches for a text, and for queries that read payloads: the server narrows, and each document that passes is tested
+// here.
+import { BSON, type Collection, type Filter } from 'mongodb';
 import type { EventOrder, EventPage } from '../../src/event/port.ts';
 import { maxSearchMs, type StoredEvent } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
-import type { Query } from '../../src/event/rules/query/parse.ts';
-import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
+import { maxPageBytes } from '../../src/shared/ports/page.ts';
+import { afterCursor, cursorAfter, type EventRow, eventQuery, searchTest, toEvent } from './event-filter.ts';
 import { needleTest } from './event-query.ts';
 
 type RowFilter = Filter<EventRow>;
@@ -18,18 +19,24 @@ const largestWindow = 16_000;
 export function mongoEventScan(events: Collection<EventRow>, now = () => performance.now()) {
   return async (
     tenantId: string,
-    filter: EventFilter & { readonly query: Query },
+    filter: EventFilter,
     limit: number,
     cursor: string | null,
     order: EventOrder,
     budgetMs = maxSearchMs / 3,
   ): Promise<EventPage> => {
     const began = now();
-    const base = eventQuery(tenantId, filter);
-    const { fits } = queryTest(filter.query);
-    const needles = filter.query.terms.map(needleTest).filter((test) => test !== null) as RowFilter[];
+    const { search, ...narrowing } = filter;
+    // Without the text: a window ends after so many documents, whatever the text finds.
+    const base = eventQuery(tenantId, narrowing);
+    const fits = filter.query === undefined ? () => true : queryTest(filter.query).fits;
+    const needles = (filter.query?.terms ?? [])
+      .map(needleTest)
+      .filter((test) => test !== null) as RowFilter[];
+    if (search) needles.push(searchTest(search));
     const sort = order === 'oldest' ? ({ ts: 1, _id: 1 } as const) : ({ ts: -1, _id: -1 } as const);
     const matching: StoredEvent[] = [];
+    let bytes = 0;
     const bounded = { maxTimeMS: maxSearchMs };
     let from = cursor;
     for (let size = firstWindow; ; size = Math.min(size * 2, largestWindow)) {
@@ -52,8 +59,11 @@ export function mongoEventScan(events: Collection<EventRow>, now = () => perform
           sample: event.sample ?? false,
           outcomes: event.outcomes,
         });
-        if (isMatch) matching.push(event);
-        if (matching.length === limit) return { events: matching, next: cursorAfter(row) };
+        if (!isMatch) continue;
+        matching.push(event);
+        bytes += BSON.calculateObjectSize(row);
+        if (matching.length === limit || bytes >= maxPageBytes)
+          return { events: matching, next: cursorAfter(row) };
       }
       if (last === undefined) return { events: matching, next: null };
       if (now() - began > budgetMs) return { events: matching, next: end, searchedTo: last.ts };

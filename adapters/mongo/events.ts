@@ -61,9 +61,9 @@ async function searchEvents(
   order: EventOrder = 'newest',
   budgetMs?: number,
 ): Promise<EventPage> {
-  const { query: terms } = filter;
-  if (terms && queryTest(terms).needsPayload) {
-    return scan(tenantId, { ...filter, query: terms }, limit, cursor, order, budgetMs);
+  const { query: terms, search } = filter;
+  if (search || (terms && queryTest(terms).needsPayload)) {
+    return scan(tenantId, filter, limit, cursor, order, budgetMs);
   }
   const query = eventQuery(tenantId, filter);
   const cursorRows = events

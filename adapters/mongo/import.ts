@@ -32,12 +32,32 @@ interface Plan {
   readonly updated: readonly string[];
 }
 
+/** A new version keeps these from the version before: the name of an imported contract is made from its id. */
+type Wording = Pick<ContractVersion, 'name' | 'description' | 'tags'>;
+
+/** By the id of the contract. */
+async function wordingsOf(
+  { rows }: Library,
+  document: LibraryDocument,
+  contracts: readonly ContractVersion[],
+): Promise<ReadonlyMap<string, Wording>> {
+  const latest = new Set(contracts.flatMap(({ contractId }) => contractIn(document, contractId)?.row ?? []));
+  if (latest.size === 0) return new Map();
+  const stored = await rows
+    .find({ _id: { $in: [...latest] } }, { projection: { contractId: 1, name: 1, description: 1, tags: 1 } })
+    .toArray();
+  return new Map(
+    stored.map(({ contractId, name, description, tags }) => [contractId, { name, description, tags }]),
+  );
+}
+
 /** Changes of the import to the library, or the id of the contract whose type would change. */
-function plan(
+async function plan(
   library: Library,
   document: LibraryDocument,
   contracts: readonly ContractVersion[],
-): Plan | string {
+): Promise<Plan | string> {
+  const wordings = new Map(await wordingsOf(library, document, contracts));
   const entries = new Map<string, ContractEntry>();
   const rows: ContractVersionRow[] = [];
   const created: string[] = [];
@@ -51,9 +71,11 @@ function plan(
     const entry = { contractId, type, version, row, lineage: before?.lineage ?? row };
     if (!before) created.push(contractId);
     else if (!created.includes(contractId)) updated.add(contractId);
+    const { name, description, tags } = wordings.get(contractId) ?? contract;
+    wordings.set(contractId, { name, description, tags });
     rows.push(
       toContractRow(
-        { ...contract, version },
+        { ...contract, name, description, tags, version },
         { _id: row, lineage: entry.lineage, order: document.revision + 1 },
       ),
     );
@@ -69,7 +91,7 @@ export const importAll = (
   composition: Composition,
 ): Promise<Answer> =>
   decideLibrary<Answer>(library, tenantId, async (document) => {
-    const planned = plan(library, document, contracts);
+    const planned = await plan(library, document, contracts);
     if (typeof planned === 'string') return { answer: { typeChanged: planned } };
     const { entries, rows, created, updated } = planned;
     const set: { [path: string]: unknown } = {};

@@ -133,7 +133,7 @@ class SeenBatch {
     for (const [key, row] of await rowsByKey(this.#agents, others)) this.#rows.set(key, row);
   }
 
-  /** The update of an agent's row; null if the row is as new. */
+  /** The updates of an agent's row; null if the row is as new. */
   #moveOf(one: Seen) {
     const key = keyOf(one);
     const row = this.#rows.get(key);
@@ -149,7 +149,7 @@ class SeenBatch {
     if (!isRetired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
       if (added.length === 0) return null;
       this.#rows.set(key, { ...row, seenEnvs });
-      return { updateOne: { filter: { _id: row._id }, update: envs } };
+      return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
     }
     if (isRetired) this.#createdIds.add(key);
     const seenAgent = {
@@ -160,7 +160,9 @@ class SeenBatch {
     };
     this.#rows.set(key, { ...row, ...seenAgent, seenEnvs });
     const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
-    return { updateOne: { filter, update: { $set: seenAgent, ...envs } } };
+    const move = { updateOne: { filter, update: { $set: seenAgent } } };
+    // Also where another node has noted a later time since.
+    return added.length === 0 ? [move] : [{ updateOne: { filter: { _id: row._id }, update: envs } }, move];
   }
 
   #answerTo(item: Seen): SeenRow | Error {

@@ -27,7 +27,22 @@ import {
   runOf,
 } from './run-projection.ts';
 
-const maxPending = 10_000;
+/** Runs with waiting approvals that a filter by status names. */
+const maxWaiting = 10_000;
+
+/** The run of an approval, in an aggregation. */
+const runOfApproval = { agentId: '$agentId', sessionId: '$context.sessionId', env: '$env' };
+
+interface PendingGroup {
+  readonly _id: { readonly agentId: string; readonly sessionId: string; readonly env: Env };
+  readonly count: number;
+  readonly oldest: { readonly id: string };
+}
+
+interface PendingOfRun {
+  readonly count: number;
+  readonly oldestId: string;
+}
 /** A search that takes longer is ended. */
 const bounded = { maxTimeMS: maxSearchMs };
 
@@ -68,8 +83,7 @@ class RunReader {
       ),
       this.#runs.countDocuments(query, bounded),
     ]);
-    const pending = await this.#pendingByRun(tenantId, runPage.items, now);
-    const items = runPage.items.map((row) => this.#read(row as CountedRow, pending.get(row._id) ?? [], now));
+    const items = await this.#readAll(tenantId, runPage.items as readonly CountedRow[], now);
     return { items, more: runPage.more, total };
   }
 
@@ -78,8 +92,8 @@ class RunReader {
     await this.#repair({ _id });
     const row = await this.#runs.findOne({ _id, ...counted });
     if (!row) return null;
-    const pending = await this.#pendingByRun(tenantId, [row], now);
-    return this.#read(row as CountedRow, pending.get(_id) ?? [], now);
+    const [run = null] = await this.#readAll(tenantId, [row as CountedRow], now);
+    return run;
   }
 
   async recent(
@@ -110,7 +124,7 @@ class RunReader {
       sessionId: fromBsonText(row.sessionId),
       standing: row.standing,
       lastActivityAt: row.lastAt,
-      pendingApprovals: pending.get(row._id)?.length ?? 0,
+      pendingApprovals: pending.get(row._id)?.count ?? 0,
     }));
   }
 
@@ -141,65 +155,103 @@ class RunReader {
     for (const { _id } of abandoned) await this.#projection.recount(_id);
   }
 
-  /** Approvals of these runs, in the environment of each, that wait, oldest first, by run. */
+  /** By run: how many of its approvals wait in its environment, and the id of the oldest. */
   async #pendingByRun(tenantId: string, rows: readonly RunRow[], now: number) {
-    const byRun = new Map<string, ApprovalRow[]>();
+    const byRun = new Map<string, PendingOfRun>();
     if (rows.length === 0) return byRun;
-    const pendingApprovals = await this.#approvals
-      .find({
-        tenantId,
-        status: 'pending',
-        deadline: { $gt: now },
-        agentId: { $in: [...new Set(rows.map((row) => fromBsonText(row.agentId)))] },
-        'context.sessionId': { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
-      })
-      .sort({ createdAt: 1, arrival: 1 })
-      .toArray();
     const envs = new Map(rows.map((row) => [row._id, row.env]));
-    for (const row of pendingApprovals) {
-      const id = runId(tenantId, row.agentId, row.context?.sessionId ?? '');
-      if (envs.get(id) !== row.env) continue;
-      byRun.set(id, [...(byRun.get(id) ?? []), row]);
+    const groups = await this.#approvals
+      .aggregate<PendingGroup>([
+        {
+          $match: {
+            tenantId,
+            status: 'pending',
+            env: { $in: [...new Set(envs.values())] },
+            deadline: { $gt: now },
+            agentId: { $in: [...new Set(rows.map((row) => fromBsonText(row.agentId)))] },
+            'context.sessionId': { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
+          },
+        },
+        {
+          $group: {
+            _id: runOfApproval,
+            count: { $sum: 1 },
+            oldest: { $min: { createdAt: '$createdAt', arrival: '$arrival', id: '$_id' } },
+          },
+        },
+      ])
+      .toArray();
+    for (const { _id, count, oldest } of groups) {
+      const id = runId(tenantId, _id.agentId, _id.sessionId);
+      if (envs.get(id) === _id.env) byRun.set(id, { count, oldestId: oldest.id });
     }
     return byRun;
   }
 
-  #read(row: CountedRow, pending: readonly ApprovalRow[], now: number): Run {
+  /** The runs of these rows, each with its oldest approval that waits. */
+  async #readAll(tenantId: string, rows: readonly CountedRow[], now: number): Promise<readonly Run[]> {
+    const pending = await this.#pendingByRun(tenantId, rows, now);
+    const oldestIds = [...pending.values()].map(({ oldestId }) => oldestId);
+    const oldest =
+      oldestIds.length === 0 ? [] : await this.#approvals.find({ _id: { $in: oldestIds } }).toArray();
+    const byId = new Map(oldest.map((row) => [row._id, row]));
+    return rows.map((row) => {
+      const { count = 0, oldestId } = pending.get(row._id) ?? {};
+      return this.#read(row, count, oldestId === undefined ? undefined : byId.get(oldestId), now);
+    });
+  }
+
+  #read(row: CountedRow, pendingApprovals: number, oldest: ApprovalRow | undefined, now: number): Run {
     const { tenantId: _tenant, receivedAt: _received, lastAt: lastActivityAt, ...run } = runOf(row);
-    const [oldest] = pending;
     return {
       ...run,
       lastActivityAt,
       lastEventId: run.facts?.last.id ?? null,
       snapshotEventId: run.facts?.snapshot?.id ?? null,
-      pendingApprovals: pending.length,
+      pendingApprovals,
       oldestPending: oldest ? asSeen(approvalOf(oldest), now) : null,
     };
   }
 
-  /** The ids of runs with an approval that waits in the environment of its list. */
-  async #waitingIds(tenantId: string, now: number): Promise<readonly (readonly [Env, readonly string[]])[]> {
-    const rows = await this.#approvals
-      .find(
-        { tenantId, status: 'pending', deadline: { $gt: now }, 'context.sessionId': { $type: 'string' } },
-        { projection: { agentId: 1, context: 1, env: 1 } },
-      )
-      .limit(maxPending)
+  /** The ids of runs with an approval that waits in the environment of its list, the newest `maxWaiting` of them. */
+  async #waitingIds(
+    tenantId: string,
+    { env, agentId, sessionId }: RunFilter,
+    now: number,
+  ): Promise<readonly (readonly [Env, readonly string[]])[]> {
+    const groups = await this.#approvals
+      .aggregate<Pick<PendingGroup, '_id'>>([
+        {
+          $match: {
+            tenantId,
+            ...inEnvs(env),
+            status: 'pending',
+            deadline: { $gt: now },
+            ...(agentId === undefined ? {} : { agentId }),
+            'context.sessionId': sessionId ?? { $type: 'string' },
+          },
+        },
+        { $group: { _id: runOfApproval, createdAt: { $max: '$createdAt' } } },
+        { $sort: { createdAt: -1 } },
+        { $limit: maxWaiting },
+      ])
       .toArray();
-    const ids = new Map<Env, Set<string>>();
-    for (const { env, agentId, context } of rows) {
-      const ofEnv = ids.get(env) ?? new Set();
-      ids.set(env, ofEnv.add(runId(tenantId, agentId, context?.sessionId ?? '')));
+    const ids = new Map<Env, string[]>();
+    for (const { _id } of groups) {
+      const ofEnv = ids.get(_id.env) ?? [];
+      ofEnv.push(runId(tenantId, _id.agentId, _id.sessionId));
+      ids.set(_id.env, ofEnv);
     }
-    return [...ids].map(([env, ofEnv]) => [env, [...ofEnv]]);
+    return [...ids];
   }
 
   async #queryOf(
     tenantId: string,
-    { env, agentId, sessionId, statuses }: RunFilter,
+    filter: RunFilter,
     now: number,
     staleBefore: number,
   ): Promise<Filter<RunRow>> {
+    const { env, agentId, sessionId, statuses } = filter;
     const base: Filter<RunRow> = {
       tenantId,
       ...counted,
@@ -208,7 +260,10 @@ class RunReader {
       ...(sessionId === undefined ? {} : { sessionId: toBsonText(sessionId) }),
     };
     if (statuses === undefined) return base;
-    const waiting = (await this.#waitingIds(tenantId, now)).map(([env, ids]) => ({ env, _id: { $in: ids } }));
+    const waiting = (await this.#waitingIds(tenantId, filter, now)).map(([env, ids]) => ({
+      env,
+      _id: { $in: ids },
+    }));
     const free = waiting.length === 0 ? {} : { $nor: waiting };
     const filters: { readonly [S in (typeof statuses)[number]]: Filter<RunRow> } = {
       approval_pending: { $or: [{ standing: 'asking' }, ...waiting] },
@@ -256,6 +311,13 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
     await runs.updateOne({ _id, standing: { $exists: false } }, { $set: { standing: 'open', env } });
   }
 
+  /** Of an approval that ended. Its run may have been removed since: it is not made again. */
+  async function touchEnd({ tenantId, agentId, sessionId }: Approval, at: number): Promise<void> {
+    if (sessionId === null) return;
+    const _id = runId(tenantId, agentId, sessionId);
+    await runs.updateOne({ _id, ...counted }, { $max: { lastAt: at, receivedAt: at } });
+  }
+
   return {
     ...approvals,
     async insert(approval) {
@@ -264,12 +326,12 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
     },
     async decide(tenantId, id, decision, now) {
       const decided = await approvals.decide(tenantId, id, decision, now);
-      if (typeof decided === 'object') await touch(decided, decided.decidedAt ?? now);
+      if (typeof decided === 'object') await touchEnd(decided, decided.decidedAt ?? now);
       return decided;
     },
     async expire(tenantId, id, now) {
       const expired = await approvals.expire(tenantId, id, now);
-      if (expired) await touch(expired, expired.deadline);
+      if (expired) await touchEnd(expired, expired.deadline);
       return expired;
     },
   };

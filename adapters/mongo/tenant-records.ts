@@ -21,6 +21,12 @@ const record = (row: Stored | null): TenantRecord | null => row && recordIn(row)
 const recordOf = async (stored: Collection<Stored>, id: string): Promise<TenantRecord | null> =>
   record(await stored.findOne({ _id: id }));
 
+/** Ids that are JSON lists which begin with the tenant. */
+const idsIn = (tenantId: string): Document => {
+  const start = JSON.stringify([tenantId]).slice(0, -1);
+  return { _id: { $gte: start, $lt: `${start}\uffff` } };
+};
+
 /** All records of a tenant in a collection: a field names it, or the id begins with it. */
 const ofTenant = (tenantId: string): Document => ({
   $or: [
@@ -28,6 +34,7 @@ const ofTenant = (tenantId: string): Document => ({
     { 'note.tenantId': tenantId },
     { 'founding.tenant._id': tenantId },
     { _id: { $gte: tenantId, $lt: `${tenantId}\uffff` } },
+    idsIn(tenantId),
   ],
 });
 

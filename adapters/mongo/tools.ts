@@ -2,7 +2,7 @@
 // agents. A row whose entry the document does not have means nothing.
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
-import type { Env } from '../../src/shared/ids.ts';
+import { type Env, environments } from '../../src/shared/ids.ts';
 import type { ToolStore } from '../../src/tool/port.ts';
 import type { DefinitionAgent, ToolDefinition, ToolEntry, ToolObservation } from '../../src/tool/record.ts';
 import { planObservation } from '../../src/tool/rules/observation.ts';
@@ -145,10 +145,6 @@ class DefinitionRows {
     if (ids.length > 0) await this.#rows.updateMany({ _id: { $in: [...ids] } }, { $set: { isRuled: true } });
   }
 
-  ofTool(tenantId: string, server: string, tool: string, limit: number): Promise<DefinitionRow[]> {
-    return this.#rows.find({ tenantId, server, tool }).limit(limit).toArray();
-  }
-
   one(tenantId: string, id: string): Promise<DefinitionRow | null> {
     return this.#rows.findOne({ _id: id, tenantId });
   }
@@ -182,33 +178,42 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
     ...decisionsOf(parts),
     observe: (observation, unseenBefore, rooms) => observe(parts, observation, unseenBefore, rooms),
     async forget(before, limit) {
-      const unseen = await rows.unruled(before, limit);
-      const environments = new Map(
-        unseen.map(({ tenantId, env }) => [documentId(tenantId, env), { tenantId, env }]),
-      );
-      let removed = 0;
-      for (const { tenantId, env } of environments.values()) {
-        const ids = new Set(
-          unseen.filter((row) => row.tenantId === tenantId && row.env === env).map((r) => r._id),
-        );
-        const gone = await change(tenantId, env, (document) => {
-          const entries = entriesIn(document, null).filter(
-            ({ id, ruling }) => ids.has(id) && ruling === null,
-          );
-          const unset = entries.map(entryPath);
-          return { answer: entries.map(({ id }) => id), ...(unset.length > 0 ? { unset } : {}) };
-        });
-        const kept = entriesIn(await read(tenantId, env), null).filter(({ id }) => ids.has(id));
-        await rows.markRuled(kept.map(({ id }) => id));
-        await rows.remove(
-          [...ids].filter((id) => !kept.some((entry) => entry.id === id)),
-          before,
-        );
-        removed += gone.length;
+      for (;;) {
+        const unseen = await rows.unruled(before, limit);
+        const removed = await forgetRows(parts, unseen, before);
+        // Rows of entries with a ruling, and rows without an entry, are done with: others may follow them.
+        if (removed > 0 || unseen.length === 0) return removed;
       }
-      return removed;
     },
   };
+}
+
+/** Removes the entries of these rows that have no ruling; returns how many. None of the rows is unruled afterwards. */
+async function forgetRows(
+  { rows, read, change }: Parts,
+  unseen: readonly DefinitionRow[],
+  before: number,
+): Promise<number> {
+  const places = new Map(unseen.map(({ tenantId, env }) => [documentId(tenantId, env), { tenantId, env }]));
+  let removed = 0;
+  for (const { tenantId, env } of places.values()) {
+    const ids = new Set(
+      unseen.filter((row) => row.tenantId === tenantId && row.env === env).map(({ _id }) => _id),
+    );
+    const gone = await change(tenantId, env, (document) => {
+      const entries = entriesIn(document, null).filter(({ id, ruling }) => ids.has(id) && ruling === null);
+      const unset = entries.map(entryPath);
+      return { answer: entries.length, ...(unset.length > 0 ? { unset } : {}) };
+    });
+    const left = entriesIn(await read(tenantId, env), null).flatMap(({ id }) => (ids.has(id) ? [id] : []));
+    await rows.markRuled(left);
+    await rows.remove(
+      [...ids].filter((id) => !left.includes(id)),
+      before,
+    );
+    removed += gone;
+  }
+  return removed;
 }
 
 interface Parts {
@@ -305,15 +310,18 @@ function readsOf({ rows, read }: Parts): Pick<ToolStore, 'pins' | 'servers' | 'e
       return entry ? toDefinition(entry, row) : null;
     },
     async history(tenantId, server, tool, limit) {
-      const history = await rows.ofTool(tenantId, server, tool, limit);
-      const rowOf = new Map(history.map((row) => [row._id, row]));
       const documents = await Promise.all(
-        [...new Set(history.map(({ env }) => env))].map((env) => read(tenantId, env, serverFields(server))),
+        environments.map((env) => read(tenantId, env, serverFields(server))),
       );
-      return documents
+      const entries = documents
         .flatMap((document) => entriesIn(document, server))
-        .flatMap((entry) => (rowOf.has(entry.id) ? [toDefinition(entry, rowOf.get(entry.id))] : []))
-        .sort(byTool);
+        .filter((entry) => entry.tool === tool)
+        .sort(byTool)
+        .slice(0, limit);
+      const definitions = await rows.byIds(entries.map(({ id }) => id));
+      return entries.flatMap((entry) =>
+        definitions.has(entry.id) ? [toDefinition(entry, definitions.get(entry.id))] : [],
+      );
     },
   };
 }

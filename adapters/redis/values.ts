@@ -211,14 +211,18 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       await link.run(removeScript, [keyOf(tenantId, key)], accountsOf(tenantId, '', key, 0));
     },
     async removeAll(tenantId, limit) {
-      // Every key that has to do with a tenant names it: values and their sums, logs of frames, limits.
+      // Every key that has to do with a tenant names it. Jobs stand in several keys each: their queues remove them.
+      const starts = [`value:${tenantId}/`, `value-sums:${tenantId}/`, 'log:{', 'limit:{'];
       const pattern = `${prefix}*${tenantId}*`;
       let [cursor, removed] = ['0', 0];
       do {
         const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
         const [next, keys] = Array.isArray(answer) ? answer : [];
         cursor = String(next ?? '0');
-        const names = Array.isArray(keys) ? keys.map(String) : [];
+        const matchingKeys = Array.isArray(keys) ? keys.map(String) : [];
+        const names = matchingKeys.filter((key) =>
+          starts.some((start) => key.startsWith(`${prefix}${start}`)),
+        );
         if (names.length > 0) await link.send(['UNLINK', ...names]);
         removed += names.length;
       } while (cursor !== '0' && removed < limit);

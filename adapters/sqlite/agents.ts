@@ -1,39 +1,17 @@
 // Agent registrations in SQLite. The versions that agents report are in agent-reports.ts.
 
-import type { AgentPageRequest, AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
+import type { AgentPageRequest, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
 import type { Registration } from '../../src/agent/record.ts';
 import { manifestText, readManifest } from '../../src/event/record/json.ts';
 import type { AgentManifest } from '../../src/event/record.ts';
-import { findsIn, foldedText } from '../../src/shared/search-text.ts';
 import type { AgentApi } from '../../src/shared/vocabulary.ts';
 import { agentReports, dropReports } from './agent-reports.ts';
 import { agentSeen, registrationOf, registrations, summaries } from './agent-seen.ts';
-import { type Database, givenText, type SqlValue } from './database.ts';
+import { findAgents } from './agents-list.ts';
+import type { Database, SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { envClause } from './table.ts';
-
-const times = { agentId: '0', lastSeenAt: 'ifnull(last_seen_at, 0)', createdAt: 'created_at' } as const;
-
-/** Registrations behind the place ?2 (time), ?3 (agent id). */
-function walk({ order, descending }: AgentQuery): string {
-  const [direction, behind] = descending ? ['DESC', '<'] : ['ASC', '>'];
-  const time = times[order];
-  const place =
-    order === 'agentId'
-      ? `agent_id ${behind} ?3`
-      : `(${time} ${behind} ?2 OR (${time} = ?2 AND agent_id > ?3))`;
-  const by = order === 'agentId' ? `agent_id ${direction}` : `${time} ${direction}, agent_id`;
-  return `SELECT rowid, agent_id, display_name, ${time} FROM registrations
-    WHERE tenant_id = ?1 AND retired_at IS NULL AND (?2 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?4`;
-}
-
-/** Registrations looked at in one go for a search. */
-const searchedAtOnce = 2_000;
-
-/** True if a search for `needle` finds the id or the name; SQLite knows no other cases than those of ASCII. */
-const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
-  needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 function agentsLastOn(
   db: Database,
@@ -62,27 +40,6 @@ function listAgents(db: Database, tenantId: string, { limit, after }: AgentPageR
     const names = agentRows.map(([rowid]) => rowid as SqlValue);
     const row = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
     return rowsOf(db, names, limit, { row, read: registrations.read });
-  });
-}
-
-function findAgents(db: Database, tenantId: string, query: AgentQuery) {
-  return db.snapshot(() => {
-    const { limit, search } = query;
-    const needle = search === null ? null : foldedText(search);
-    const atOnce = needle === null ? limit + 1 : searchedAtOnce;
-    const names: SqlValue[] = [];
-    let { after } = query;
-    while (names.length <= limit) {
-      const rows = db.all(walk(query), [tenantId, after?.at ?? null, after?.agentId ?? null, atOnce]);
-      for (const [rowid, ...texts] of rows) {
-        if (names.length <= limit && isNamed(texts.slice(0, 2), needle)) names.push(rowid as SqlValue);
-      }
-      const last = rows.at(-1);
-      if (rows.length < atOnce || !last) break;
-      after = { at: Number(last[3] ?? 0), agentId: givenText(String(last[1])) };
-    }
-    const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
-    return rowsOf(db, names, limit, { row, read: summaries.read });
   });
 }
 

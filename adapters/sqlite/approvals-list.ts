@@ -37,12 +37,12 @@ interface Place {
   readonly row: number;
 }
 
-/** ?1 to ?10: the filter, and a place with a number of rows, which a count does not have. */
+/** ?1 to ?10: the filter, and a place with a number. */
 function paramsOf(
   tenantId: string,
   filter: ApprovalFilter,
   now: number,
-  place: readonly [createdAt: number, row: number | null, rows: number | null],
+  place: readonly [createdAt: number, row: number, number: number],
 ): SqlValue[] {
   const { env, status = null, agentId = null, sessionId = null, since = null } = filter;
   return [tenantId, envsParameter(env), now, status, agentId, since, ...place, sessionId];
@@ -71,6 +71,19 @@ function* fitting(
   }
 }
 
+/** Approvals that one step counts. */
+const rowsPerCount = 20_000;
+
+/** The approval that ends a step behind the place ?2 (time), ?3 (row). */
+const lastOfCount = `SELECT created_at, rowid FROM approvals WHERE tenant_id = ?1 AND created_at <= ?2
+  AND (created_at < ?2 OR rowid < ?3) ORDER BY created_at DESC, rowid DESC LIMIT 1 OFFSET ${rowsPerCount - 1}`;
+
+/** Behind the place ?7 (time), ?8 (row), up to ?11 (time), ?9 (row). */
+const countBetween = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7
+  AND (created_at < ?7 OR rowid < ?8) AND created_at >= ?11 AND (created_at > ?11 OR rowid >= ?9) AND ${fits}`;
+
+/** Earlier than any approval. */
+const oldest: Place = { createdAt: Number.MIN_SAFE_INTEGER, row: 0 };
 /** Later than any approval. */
 const newest: Place = { createdAt: Number.MAX_SAFE_INTEGER, row: Number.MAX_SAFE_INTEGER };
 
@@ -106,19 +119,32 @@ export function* listApprovals(
   return db.snapshot(() => rowsOf(db, names, limit, rowSource));
 }
 
-/** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */
-export function countApprovals(db: Database, tenantId: string, filter: ApprovalFilter, now: number): number {
+/** How many a list holds. Looks at each approval of the tenant, some in each step; reads none of them whole. */
+export function* countApprovals(
+  db: Database,
+  tenantId: string,
+  filter: ApprovalFilter,
+  now: number,
+): Steps<number> {
   const { until = null, search } = filter;
-  const last = until === null ? newest.createdAt : Math.floor(until);
+  let place = until === null ? newest : { ...newest, createdAt: Math.floor(until) };
+  let count = 0;
   if (search !== undefined) {
-    let count = 0;
-    for (const rows of fitting(db, tenantId, filter, { ...newest, createdAt: last }, now))
+    for (const rows of fitting(db, tenantId, filter, place, now)) {
       count += rows.length;
+      yield;
+    }
     return count;
   }
-  const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND ${fits}
-    AND ?8 IS NULL AND ?9 IS NULL`;
-  return Number(db.get(sql, paramsOf(tenantId, filter, now, [last, null, null]))?.[0] ?? 0);
+  for (;;) {
+    const last = db.get(lastOfCount, [tenantId, place.createdAt, place.row]);
+    const end = last ? { createdAt: Number(last[0]), row: Number(last[1]) } : oldest;
+    const params = paramsOf(tenantId, filter, now, [place.createdAt, place.row, end.row]);
+    count += Number(db.get(countBetween, [...params, end.createdAt])?.[0] ?? 0);
+    if (!last) return count;
+    place = end;
+    yield;
+  }
 }
 
 function placeOf(

@@ -51,6 +51,16 @@ function wholeApproval(db: Database, tenantId: string, id: string): Approval | n
   return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
 }
 
+/** An approval's end counts for the retention of its run, as what the run received. Its activity follows by a trigger. */
+function noteEnd(db: Database, approval: Approval): void {
+  const { tenantId, agentId, sessionId, decidedAt, deadline } = approval;
+  if (sessionId === null) return;
+  db.run(
+    'UPDATE runs SET received_at = max(received_at, ?) WHERE tenant_id = ? AND agent = ? AND session = ?',
+    [decidedAt ?? deadline, tenantId, agentId, sessionId],
+  );
+}
+
 function decideApproval(
   db: Database,
   tenantId: string,
@@ -65,8 +75,10 @@ function decideApproval(
     [...change.values, decision.id, now, tenantId, id, now],
   );
   if (row) {
-    noteApprovalLine(db, { tenantId, id }, 'decided');
-    return approvals.read(row);
+    const approval = approvals.read(row);
+    noteApprovalLine(db, approval, 'decided');
+    noteEnd(db, approval);
+    return approval;
   }
   const won = `${select} WHERE tenant_id = ? AND id = ? AND decision_id = ?`;
   const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
@@ -94,8 +106,11 @@ function expireApproval(db: Database, tenantId: string, id: string, now: number)
        WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
     [tenantId, id, now],
   );
-  if (row) noteApprovalLine(db, { tenantId, id }, 'expired');
-  return approvals.maybe(row);
+  const approval = approvals.maybe(row);
+  if (approval === null) return null;
+  noteApprovalLine(db, approval, 'expired');
+  noteEnd(db, approval);
+  return approval;
 }
 
 /** Approvals that wait: for a decision, for their end, or to be announced. */

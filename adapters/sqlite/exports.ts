@@ -32,6 +32,8 @@ const segmentsPerStep = 2_000;
 /** Bodies that one step parses, at most. */
 const bodiesPerStep = 16;
 const outcomesPerQuery = 500;
+/** Outcomes of any tenant that one page looks at, at most: less than a second. */
+const outcomesPerPage = 50_000;
 /** Above the position of any event: all of the segment is passed. */
 const wholeSegment = 255;
 
@@ -115,6 +117,8 @@ class EventLines {
   #place: EventPlace;
   #bytes = 0;
   #bodies = 0;
+  /** Outcomes looked at, of any tenant. */
+  #passed = 0;
   /** The segment that was opened last: outcomes often come several for one. */
   #open: { readonly id: number; readonly segment: OpenSegment } | null = null;
 
@@ -132,7 +136,8 @@ class EventLines {
   }
 
   get #isFull(): boolean {
-    return this.lines.length >= this.#limit || this.#bytes >= maxPageBytes;
+    const isLong = this.#passed >= outcomesPerPage;
+    return isLong || this.lines.length >= this.#limit || this.#bytes >= maxPageBytes;
   }
 
   #segment(id: number): OpenSegment {
@@ -158,11 +163,12 @@ class EventLines {
     return segment;
   }
 
-  /** Outcomes behind `segment` and before the next one. False: the page is full. */
-  #addOutcomes(segment: number): boolean {
+  /** Outcomes behind `segment` and before the next one, of which most may be other tenants'. False: the page is full. */
+  *#addOutcomes(segment: number): Steps<boolean> {
     while (!this.#isFull) {
       const row = this.#outcomes.next(segment);
       if (!row) return true;
+      if (++this.#passed % outcomesPerQuery === 0) yield;
       this.#place = { ...this.#place, outcome: row.id };
       const event = this.#segment(row.segment)?.events[row.position];
       if (!event) continue;
@@ -208,7 +214,7 @@ class EventLines {
       for (const id of ids) {
         // Outcomes behind the segments before this one; a segment that was begun has outcomes behind its last event.
         const isBegun = id === this.#place.segment;
-        if (!isBegun && !this.#addOutcomes(id - 1)) return false;
+        if (!isBegun && !(yield* this.#addOutcomes(id - 1))) return false;
         if (!this.#addEvents(id)) return false;
         this.#pass(id);
         if (this.#bodies >= bodiesPerStep) {
@@ -216,7 +222,7 @@ class EventLines {
           yield;
         }
       }
-      if (!this.#addOutcomes(until)) return false;
+      if (!(yield* this.#addOutcomes(until))) return false;
       this.#pass(Math.max(until, this.#place.segment));
       if (until >= newest) return true;
       yield;

@@ -10,7 +10,7 @@ import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { workRetention } from '../tenant/jobs.ts';
 import type { RecordRetention } from '../tenant/use-cases/retention.ts';
-import { eraseDuty, eraseTenants } from '../tenant/use-cases/tenants.ts';
+import { eraseDuty, eraseQueue, eraseTenants } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
 import { familiarMs } from '../user/record.ts';
 
@@ -58,6 +58,8 @@ export const idleMs = 7 * dayMs;
 export const unseenMs = 90 * dayMs;
 
 const queue = 'housekeeping';
+/** A large tenant takes long to erase: nothing else waits for it. */
+const queueOf = (duty: string): string => (duty === eraseDuty ? eraseQueue : queue);
 const batch = 1000;
 /** Records that may be as large as a body. */
 const fewer = 20;
@@ -136,7 +138,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const { store, clock, log } = parts;
   const duties = [
     ...dutiesOf(store, parts.largeArgsDays),
-    { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, clock)] },
+    { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, jobs, clock)] },
     { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
     { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
     { name: 'retention', everyMs: hourMs, steps: [() => parts.retention.plan()] },
@@ -160,7 +162,13 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
     for (const { name, everyMs } of duties) {
       const slot = due(Math.floor(now / everyMs));
       const runAt = slot * everyMs;
-      await jobs.add({ id: `${name}/${slot}`, queue, payload: name, runAt, maxAttempts: attempts });
+      await jobs.add({
+        id: `${name}/${slot}`,
+        queue: queueOf(name),
+        payload: name,
+        runAt,
+        maxAttempts: attempts,
+      });
     }
   };
   let stopped = false;
@@ -172,6 +180,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   };
 
   jobs.work(queue, handler);
+  jobs.work(eraseQueue, handler);
   workPurges(jobs, { events: store.events, clock });
   workRetention(jobs, parts.retention);
   planned((slot) => slot);

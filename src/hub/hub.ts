@@ -255,6 +255,7 @@ class HubNode {
     materials.workers.stop();
     this.#delay.stop();
     await callers.close();
+    await this.#app.logins.close();
     await this.#closePorts();
     this.#server?.close();
     this.#scrapes?.close();

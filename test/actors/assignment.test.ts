@@ -205,6 +205,40 @@ describe('an explicit assignment', () => {
   });
 });
 
+describe('a second stream of one agent', () => {
+  const statusOf = async (hub: Hub) => (await hub.status()).map(({ bundleName }) => bundleName);
+  const second = { connectionId: 'c-second' };
+
+  it('moves the first when the assignment changed since, before the agent resolves', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    await hub.deploy('base', 1);
+    await stream(hub, 'a1');
+    await hub.store.agents.assign(hub.tenantId, ['a1'], 'base');
+    expect(await hub.connect('a1', second)).toMatchObject({ bundleName: 'base' });
+    const frames = await hub.announced();
+    expect(headersOf(frames)).toEqual([
+      'agents/production assignment_changed',
+      'agents/production contract_update',
+    ]);
+    expect(frames[1]).toMatchObject({ agent: 'a1', bundle: 'base' });
+    expect(await statusOf(hub)).toEqual(['base']);
+    await resolve(hub, 'a1');
+    expect(await hub.announced()).toEqual([]);
+  });
+
+  it('moves no other stream by its own tags', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1');
+    await change(hub, { action: 'create', rule: rule(hub, { tagMatch: { team: 'mail' } }) });
+    await hub.announced();
+    const tags = { team: 'mail' };
+    expect(await hub.connect('a1', { ...second, tags })).toMatchObject({ bundleName: 'base' });
+    expect(await hub.announced()).toEqual([]);
+    expect(await statusOf(hub)).toEqual([null]);
+  });
+});
+
 describe('resolving', () => {
   it('announces nothing when the bundle stays the same or nobody is connected', async () => {
     const hub = await aHub();

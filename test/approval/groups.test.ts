@@ -1,6 +1,10 @@
 // Pending approvals that are alike: groups, sums of amounts, what differs, and the members of a group.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ApprovalStore } from '../../src/approval/port.ts';
 import { amountOf } from '../../src/approval/rules/amounts.ts';
+import { createApprovalGroups } from '../../src/approval/use-cases/groups.ts';
+import type { Principal } from '../../src/shared/principal.ts';
+import { anApproval, sha256 } from '../conformance/fixtures.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -143,4 +147,20 @@ it.each([
   [null, null],
 ])('the amount of %j', (args, amount) => {
   expect(amountOf(args)).toEqual(amount);
+});
+
+it('count on over pages of the store that end early, at their bytes', async () => {
+  const pending = Array.from({ length: 4_000 }, () => anApproval({ toolName: 'refund', status: 'pending' }));
+  const pageSize = 300;
+  const list: ApprovalStore['list'] = async (_tenant, _filter, { after }) => {
+    const start = after === undefined ? 0 : pending.findIndex(({ id }) => id === after.id) + 1;
+    return { items: pending.slice(start, start + pageSize), more: start + pageSize < pending.length };
+  };
+  const ports = { store: { approvals: { list } }, clock: { now: () => 0 }, secrets: { sha256 } };
+  const viewer = { tenantId: 't', env: null, roles: new Set(['viewer']), envRoles: null };
+  const { list: listGroups } = createApprovalGroups(
+    ports as unknown as Parameters<typeof createApprovalGroups>[0],
+  );
+  const listing = await listGroups(viewer as unknown as Principal, null, null);
+  expect(listing.groups.map(({ count }) => count)).toEqual([4_000]);
 });

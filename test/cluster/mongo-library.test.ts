@@ -1,8 +1,21 @@
-// A large library in MongoDB: one document decides about it, so that document's size is the library's bound.
-import { MongoClient } from 'mongodb';
-import { afterAll, expect, inject, it } from 'vitest';
+// The library and deployments in MongoDB: one document decides about each, so that a large one stays within its size,
+// and a process may die beside it.
+import { type Collection, type Document, MongoClient } from 'mongodb';
+import { afterAll, expect, inject, it, onTestFinished } from 'vitest';
+import { type DeploymentRow, mongoDeployments } from '../../adapters/mongo/deployments.ts';
 import { compositionPath, type LibraryDocument } from '../../adapters/mongo/library.ts';
-import { aComposition, aContract, anItem, firstPage, uuid } from '../conformance/fixtures.ts';
+import type { SigningDocument } from '../../adapters/mongo/signing.ts';
+import {
+  aBundle,
+  aComposition,
+  aContract,
+  aDeployment,
+  anItem,
+  aSigningKey,
+  firstPage,
+  t0,
+  uuid,
+} from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();
@@ -81,3 +94,65 @@ it('refuses what would make the library larger than its document may be, says so
   expect((await store.compositions.list(tenantId, firstPage)).items).toEqual([]);
   await store.close();
 }, 60_000);
+
+const end = { at: t0 + 5_000, by: 'ada@example.org' };
+
+/** A running deployment, and collections whose next update fails where `dies` says. */
+async function aRunningDeployment(dies: (collection: string, isRunning: boolean) => boolean) {
+  const name = databases.newName();
+  const { signing, bundles, deployments, close } = await databases.open(name);
+  onTestFinished(close);
+  const [tenantId, signingKeyId] = [uuid(), uuid()];
+  await signing.add(aSigningKey({ id: signingKeyId, tenantId }));
+  const { name: bundleName } = await bundles.addVersion(aBundle({ tenantId }));
+  const deployment = aDeployment({ tenantId, bundleName, version: 1, signingKeyId, createdAt: t0 });
+  await deployments.add(deployment);
+  const isRunning = async () => (await deployments.currentOf(tenantId, deployment.env, bundleName)) !== null;
+  const dying = <D extends Document>(collection: Collection<D>) =>
+    new Proxy(collection, {
+      get: (target, method) => {
+        if (method !== 'updateOne') return Reflect.get(target, method);
+        return async (...args: Parameters<Collection<D>['updateOne']>) => {
+          if (dies(target.collectionName, await isRunning())) throw new Error('The process died.');
+          return target.updateOne(...args);
+        };
+      },
+    });
+  const db = client.db(name);
+  const collections = {
+    signing: dying(db.collection<SigningDocument>('signing')),
+    deployments: dying(db.collection<DeploymentRow>('deployments')),
+  };
+  const { undeploy } = mongoDeployments(
+    collections,
+    (_key, task) => task(),
+    async () => true,
+  );
+  await undeploy(tenantId, deployment.env, bundleName, 0, end).catch(() => null);
+  return { deployments, deployment, isRunning };
+}
+
+it('keeps the end of a deployment when the process dies right after it took the bundle away', async () => {
+  const { deployments, deployment, isRunning } = await aRunningDeployment((_, isRunning) => !isRunning);
+  expect(await isRunning()).toBe(false);
+  const { tenantId, id } = deployment;
+  const ended = { id, undeployedAt: end.at, undeployedBy: end.by };
+  expect(await deployments.get(tenantId, id)).toMatchObject(ended);
+  const range = { env: null, since: end.at, until: end.at + 1 };
+  expect((await deployments.list(tenantId, range, firstPage)).items).toMatchObject([ended]);
+});
+
+it('shows no end of a deployment that was never decided on, and keeps none', async () => {
+  const { deployments, deployment, isRunning } = await aRunningDeployment((name) => name === 'signing');
+  expect(await isRunning()).toBe(true);
+  const { tenantId, id, sequence } = deployment;
+  const running = { id, undeployedAt: null, undeployedBy: null };
+  const range = { env: null, since: end.at };
+  expect((await deployments.list(tenantId, { env: null }, firstPage)).items).toMatchObject([running]);
+  for (const one of (await deployments.list(tenantId, range, firstPage)).items)
+    expect(one).toMatchObject(running);
+  // Another environment's changes the document; then the next one replaces the first.
+  await deployments.add({ ...deployment, id: uuid(), env: 'staging' });
+  await deployments.add({ ...deployment, id: uuid(), sequence: sequence + 1 });
+  expect(await deployments.get(tenantId, id)).toMatchObject(running);
+});

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { encode } from '@msgpack/msgpack';
 import { describe, expect, inject, it } from 'vitest';
+import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openBroadcast } from '../../adapters/redis/broadcast.ts';
 import { writeFrame } from '../../adapters/redis/entry.ts';
@@ -62,6 +63,49 @@ it('session values that were stored before they were counted are read, added to 
     new Map([['text', '123456']]),
   );
   await link.close();
+  await parts.close();
+});
+
+it('the removal of a tenant takes its own keys alone, and no job from under its queue', async () => {
+  const prefix = newPrefix();
+  const [gone, stays] = [randomUUID(), randomUUID()];
+  const parts = await open(prefix);
+  const name = prefix.slice(0, -1);
+  const jobs = await openBullJobs({ url: inject('redisUrl'), clock: systemClock, log: noLog, prefix: name });
+  let runs = 0;
+  let release = () => {};
+  const running = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  jobs.work('purge', async () => {
+    runs++;
+    await running;
+  });
+  const job = { queue: 'purge', runAt: Date.now() + 60_000, maxAttempts: 1 };
+  const payload = { tenantId: gone };
+  await jobs.add({ ...job, id: `of/${gone}`, payload });
+  await jobs.add({ ...job, id: 'of-nobody', payload });
+  await jobs.add({ ...job, id: `of/${stays}`, payload: { tenantId: stays } });
+  await jobs.add({ ...job, id: 'running', payload, runAt: Date.now() });
+  await expect.poll(() => runs).toBe(1);
+  await parts.values.set(writerOf(gone), 'n', '1', t0);
+  await parts.values.set(writerOf(stays), `about ${gone}`, '2', t0);
+
+  expect(await parts.values.removeAll(gone, 500)).toBe(2);
+  expect(await parts.values.removeAll(gone, 500)).toBe(0);
+  expect(await parts.values.get(gone, 'n', t0)).toBeNull();
+  expect(await parts.values.get(stays, `about ${gone}`, t0)).toBe('2');
+  expect(await jobs.find('purge', `of/${gone}`)).toMatchObject({ state: 'waiting' });
+
+  expect(await jobs.removeOfTenant(gone, 1)).toBe(1);
+  expect(await jobs.removeOfTenant(gone, 500)).toBe(1);
+  expect(await jobs.removeOfTenant(gone, 500)).toBe(0);
+  expect(await jobs.find('purge', 'running')).toMatchObject({ state: 'running' });
+  expect(await jobs.find('purge', `of/${stays}`)).toMatchObject({ state: 'waiting' });
+  const waiting = { queue: 'purge', state: 'waiting', count: 1 };
+  expect(await jobs.counts()).toContainEqual(waiting);
+  release();
+  await jobs.close();
   await parts.close();
 });
 

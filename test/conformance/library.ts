@@ -251,10 +251,18 @@ export function contractsContract(name: string, open: Open): void {
     it('creates and updates contracts and makes a composition pinned to the versions it made', async () => {
       const { contracts, compositions } = shared.get();
       const tenantId = uuid();
-      const old = aContract({ tenantId, contractId: 'old', definition: { v: 1 } });
+      const words = { name: 'Old', description: 'By people.', tags: ['a'] };
+      const old = aContract({ tenantId, contractId: 'old', definition: { v: 1 }, ...words });
       await contracts.create(old);
       const given = [
-        aContract({ tenantId, contractId: 'old', definition: { v: 2 }, createdAt: t0 + 5 }),
+        aContract({
+          tenantId,
+          contractId: 'old',
+          definition: { v: 2 },
+          createdAt: t0 + 5,
+          description: null,
+          tags: [],
+        }),
         aContract({ tenantId, contractId: 'new', definition: { v: 3 }, createdAt: t0 + 5 }),
       ];
       const items = [
@@ -269,6 +277,7 @@ export function contractsContract(name: string, open: Open): void {
       });
       expect(await contracts.latest(tenantId, 'old')).toMatchObject({
         id: given[0]?.id,
+        ...words,
         version: 2,
         definition: { v: 2 },
         createdAt: t0 + 5,

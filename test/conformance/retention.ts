@@ -115,6 +115,31 @@ export function retentionContract(name: string, open: Open): void {
       expect(await runOf(tenantId, 'live')).not.toBeNull();
     });
 
+    it('keeps the events of a run with an approval that ended at the cutoff or later', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const approvalOf = (sessionId: string, seconds: number) => {
+        const timing = { createdAt: t0, deadline: t0 + seconds * 1000, timeoutSeconds: seconds };
+        return anApproval({ tenantId, agentId: 'agent-1', sessionId, ...timing });
+      };
+      const yes = { id: uuid(), approved: true, decidedBy: 'ada', reason: null, decidedVia: 'api' };
+      const [decided, expired] = [approvalOf('decided', 900), approvalOf('expired', 60)];
+      await ingest(tenantId, t0, [ofSession('decided'), ofSession('expired')]);
+      for (const approval of [decided, expired]) await store.approvals.insert(approval);
+      await store.approvals.decide(tenantId, decided.id, yes, t0 + 60_000);
+      await store.approvals.expire(tenantId, expired.id, t0 + 60_001);
+      for (const [status, { id }] of [
+        ['approved', decided],
+        ['timeout', expired],
+      ] as const)
+        await store.approvals.announced(tenantId, status, [id]);
+      for (const kind of ['events', 'approvals'] as const) {
+        expect(await removeAll(store, tenantId, kind, t0 + 60_000)).toBe(0);
+        expect(await removeAll(store, tenantId, kind, t0 + 60_001)).toBe(2);
+      }
+      expect(await removeAll(store, tenantId, 'runs', t0 + 60_001)).toBe(2);
+    });
+
     it('keeps an approval until it was announced', async () => {
       const store = shared.get();
       const approval = anApproval({ tenantId: uuid(), createdAt: t0, deadline: t0 + 5 });

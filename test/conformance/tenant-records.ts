@@ -18,6 +18,7 @@ import {
   type Open,
   sharedStore,
   t0,
+  uuid,
 } from './fixtures.ts';
 
 /** A tenant that has one of most things. */
@@ -39,7 +40,10 @@ async function filled(store: DocumentStore) {
   await store.agents.seen(tenantId, 'agent-1', 'production', t0, aKey().id);
   await store.events.ingest(aBatch(tenantId, [anEvent(), anEvent({ payload: { session_id: 's' } })]));
   await store.audit.append([aNote({ tenantId })]);
-  return { tenant, tenantId, admin, key, login };
+  const request = { tenantId, id: uuid(), bodyHash: 'hash' };
+  await store.idempotency.claim(request, 'id-1', { now: t0, runsUntil: t0 + 1_000, expiresAt: t0 + 2_000 });
+  await store.idempotency.answered(request, 'id-1', { status: 201, headers: {}, json: '{}' });
+  return { tenant, tenantId, admin, key, login, request };
 }
 
 /** Erases as the background job does. @returns how many records went */
@@ -109,7 +113,8 @@ export function tenantRecordsContract(name: string, open: Open): void {
       await store.tenantRecords.forget(gone.tenantId);
       expect(await store.tenantRecords.get(gone.tenantId)).toBeNull();
 
-      const left = async ({ tenantId, admin, key, login }: typeof gone) => [
+      const left = async ({ tenantId, admin, key, login, request }: typeof gone) => [
+        await store.idempotency.find(request, t0),
         await store.tenants.userByEmail(admin.email),
         await store.logins.get(login.tokenHash, t0),
         await store.keys.byHash(key.hash),

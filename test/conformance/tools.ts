@@ -335,6 +335,25 @@ export function toolsContract(name: string, open: Open): void {
       expect((await observe(tools, large, wide)).withoutRoom).toEqual(large.tools.map(({ id }) => id));
     });
 
+    it('are forgotten behind those with a decision, and listed from the oldest, whatever the limit', async () => {
+      const { tools } = shared.get();
+      const tenantId = uuid();
+      const times = [5, 0, 3].map((ms) => t0 - 1e9 + ms);
+      const observations = times.map((at) => observationOf(tenantId, { a: String(at) }, { at }));
+      for (const one of observations) await observe(tools, one);
+      const [newest, oldest, middle] = observations.map((one) => one.tools[0]?.id ?? '');
+      const server = observations[0]?.server ?? '';
+      const history = (limit: number) => tools.history(tenantId, server, 'a', limit);
+      expect((await history(2)).map(({ id }) => id)).toEqual([oldest, middle]);
+      const from = await entryOf(newest ?? '', tenantId);
+      await tools.decide({ tenantId, env: 'production', from, id: from.id, ruling: ruling('accepted') });
+      for (const left of [2, 1]) {
+        expect(await tools.forget(t0 - 1e8, 1)).toBe(1);
+        expect(await history(9)).toHaveLength(left);
+      }
+      expect(await tools.forget(t0 - 1e8, 1)).toBe(0);
+    });
+
     it('without a decision are forgotten when nobody reports them, and no others', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();

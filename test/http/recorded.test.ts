@@ -71,6 +71,19 @@ it('records logins, and the wrong passwords of an account once a minute, with th
   await t.close();
 });
 
+it('records the wrong passwords of the last minute when the hub stops', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const body = { email: 'ann@example.com', password: 'wrong' };
+  for (let i = 0; i < 2; i++) await expect(t.call('login', { body }, { kind: 'none' })).rejects.toThrow();
+  await t.hub.app.logins.close();
+  expect(await recorded(t, admin)).toContain('login.failed ann@example.com');
+  t.clock.advance(61_000);
+  await t.hub.app.logins.close();
+  expect((await recorded(t, admin)).filter((entry) => entry.startsWith('login.failed'))).toHaveLength(1);
+  await t.close();
+});
+
 it('records what becomes of people', async () => {
   const t = await makeHub();
   const admin = await t.tenant('ann@example.com');

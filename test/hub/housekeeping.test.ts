@@ -197,3 +197,25 @@ it('a purge left as a job is done in slices, and goes on where it was after a re
   while ((await second.jobs.find('purge', id)) !== null) await clock.advanceAsync(1000);
   expect((await store.events.search(tenantId, { env: null }, 10, null)).events).toEqual([]);
 });
+
+it('clears away while a large tenant is erased', async () => {
+  let isErasing = true;
+  const tenantRecords = { ...store.tenantRecords };
+  tenantRecords.closed = async () => [
+    { id: uuid(), name: 't', createdAt: 0, suspendedAt: null, removedAt: 1 },
+  ];
+  tenantRecords.erase = async () => {
+    await new Promise((resolve) => void clock.after(1_000, () => resolve(null)));
+    return isErasing ? 1 : 0;
+  };
+  let sweeps = 0;
+  const logins = { ...store.logins };
+  logins.sweep = async () => {
+    sweeps++;
+    return 0;
+  };
+  start({ tenantRecords, logins });
+  await clock.advanceAsync(10 * minute, 1_000);
+  expect(sweeps).toBeGreaterThan(8);
+  isErasing = false;
+});

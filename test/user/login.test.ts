@@ -1,5 +1,6 @@
 // Signing in and out.
 import { afterEach, describe, expect, it } from 'vitest';
+import type { SqliteStore } from '../../adapters/sqlite/sync.ts';
 import type { Settings } from '../../src/http/contract/handler.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
@@ -202,5 +203,21 @@ describe('a sign-in link', () => {
     const others = [{}, { headers: { origin: 'https://evil.example', host: 'localhost:8000' } }];
     for (const request of others) await expect(go(request)).rejects.toMatchObject({ code: 'origin_refused' });
     expect(t.loginLinks.size).toBe(1);
+  });
+
+  it('sealed for a person works once: in another spelling, and after a restart, no more', async () => {
+    await hubWithUser();
+    const { url } = await t.hub.app.logins.newLink(email);
+    const sealed = url.split('#login=')[1] ?? '';
+    const use = (token: string, hub = t) => hub.call('loginByLink', { body: { token } }, undefined, own);
+    expect((await use(sealed)).status).toBe(200);
+    const store = t.hub.store as SqliteStore;
+    const restarted = await makeHub({}, undefined, undefined, { store, now: t.clock.now() });
+    const { url: fresh } = await t.hub.app.logins.newLink(email);
+    const freshToken = fresh.split('#login=')[1] ?? '';
+    for (const token of [sealed, `${sealed}=`, sealed.replaceAll('-', '+').replaceAll('_', '/')])
+      for (const hub of [t, restarted])
+        await expect(use(token, hub)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect((await use(freshToken, restarted)).status).toBe(200);
   });
 });

@@ -69,7 +69,7 @@ export function newRun(hub: HubConnection, state: HubState): StepContext {
 }
 
 const changed = (key: string): HubError =>
-  new HubError('changed', `The ${key} changed on the hub while this ran. StepContext the command again.`);
+  new HubError('changed', `The ${key} changed on the hub while this ran. Run the command again.`);
 
 /** The answer to a creation; what exists by now was created by somebody else. */
 async function created<T>(key: string, answer: Promise<T>): Promise<T> {

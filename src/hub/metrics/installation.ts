@@ -8,6 +8,7 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { InstallationStore } from '../../shared/ports/installation.ts';
 import type { JobCount, JobState, Jobs } from '../../shared/ports/jobs.ts';
 import { retentionQueue } from '../../tenant/use-cases/retention.ts';
+import { eraseQueue } from '../../tenant/use-cases/tenants.ts';
 import { withinScrape } from './answers.ts';
 import { addGauge, type Sample } from './series.ts';
 
@@ -20,7 +21,7 @@ export interface InstallationSources {
 }
 
 /** Queues and states that are reported as 0 without a job. */
-const queues = ['housekeeping', purgeQueue, retentionQueue, ...Object.values(notificationQueues)];
+const queues = ['housekeeping', eraseQueue, purgeQueue, retentionQueue, ...Object.values(notificationQueues)];
 const states: readonly JobState[] = ['waiting', 'running', 'dead'];
 
 function jobSamples(counts: readonly JobCount[]): readonly Sample[] {

@@ -101,6 +101,11 @@ export interface Jobs {
   retry(queue: string, id: string): Promise<boolean>;
   /** Forgets a job that waits or is dead. False when there is none, or it runs. */
   remove(queue: string, id: string): Promise<boolean>;
+  /**
+   * Forgets jobs with a payload that contains the tenant's id, at most `limit`; returns how many.
+   * Those that run stay. 0 where the store keeps the jobs: there it erases them with the tenant.
+   */
+  removeOfTenant(tenantId: string, limit: number): Promise<number>;
   health(): JobsHealth;
   /**
    * Starts no more runs and aborts the signals of active ones. The promise resolves when they have ended, or after

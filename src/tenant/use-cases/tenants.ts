@@ -4,6 +4,7 @@
 import { noted } from '../../audit/note.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
+import type { Jobs } from '../../shared/ports/jobs.ts';
 import type { Store } from '../../shared/ports/store.ts';
 import { systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -44,6 +45,8 @@ type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'secrets' | 'jobs'
 
 /** The duty of housekeeping that erases removed tenants. */
 export const eraseDuty = 'tenants';
+/** The queue of erasing. */
+export const eraseQueue = 'erasing';
 /** Time for which work that began before a tenant was marked may still write, in milliseconds. */
 export const settleMs = 10_000;
 const sliceRecords = 500;
@@ -95,7 +98,7 @@ export const createTenants = (ports: Ports): Tenants => ({
     for (const runAt of [now, now + settleMs]) {
       await jobs.add({
         id: `${eraseDuty}/${secrets.uuid()}`,
-        queue: 'housekeeping',
+        queue: eraseQueue,
         payload: eraseDuty,
         runAt,
         maxAttempts: 5,
@@ -138,14 +141,17 @@ const record = (
  */
 export async function eraseTenants(
   store: Pick<Store, 'tenantRecords' | 'events' | 'values'>,
+  jobs: Pick<Jobs, 'removeOfTenant'>,
   clock: Pick<Clock, 'now'>,
 ): Promise<number> {
   for (const { id, removedAt } of await store.tenantRecords.closed()) {
     if (removedAt === null || removedAt > clock.now()) continue;
     const removed =
       (await store.events.erase(id, sliceRecords)) ||
+      (await store.tenantRecords.erase(id, sliceRecords)) ||
+      // Last: where Redis keeps them, each call looks through all of its keys.
       (await store.values.removeAll(id, sliceRecords)) ||
-      (await store.tenantRecords.erase(id, sliceRecords));
+      (await jobs.removeOfTenant(id, sliceRecords));
     if (removed > 0) return removed;
     if (clock.now() - removedAt < settleMs) continue;
     await store.tenantRecords.forget(id);

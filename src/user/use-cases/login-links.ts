@@ -15,7 +15,7 @@ export const loginLinkUrl = (baseUrl: string, token: string): string =>
 
 const usersAtOnce = 1_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks' | 'limits'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'loginLinks'>;
 
 /** The user whom a token signs in; a token counts once. @throws HubError unauthenticated, the same for every reason */
 export async function userOfLink(ports: Ports, token: string): Promise<User> {
@@ -53,13 +53,21 @@ export async function newSealedLink(
   };
 }
 
-/** Content of a sealed link, for one caller once on all nodes; null for a text that is none. */
-async function sealedLink({ secrets, limits }: Ports, token: string): Promise<LoginLink | null> {
+/** Content of a sealed link, for one caller once, also after a restart; null for a text that is none. */
+async function sealedLink({ secrets, store, clock }: Ports, token: string): Promise<LoginLink | null> {
+  // One link in several spellings is one link.
+  const sealed = Buffer.from(token, 'base64').toString('base64');
   let link: LoginLink;
   try {
-    link = JSON.parse(Buffer.from(secrets.unseal('login-link', token)).toString('utf8')) as LoginLink;
+    link = JSON.parse(Buffer.from(secrets.unseal('login-link', sealed)).toString('utf8')) as LoginLink;
   } catch {
     return null;
   }
-  return (await limits.hit(`loginLink:${secrets.sha256(token)}`, 1, loginLinkMs)).ok ? link : null;
+  const { email, expiresAt } = link;
+  const now = clock.now();
+  const user = email === null || expiresAt <= now ? null : await store.tenants.userByEmail(email);
+  if (!user) return null;
+  const use = { tenantId: user.tenantId, id: secrets.sha256(`loginLink:${sealed}`), bodyHash: '' };
+  const claim = await store.idempotency.claim(use, secrets.uuid(), { now, runsUntil: expiresAt, expiresAt });
+  return claim.kind === 'claimed' ? link : null;
 }

@@ -2,9 +2,7 @@
 // limits attempts. Each login is recorded, and each minute of failed ones of an account.
 
 import { limits, type OwnLimits } from '../../admission/limit.ts';
-import { noted, noteOf } from '../../audit/note.ts';
-import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import { minuteMs } from '../../shared/duration.ts';
+import { noted } from '../../audit/note.ts';
 import { HubError, isRefusal } from '../../shared/error.ts';
 import type { LoginFailure, Meters } from '../../shared/meters.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
@@ -12,6 +10,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginMethod, User } from '../record.ts';
 import { browserOf, subnetOf } from '../rules/origin.ts';
 import { releaseApprovals } from './approvals-of-person.ts';
+import { FailedLogins } from './failed-logins.ts';
 import { unusable, userOfInvite } from './invitations.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
 import { newSealedLink, userOfLink } from './login-links.ts';
@@ -57,23 +56,13 @@ export interface Logins {
   personOf(token: string): Promise<User | null>;
   /** Ends the login of a token; nothing happens when there is none. */
   signOut(token: string): Promise<void>;
+  /** Records the failed sign-ins counted so far: the rest of their minute is not waited for. */
+  close(): Promise<void>;
 }
-
-/** Accounts whose failures are counted at once. */
-const maxAccounts = 10_000;
 
 type Ports = Pick<
   AppPorts,
-  | 'store'
-  | 'secrets'
-  | 'clock'
-  | 'settings'
-  | 'broadcast'
-  | 'announcer'
-  | 'log'
-  | 'loginLinks'
-  | 'limits'
-  | 'meters'
+  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'announcer' | 'log' | 'loginLinks' | 'meters'
 >;
 
 /** Counts a refused sign-in. */
@@ -113,10 +102,11 @@ const principalOf = ({ id, tenantId, email }: User): Principal => ({
 
 class PasswordLogins implements Logins {
   readonly #ports: Ports;
-  readonly #failures = new BoundedMap<{ count: number }>(maxAccounts);
+  readonly #failures: FailedLogins;
 
   constructor(ports: Ports) {
     this.#ports = ports;
+    this.#failures = new FailedLogins(ports);
   }
 
   async signIn(
@@ -136,7 +126,7 @@ class PasswordLogins implements Logins {
         throw error;
       });
     if (!user || !right) {
-      if (user) this.#countFailure(user);
+      if (user) this.#failures.add(user);
       meters.loginFailures.add(['password']);
       throw wrong();
     }
@@ -203,32 +193,8 @@ class PasswordLogins implements Logins {
     await releaseApprovals(this.#ports, login.tenantId, login.userId);
   }
 
-  /** An entry for each account and minute, with their number: somebody who guesses must not fill the chain. */
-  #countFailure({ id, tenantId, email }: User): void {
-    const { clock, store, log } = this.#ports;
-    const counting = this.#failures.get(id, clock.now());
-    if (counting) {
-      counting.count++;
-      return;
-    }
-    const counted = { count: 1 };
-    this.#failures.set(id, counted, clock.now() + minuteMs);
-    clock.after(minuteMs, () => {
-      const note = noteOf(
-        this.#ports,
-        tenantId,
-        { type: 'system', id: 'login', display: 'system:login' },
-        {
-          action: 'login.failed',
-          subject: { id, name: email },
-          summary: `${email} failed to sign in ${counted.count} times within a minute: wrong password.`,
-          details: { count: counted.count },
-        },
-      );
-      store.audit.append([note]).catch((err: unknown) => {
-        log.warn({ err, tenantId }, 'cannot record failed logins');
-      });
-    });
+  close(): Promise<void> {
+    return this.#failures.flush();
   }
 
   async #logIn(
