@@ -48,6 +48,8 @@ export interface LiveBundleOptions<T> {
 const assignmentWait = 30_000;
 /** Time that a start waits for the hub when there is a bundle on disk; milliseconds. */
 const patience = 5000;
+const late = 'the hub does not answer in time';
+const standIn = 'fetching the bundle; using the bundle on disk';
 
 export class LiveBundle<T> {
   readonly #options: LiveBundleOptions<T>;
@@ -131,16 +133,14 @@ export class LiveBundle<T> {
 
   async #startNamed(name: string, cached: (() => void) | null): Promise<void> {
     const tooLong = new AbortController();
-    const timer = cached
-      ? this.#clock.after(patience, () => tooLong.abort(new Error('the hub does not answer in time')))
-      : null;
+    const timer = cached ? this.#clock.after(patience, () => tooLong.abort(new Error(late))) : null;
     try {
       await this.#refetch(name, tooLong.signal);
     } catch (failure) {
       if (!cached || isRefusal(failure)) {
         throw new ConfigurationError(`bundle ${name} is not usable: ${messageOf(failure)}`, failure);
       }
-      this.#options.onError(failure, 'fetching the bundle; using the bundle on disk');
+      this.#options.onError(failure, standIn);
       cached();
     } finally {
       timer?.cancel();
@@ -156,13 +156,17 @@ export class LiveBundle<T> {
         else if (cached) resolve('failed');
       };
       timer = this.#clock.after(cached ? patience : assignmentWait, () => resolve('late'), true);
+      this.#closed.signal.addEventListener('abort', () => resolve('late'), { once: true });
       this.#follower.start();
     });
     (timer as Timer | null)?.cancel();
     this.#whenApplied = () => {};
     this.#whenFailed = () => {};
     if (outcome === 'applied' || this.#current) return;
-    if (cached && outcome !== 'refused') return cached();
+    if (cached && outcome !== 'refused') {
+      if (outcome === 'late') this.#options.onError(new Error(late), standIn);
+      return cached();
+    }
     const failure = this.#lastFailure;
     await this.close();
     if (failure === null) throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
