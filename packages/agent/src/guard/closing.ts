@@ -1,5 +1,5 @@
-// The end of a guard's connection: events that wait for a hub that is away, and events that are lost, are named, and the
-// agent goes on.
+// The end of a guard's connection: events that wait for a hub that is away, and events that are lost, are named, and
+// the agent goes on.
 import { emitWarning } from 'node:process';
 import { HubConnectionError, HubResponseError, type OnError } from '../failure.ts';
 import type { ServerSink } from '../sinks/server.ts';
@@ -8,8 +8,8 @@ const isAway = (failure: unknown): boolean =>
   failure instanceof HubConnectionError || (failure instanceof HubResponseError && failure.status >= 500);
 
 /**
- * Closes the sink. A warning of the Node process contains the number of events lost before. With the hub away, a warning of the Node process contains the number of waiting events and their
- * file, or of events lost without a file.
+ * Closes the sink. A warning of the Node process contains the number of events lost before. With the hub away, another
+ * one contains the number of waiting events and their file, or of events lost without a file.
  * @throws any other failure of the delivery, such as a revoked key
  */
 export async function closeServerSink(
