@@ -34,6 +34,15 @@ function reasonOf(cause: unknown): string {
   return typeof code === 'string' && /^E[A-Z]/.test(code) ? code : cause.message;
 }
 
+/** Events that wait for the hub fill their buffer: the record is lost to the hub. Other sinks have it. */
+export class BufferFullError extends Error {
+  /** @param maxEvents events that the buffer holds */
+  constructor(maxEvents: number) {
+    super(`${maxEvents} audit events wait for the hub already, so this one is not sent`);
+    this.name = 'BufferFullError';
+  }
+}
+
 /** Contracts that cannot be used, or no bundle that an agent could start with. */
 export class ConfigurationError extends Error {
   constructor(message: string, cause?: unknown) {

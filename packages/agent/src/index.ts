@@ -32,7 +32,13 @@ export {
 export { BundleRejectedError, type Succession } from './bundle/signature.ts';
 export type { Signing } from './bundle/verifier.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
-export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
+export {
+  BufferFullError,
+  ConfigurationError,
+  HubConnectionError,
+  HubResponseError,
+  type OnError,
+} from './failure.ts';
 export {
   type CallRounds,
   DeniedError,
@@ -44,7 +50,7 @@ export {
 export type { CodeContract, RunCounts } from './guard/contract.ts';
 export type { Dialect, Language } from './guard/engine.ts';
 export type { ContractFinding, OnFindings } from './guard/findings.ts';
-export { Guard } from './guard/guard.ts';
+export { type EventCounts, Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
 export type { YamlSource } from './guard/language.ts';
 export type { ConnectOptions, EvaluateOptions, GuardOptions } from './guard/options.ts';

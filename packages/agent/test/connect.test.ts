@@ -9,7 +9,15 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
 import { sha256 } from '../src/bundle/signature.ts';
-import { type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
+import { connectGuard } from '../src/guard/connect.ts';
+import {
+  BufferFullError,
+  type ConnectOptions,
+  DeniedError,
+  Guard,
+  HubClient,
+  MemorySessionStore,
+} from '../src/index.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
 
@@ -77,7 +85,87 @@ const verdicts = (): string[] =>
     .seen('POST /events')
     .flatMap((request) => request.body.events.map((event: { verdict: string }) => event.verdict));
 
+describe('events that the hub cannot take', () => {
+  it('stop a call in strict mode once they fill the buffer, and are counted for people', async () => {
+    hub.on('POST /events', { status: 503, body: {} });
+    const codes: unknown[] = [];
+    const errors: unknown[] = [];
+    const take = (warning: Error & { readonly code?: unknown }) => codes.push(warning.code);
+    process.on('warning', take);
+    const client = new HubClient({ url: hub.url, apiKey: 'svk_production_x' });
+    const sessions = new MemorySessionStore();
+    const options = { hub: client, sessions, sessionId: 'run', openTelemetry: null };
+    const guardOf = (strictAudit: boolean) =>
+      Guard.fromYaml(yamlFor('one'), { ...options, strictAudit, onError: (failure) => errors.push(failure) });
+    const guard = guardOf(true);
+    guards.push(guard);
+    for (let call = 0; call < 5000; call++) await guard.run('say', {}, ok);
+    expect(guard.eventCounts).toEqual({ waiting: 10_000, dropped: 0, refused: 0 });
+    const executions = () => sessions.get('s:run:execs');
+    const before = await executions();
+    let hasRun = false;
+    const failure = await guard
+      .run('say', {}, () => {
+        hasRun = true;
+      })
+      .catch((reason: unknown) => reason);
+    expect(failure).toMatchObject({ errors: [expect.any(BufferFullError)] });
+    expect([hasRun, guard.eventCounts?.dropped]).toEqual([false, 1]);
+    // A call that did not run is no execution.
+    expect(await executions()).toBe(before);
+    await guard.close().catch(() => {});
+    await guard.close();
+    await until(() => codes.includes('REEVE_EVENTS_LOST'), 'the warning');
+    expect(codes.filter((code) => code === 'REEVE_EVENTS_LOST')).toHaveLength(1);
+    process.off('warning', take);
+  });
+});
+
 describe('a connected guard', () => {
+  it('leaves no stream open when it cannot be made', async () => {
+    const failing = connectGuard(
+      { url: hub.url, apiKey: 'svk_production_x', bundleName: 'guardrails' },
+      () => {
+        throw new Error('no guard');
+      },
+    );
+    await expect(failing).rejects.toThrow('no guard');
+    await until(() => hub.streams.every(({ closed }) => closed), 'the end of the stream');
+  });
+
+  it.each([null, 'guardrails'])('ends a wait for a silent hub by a signal (bundle %s)', async (name) => {
+    const options = {
+      ...{ url: hub.url, apiKey: 'svk_production_x', cacheFile: join(folder, 'bundle.json') },
+      ...(name === null ? {} : { bundleName: name }),
+    };
+    const policyOf = (signal?: AbortSignal) => {
+      let close = async (): Promise<void> => {};
+      const made = (guard: string) => ({
+        ...{ guard, swap: () => {} },
+        onClose: (task: () => Promise<void>) => {
+          close = task;
+        },
+      });
+      const guard = connectGuard(options, (policy) => made(policy.name), signal);
+      return guard.finally(() => close());
+    };
+    const first = policyOf();
+    if (name === null)
+      (await hub.stream()).send('contract_update', { bundle_name: 'guardrails', ...served(yamlFor('one')) });
+    await first;
+    const before = hub.requests.length;
+    for (const route of ['GET /stream', 'GET /bundles/guardrails/current'])
+      hub.on(route, () => new Promise(() => {}));
+    const stop = new AbortController();
+    const started = performance.now();
+    const second = policyOf(stop.signal);
+    await until(() => hub.requests.length > before);
+    stop.abort(new Error('too late'));
+    expect(await second).toBe('guardrails');
+    // The library's own patience is 5 s.
+    expect(performance.now() - started).toBeLessThan(4000);
+  });
+
   it('judges by the deployed bundle, and by the next one as soon as it is pushed', async () => {
     const seen: (number | null)[] = [];
     const guard = await connect({ onBundle: (bundle) => seen.push(bundle.version) });

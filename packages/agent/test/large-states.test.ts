@@ -83,3 +83,25 @@ it('a long state in files outlives the process, for its owner alone', async () =
   await round.use();
   expect(await readdir(join(folder, 'states'))).toEqual([]);
 });
+
+describe('a question of a server', () => {
+  it.each([
+    [undefined, 600_000],
+    [60_000, 600_000],
+    [3_600_000, 3_600_000],
+  ])('is open as long as its call is (input timeout %s)', async (inputTimeout, life) => {
+    const states = new MemoryStates(clock);
+    const ports = { seal: new RoundSeal(), nonces: new MemoryNonces(clock), states, clock, server: 'files' };
+    const own = new Rounds({ ...ports, ...(inputTimeout === undefined ? {} : { inputTimeout }) });
+    const sealed = await own.carry(call, rounds, 'inner');
+    clock.advance(life);
+    (await own.open(sealed, call)).end();
+    clock.advance(1);
+    await expect(own.open(sealed, call)).rejects.toThrow('expired');
+    // People have as long as their approval says.
+    const approval = await own.carry(call, rounds, null, 5000);
+    const round = await own.open(approval, call);
+    expect(round.deadline).toBe(clock.now() + 5000);
+    round.end();
+  });
+});

@@ -43,6 +43,10 @@ describe('options of a guard', () => {
     [{ redaction: { sensitive_keys: ['a'] } }, 'did you mean redaction.sensitiveKeys?'],
     [{ redaction: { sensitiveKeys: 'ssn' } }, 'option redaction.sensitiveKeys must be a list of strings'],
     [{ redaction: { customPatterns: [['a']] } }, 'option redaction.customPatterns must be pairs'],
+    [
+      { redaction: { customPatterns: [['(', 'x']] } },
+      'option redaction.customPatterns must be pairs of a regular expression',
+    ],
     [{ principal: { userId: 'ann' } }, 'option principal must be an object with user_id instead of userId'],
     [{ principal: 'ann' }, 'option principal must be an object, but is a string'],
     [{ hub: bare }, 'option hub must be a HubClient, but is an object'],

@@ -1,9 +1,9 @@
 // Each sink's promises: lines, order, bounds, marks, batches, and what survives a failure or a crash.
-import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { HubConnectionError, HubResponseError } from '../src/failure.ts';
+import { BufferFullError, HubConnectionError, HubResponseError } from '../src/failure.ts';
 import { auditRecord, type WireEvent } from '../src/record.ts';
 import { CollectingSink, MarkEvictedError } from '../src/sinks/collecting.ts';
 import { FileSink, StdoutSink } from '../src/sinks/line.ts';
@@ -42,6 +42,17 @@ describe('the record', () => {
   });
 });
 
+/** The next call of a method of files writes four bytes, and fails. */
+async function failNext(method: 'appendFile' | 'writeFile') {
+  const probe = await open(folder);
+  const prototype = Object.getPrototypeOf(probe) as FileHandle;
+  await probe.close();
+  return vi.spyOn(prototype, method).mockImplementationOnce(async function (this: FileHandle, bytes) {
+    await this.write(Buffer.from(bytes as Buffer).subarray(0, 4));
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  });
+}
+
 describe('line sinks', () => {
   it('writes one JSON line per record', async () => {
     const lines: string[] = [];
@@ -67,6 +78,20 @@ describe('line sinks', () => {
       .map((line) => JSON.parse(line));
     expect(lines.map((line) => line.call_id)).toEqual(['call-1', 'call-2', 'call-3', 'call-4', 'call-5']);
     expect(lines[3]).toMatchObject({ _truncated: true, tool_args: { _redacted: 'payload exceeded 32KB' } });
+  });
+
+  it('loses no record after one that a full disk took half', async () => {
+    const path = join(folder, 'audit.jsonl');
+    const sink = new FileSink(path);
+    await sink.emit(record(1));
+    const half = await failNext('appendFile');
+    await expect(sink.emit(record(2))).rejects.toThrow('no space');
+    half.mockRestore();
+    for (const n of [3, 4]) await sink.emit(record(n));
+    await sink.close();
+    const lines = (await readFile(path, 'utf8')).trim().split('\n');
+    expect(lines).toHaveLength(4);
+    expect([0, 2, 3].map((n) => JSON.parse(lines[n] ?? '').call_id)).toEqual(['call-1', 'call-3', 'call-4']);
   });
 
   it('fails each emit while the folder is missing, and works once it is there', async () => {
@@ -233,10 +258,11 @@ describe('the server sink', () => {
     expect(clock.waits.at(-1)).toBe(30_000);
   });
 
-  it('drops and counts new events when full', async () => {
+  it('refuses and counts new events when full', async () => {
     const { sink, state, ids } = setUp({ maxBufferSize: 2 });
     state.failure = away;
-    for (const n of [1, 2, 3, 4]) await sink.emit(record(n));
+    for (const n of [1, 2]) await sink.emit(record(n));
+    for (const n of [3, 4]) await expect(sink.emit(record(n))).rejects.toThrow(BufferFullError);
     expect(sink.dropped).toBe(2);
     await expect(sink.flush()).rejects.toBe(away);
     state.failure = null;
@@ -345,16 +371,7 @@ describe('the server sink', () => {
       const spool = new Spool(spoolFile());
       await spool.open();
       await spool.append('{"a":1}');
-      const probe = await open(spoolFile());
-      const prototype = Object.getPrototypeOf(probe) as FileHandle;
-      await probe.close();
-      const half = vi.spyOn(prototype, 'appendFile').mockImplementationOnce(async function (
-        this: FileHandle,
-        bytes,
-      ) {
-        await this.write((bytes as Buffer).subarray(0, 4));
-        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-      });
+      const half = await failNext('appendFile');
       await expect(spool.append('{"b":2}')).rejects.toThrow('no space');
       half.mockRestore();
       await spool.append('{"c":3}');
@@ -362,11 +379,64 @@ describe('the server sink', () => {
       expect(await readFile(spoolFile(), 'utf8')).toBe('{"a":1}\n{"c":3}\n');
     });
 
+    it('goes on with the old file when a rewrite has no room, and leaves no file open or behind', async () => {
+      const spool = new Spool(spoolFile());
+      await spool.open();
+      const line = (n: number): string => `${n} ${'x'.repeat(30_000)}`;
+      await Promise.all(Array.from({ length: 600 }, (_, n) => spool.append(line(n))));
+      const opened = async () => (await readdir('/proc/self/fd')).length;
+      const before = await opened();
+      const full = await failNext('writeFile');
+      await expect(spool.acknowledge(290)).rejects.toThrow('no space');
+      // The next batches cost no rewrite each.
+      await spool.acknowledge(50);
+      expect(full).toHaveBeenCalledTimes(1);
+      full.mockRestore();
+      expect([await opened(), await readdir(folder)]).toEqual([before, ['spool.jsonl']]);
+      await spool.append(line(600));
+      await spool.acknowledge(250);
+      await spool.append(line(601));
+      await spool.settled();
+      const left = (await readFile(spoolFile(), 'utf8')).trim().split('\n');
+      expect(left).toEqual(Array.from({ length: 12 }, (_, n) => line(n + 590)));
+      await spool.close();
+    });
+
+    it('goes on with the next batch when the spool cannot let the sent one go', async () => {
+      const { sink, errors, ids } = setUp({ spoolFile: spoolFile(), batchSize: 2 });
+      const failing = vi.spyOn(Spool.prototype, 'acknowledge').mockRejectedValueOnce(new Error('no space'));
+      for (const n of [1, 2, 3, 4]) await sink.emit(record(n));
+      await sink.flush();
+      failing.mockRestore();
+      expect(ids()).toEqual([
+        ['call-1', 'call-2'],
+        ['call-3', 'call-4'],
+      ]);
+      expect(errors).toEqual([new Error('no space')]);
+      await sink.close();
+    });
+
     it('holds the event in memory and says so when the disk does not take it', async () => {
       const { sink, ids } = setUp({ spoolFile: join(folder, 'missing', 'spool') });
       await expect(sink.emit(record(1))).rejects.toThrow('ENOENT');
-      await sink.close().catch(() => {});
+      await expect(sink.close()).rejects.toThrow('ENOENT');
       expect(ids()).toEqual([['call-1']]);
+    });
+
+    it('sends what a long outage left: more events than a call has room for arguments', async () => {
+      const count = 150_000;
+      const lines = Array.from(
+        { length: count },
+        (_, n) => `{"call_id":"call-${n}","verdict":"call_allowed"}\n`,
+      );
+      await writeFile(spoolFile(), lines.join(''));
+      let sent = 0;
+      const post = async (events: readonly WireEvent[]) => {
+        sent += events.length;
+      };
+      const { sink } = setUp({ spoolFile: spoolFile(), batchSize: 10_000, post });
+      await sink.close();
+      expect([sent, await readFile(spoolFile(), 'utf8')]).toEqual([count, '']);
     });
   });
 });

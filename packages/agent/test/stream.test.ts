@@ -222,6 +222,47 @@ describe('a live bundle', () => {
     expect(bundle.current?.bundleName).toBe('third');
   });
 
+  it('fetches an assigned bundle again until the hub can answer, also on a stream that lives', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs, errors } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    hub.on('GET /bundles/strict/current', { status: 429, body: {}, headers: { 'Retry-After': '7' } });
+    stream.send('assignment_changed', { agent_id: 'agent-1', bundle_name: 'strict', source: 'rule' });
+    await clock.asked(7000);
+    expect(errors).toEqual([expect.stringMatching(/^a new assignment: .*429/)]);
+    clock.advance(7000);
+    await clock.asked(7000);
+    serve('strict', 'strict one');
+    clock.advance(7000);
+    await until(() => runs() === 'strict one');
+    expect(hub.streams).toHaveLength(1);
+    const { pending } = clock;
+    await bundle.close();
+    expect(clock.pending).toBeLessThan(pending);
+  });
+
+  it('fetches again what it could not fetch on resync, unless a push comes before', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs, errors } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    hub.on('GET /bundles/guardrails/current', { status: 429, body: {} });
+    stream.send('resync', {});
+    await clock.asked(1500);
+    clock.advance(1500);
+    await clock.asked(3000);
+    expect(errors).toHaveLength(2);
+    stream.send('contract_update', update('two', { version: 2 }));
+    await until(() => runs() === 'two');
+    serve('guardrails', 'three');
+    const fetches = hub.seen('GET /bundles/guardrails/current').length;
+    clock.advance(60_000);
+    stream.send('contract_update', update('four', { version: 4 }));
+    await until(() => runs() === 'four');
+    expect(hub.seen('GET /bundles/guardrails/current')).toHaveLength(fetches);
+  });
+
   it('lets the hub assign: names no bundle and starts with the first push', async () => {
     const { bundle, runs } = live({ bundleName: null });
     const started = bundle.start();
@@ -636,6 +677,17 @@ describe('the bundle on disk', () => {
     const second = live({ bundleName: null, cache: cacheFor(null) });
     await second.bundle.start();
     expect(second.runs()).toBe('assigned');
+  });
+
+  it('is used when something else answers in place of the hub: a page', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    hub.on('GET /bundles/guardrails/current', { text: '<html>Sign in to this network</html>' });
+    const second = live({ cache: cacheFor() });
+    await second.bundle.start();
+    expect([second.runs(), second.errors[0]]).toEqual(['one', expect.stringContaining('not JSON')]);
   });
 
   it('does not stand in for a refusal', async () => {

@@ -1,7 +1,8 @@
 // The bundle an agent runs, kept up to date by the hub: checked, compiled, swapped in one step, remembered on disk and
 // reported. A bundle that fails any check never replaces a good one.
+import { Backoff } from '../backoff.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
+import { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
 import { type IsolationMode, readIsolationMode, stricterMode } from '../rules/isolation.ts';
@@ -47,6 +48,8 @@ export interface LiveBundleOptions<T> {
 const assignmentWait = 30_000;
 /** Time that a start waits for the hub when there is a bundle on disk; milliseconds. */
 const patience = 5000;
+const late = 'the hub does not answer in time';
+const standIn = 'fetching the bundle; using the bundle on disk';
 
 export class LiveBundle<T> {
   readonly #options: LiveBundleOptions<T>;
@@ -62,6 +65,9 @@ export class LiveBundle<T> {
   /** `live` once a frame contained the mode: answers may be older than frames. `lost`: a later frame may be missing. */
   #isolationFrames: 'none' | 'live' | 'lost' = 'none';
   readonly #serial = new Serial();
+  readonly #backoff: Backoff;
+  /** The next attempt at a bundle that could not be fetched; null: none is due. */
+  #retry: Timer | null = null;
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
   /** The last failure, for a start that ends without a bundle. */
@@ -72,6 +78,7 @@ export class LiveBundle<T> {
     this.#bundleName = options.bundleName;
     const { hub } = options;
     this.#clock = hub.http.clock;
+    this.#backoff = new Backoff(this.#clock);
     this.#verifier = new BundleVerifier(options.signing, options.pins, hub.http);
     this.#follower = new StreamFollower({
       transport: options.transport,
@@ -119,22 +126,21 @@ export class LiveBundle<T> {
 
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
+    this.#retry?.cancel();
     await this.#follower.close();
     await this.#serial.idle();
   }
 
   async #startNamed(name: string, cached: (() => void) | null): Promise<void> {
     const tooLong = new AbortController();
-    const timer = cached
-      ? this.#clock.after(patience, () => tooLong.abort(new Error('the hub does not answer in time')))
-      : null;
+    const timer = cached ? this.#clock.after(patience, () => tooLong.abort(new Error(late))) : null;
     try {
       await this.#refetch(name, tooLong.signal);
     } catch (failure) {
       if (!cached || isRefusal(failure)) {
         throw new ConfigurationError(`bundle ${name} is not usable: ${messageOf(failure)}`, failure);
       }
-      this.#options.onError(failure, 'fetching the bundle; using the bundle on disk');
+      this.#options.onError(failure, standIn);
       cached();
     } finally {
       timer?.cancel();
@@ -150,13 +156,17 @@ export class LiveBundle<T> {
         else if (cached) resolve('failed');
       };
       timer = this.#clock.after(cached ? patience : assignmentWait, () => resolve('late'), true);
+      this.#closed.signal.addEventListener('abort', () => resolve('late'), { once: true });
       this.#follower.start();
     });
     (timer as Timer | null)?.cancel();
     this.#whenApplied = () => {};
     this.#whenFailed = () => {};
     if (outcome === 'applied' || this.#current) return;
-    if (cached && outcome !== 'refused') return cached();
+    if (cached && outcome !== 'refused') {
+      if (outcome === 'late') this.#options.onError(new Error(late), standIn);
+      return cached();
+    }
     const failure = this.#lastFailure;
     await this.close();
     if (failure === null) throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
@@ -207,9 +217,7 @@ export class LiveBundle<T> {
     } else if (event === 'resync') {
       if (this.#isolationFrames === 'live') this.#isolationFrames = 'lost';
       this.#options.onToolPins?.(null);
-      this.#queue('reconnecting the stream', () =>
-        this.#refetch(this.#bundleName ?? this.#current?.bundleName ?? null),
-      );
+      this.#queue('reconnecting the stream', () => this.#refetchLatest());
     } else if (event === 'approval_decided') {
       const { approval_id, status, decided_by, traceparent } = data;
       if (typeof approval_id !== 'string' || (status !== 'approved' && status !== 'denied')) return;
@@ -246,11 +254,15 @@ export class LiveBundle<T> {
   #catchUp(): void {
     if (this.#bundleName === null || this.#current === null || this.#bundleName === this.#current.bundleName)
       return;
-    this.#queue('an earlier assignment', () => this.#refetch(this.#bundleName));
+    this.#queue('an earlier assignment', () => this.#refetchLatest());
   }
 
-  async #refetch(name: string | null, signal?: AbortSignal): Promise<void> {
-    if (name === null) return;
+  async #refetchLatest(): Promise<void> {
+    const name = this.#bundleName ?? this.#current?.bundleName;
+    if (name !== undefined) await this.#refetch(name);
+  }
+
+  async #refetch(name: string, signal?: AbortSignal): Promise<void> {
     const stop = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
     const bundle = await this.#options.hub.currentBundle(name, stop);
     if (bundle.isolation !== undefined) this.#takeAnswered(bundle.isolation);
@@ -273,6 +285,7 @@ export class LiveBundle<T> {
     const compiled =
       isCurrent && this.#current ? this.#current.compiled : this.#options.compile(bundle.bytes);
     this.#swap({ bundleName, version, policyVersion, compiled });
+    if (bundleName === (this.#bundleName ?? bundleName)) this.#endRetries();
     await this.#verifier
       .remember(checked)
       .catch((failure: unknown) => this.#options.onError(failure, 'saving the pin of a bundle'));
@@ -300,8 +313,26 @@ export class LiveBundle<T> {
   /** One change at a time, in the order of their frames. */
   #queue(what: string, task: () => Promise<void>): void {
     this.#serial.run(task).catch((failure: unknown) => {
-      if (!this.#closed.signal.aborted) this.#failed(failure, what);
+      if (this.#closed.signal.aborted) return;
+      this.#failed(failure, what);
+      if (isPassing(failure)) this.#retryLater(failure);
     });
+  }
+
+  /** The stream sends an assignment once, so a fetch that fails is repeated until a bundle is in use. */
+  #retryLater(failure: unknown): void {
+    const seconds = failure instanceof HubResponseError ? (failure.retryAfter ?? 0) : 0;
+    this.#retry?.cancel();
+    this.#retry = this.#clock.after(this.#backoff.next(seconds * 1000), () => {
+      this.#retry = null;
+      this.#queue('fetching the bundle again', () => this.#refetchLatest());
+    });
+  }
+
+  #endRetries(): void {
+    this.#retry?.cancel();
+    this.#retry = null;
+    this.#backoff.reset();
   }
 
   #failed(failure: unknown, what: string): void {
@@ -312,7 +343,14 @@ export class LiveBundle<T> {
 
 /** The hub answered, and will answer so again: the bundle on disk must not stand in for that. */
 const isRefusal = (failure: unknown): boolean =>
-  failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
+  failure instanceof HubResponseError &&
+  failure.status >= 400 &&
+  failure.status < 500 &&
+  failure.status !== 429;
+
+/** No answer of the hub, or one that a repeat may change. */
+const isPassing = (failure: unknown): boolean =>
+  failure instanceof HubConnectionError || (failure instanceof HubResponseError && !isRefusal(failure));
 
 const messageOf = (failure: unknown): string =>
   failure instanceof Error ? failure.message : String(failure);

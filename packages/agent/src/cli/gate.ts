@@ -159,13 +159,21 @@ async function contractsOf(plan: ConnectionPlan, state: GateState, maxAge: numbe
   if (!plan.hub) throw new Error('neither a hub nor a file of contracts is configured');
   const now = systemClock.now();
   const { hub } = plan;
-  const fetched = async () => (await import('./gate/refresh.ts')).fetchContracts(plan, hub, state);
+  const fetched = async (signal?: AbortSignal) =>
+    (await import('./gate/refresh.ts')).fetchContracts(plan, hub, state, signal);
   if (!kept) return fetched();
   const age = now - (state.time('checked') ?? 0);
   const tried = now - (state.time('tried') ?? 0);
   if (age <= maxAge || tried <= restAfterTry) return kept;
-  const late = new Promise<KeptContracts>((resolve) => systemClock.after(patience, () => resolve(kept)));
-  return Promise.race([fetched(), late]);
+  // The assistant waits for the end of the process, so the request ends too.
+  const tooLate = new AbortController();
+  const late = new Promise<KeptContracts>((resolve) => {
+    systemClock.after(patience, () => {
+      resolve(kept);
+      tooLate.abort(new Error('the hub does not answer in time'));
+    });
+  });
+  return Promise.race([fetched(tooLate.signal), late]);
 }
 
 /** Starts a process that outlives this one, unless one is at work. */

@@ -108,7 +108,7 @@ export const mcpCommand: Command = {
       sessionMeta: values['session-meta'],
       isRemote: values.upstream !== undefined,
       pins,
-      rounds: await proxyRounds(plan.state, label),
+      rounds: await proxyRounds(plan.state, label, inputTimeout),
       tasks: proxyTasks({ plan, label, listen, guard, writeLog }),
       writeLog,
     };

@@ -12,12 +12,22 @@ import { ProxyRounds } from './mcp/rounds.ts';
 
 const keyBytes = 32;
 
-/** @param server the label of the server, which a sealed state names. @throws UsageError */
-export async function proxyRounds(state: string, server: string): Promise<ProxyRounds> {
+/**
+ * @param server the label of the server, which a sealed state names
+ * @param inputTimeout milliseconds in which a question of the server is to be answered
+ * @throws UsageError
+ */
+export async function proxyRounds(
+  state: string,
+  server: string,
+  inputTimeout?: number,
+): Promise<ProxyRounds> {
   const seal = new RoundSeal(await roundKey(state));
   const nonces = new FileNonces(join(state, 'rounds'), systemClock);
   const states = new FileStates(join(state, 'round-states'), systemClock);
-  return new ProxyRounds(new Rounds({ seal, nonces, states, clock: systemClock, server }), systemClock);
+  const ports = { seal, nonces, states, clock: systemClock, server };
+  const rounds = new Rounds({ ...ports, ...(inputTimeout === undefined ? {} : { inputTimeout }) });
+  return new ProxyRounds(rounds, systemClock);
 }
 
 /** Made once, for the owner of the folder alone. */

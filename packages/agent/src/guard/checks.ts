@@ -46,6 +46,15 @@ const aPrincipal: Check = orNull((value) => {
   return wrong === undefined ? null : `an object with ${meant(wrong)} instead of ${wrong}`;
 });
 
+function isRegularExpression(pattern: string | RegExp): boolean {
+  try {
+    new RegExp(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const redactionChecks: Checks<RedactionPolicy> = {
   sensitiveKeys: texts,
   safeCompoundKeys: texts,
@@ -53,9 +62,10 @@ const redactionChecks: Checks<RedactionPolicy> = {
     Array.isArray(item) &&
     item.length === 2 &&
     (typeof item[0] === 'string' || item[0] instanceof RegExp) &&
-    typeof item[1] === 'string'
+    typeof item[1] === 'string' &&
+    isRegularExpression(item[0])
       ? null
-      : `pairs of a pattern and its replacement (item ${i} is none)`,
+      : `pairs of a regular expression and its replacement (item ${i} is none)`,
   ),
   detectSecretValues: aFlag,
   keyPrefixes: texts,

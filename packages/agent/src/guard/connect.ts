@@ -20,9 +20,14 @@ interface Made<G> {
   onClose(close: () => Promise<void>): void;
 }
 
+/**
+ * @param signal ends a start that waits for the hub: the bundle on disk is used, if there is one
+ * @throws ConfigurationError
+ */
 export async function connectGuard<G>(
   options: ConnectOptions,
   make: (policy: Policy, options: GuardOptions, hubIsolation: () => IsolationMode) => Made<G>,
+  signal?: AbortSignal,
 ): Promise<G> {
   const hub = new HubClient(hubOptionsOf(options));
   // Said at once: a stream that cannot open would be tried again and again.
@@ -59,17 +64,27 @@ export async function connectGuard<G>(
     onToolPins: options.onToolPins,
     ...(options.idleTimeout === undefined ? {} : { idleTimeout: options.idleTimeout }),
   });
-  await live.start();
-  const first = live.current;
-  if (!first) throw new ConfigurationError('the hub returned no bundle');
-  const guardOptions = {
-    ...options,
-    hub,
-    ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
-  };
-  connected = make(first.compiled.named(first.bundleName), guardOptions, () => live.isolation);
-  connected.onClose(() => live.close());
-  return connected.guard;
+  const close = (): Promise<void> => live.close();
+  signal?.addEventListener('abort', close, { once: true });
+  try {
+    await live.start();
+    const first = live.current;
+    if (!first) throw new ConfigurationError('the hub returned no bundle');
+    const guardOptions = {
+      ...options,
+      hub,
+      ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
+    };
+    connected = make(first.compiled.named(first.bundleName), guardOptions, () => live.isolation);
+    connected.onClose(close);
+    return connected.guard;
+  } catch (failure) {
+    // Nobody else can end the stream.
+    await close();
+    throw failure;
+  } finally {
+    signal?.removeEventListener('abort', close);
+  }
 }
 
 function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {

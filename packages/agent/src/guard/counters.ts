@@ -19,6 +19,8 @@ export class RunCounters {
   readonly #store: SessionStore;
   readonly #prefix: string;
   readonly #tool: string;
+  /** An execution was counted here and not taken back. */
+  #isCounted = false;
 
   constructor(store: SessionStore, sessionId: string, tool: string) {
     this.#store = store;
@@ -45,13 +47,26 @@ export class RunCounters {
   /** Counts one execution. Made before the tool runs, so that calls side by side cannot pass a limit together. */
   async execution(): Promise<Omit<Counters, 'attempts'>> {
     const executions = await this.#store.increment(`${this.#prefix}execs`);
+    this.#isCounted = true;
     return { executions, toolExecutions: await this.#store.increment(this.#tool) };
   }
 
   /** Takes the execution back: the tool did not run. */
   async withdraw(): Promise<void> {
+    this.#isCounted = false;
     await this.#store.increment(`${this.#prefix}execs`, -1);
     await this.#store.increment(this.#tool, -1);
+  }
+
+  /** Runs a task before the tool. An execution that was counted in a task that fails is taken back. */
+  async undoOnFailure(task: () => Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (failure) {
+      // The failure of the task is the one that the caller needs.
+      if (this.#isCounted) await this.withdraw().catch(() => {});
+      throw failure;
+    }
   }
 
   /** Failures in a row start again after a success. */

@@ -30,6 +30,16 @@ import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts
 import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
+/** Counts of a guard's events for the hub. */
+export interface EventCounts {
+  /** Events that the hub does not have yet. */
+  readonly waiting: number;
+  /** Events lost because the buffer was full. */
+  readonly dropped: number;
+  /** Events that the hub refused as malformed. */
+  readonly refused: number;
+}
+
 /** Records that a guard keeps in memory by default. */
 const maxEvents = 1000;
 /** A guard keeps the counts of this many runs for `call_index`. */
@@ -47,6 +57,7 @@ export class Guard implements Governs {
   readonly #options: GuardOptions;
   readonly #onError: OnError;
   readonly #sink: Sink;
+  #serverSink: ServerSink | null = null;
   readonly #sessions: SessionStore;
   readonly #telemetry: Promise<Telemetry>;
   readonly #redaction: Redaction;
@@ -136,6 +147,13 @@ export class Guard implements Governs {
   /** The name in the contracts' metadata, or the one the hub deployed them under. */
   get bundleName(): string {
     return this.#policy.name;
+  }
+
+  /** Counts of its events for the hub; null without a hub. */
+  get eventCounts(): EventCounts | null {
+    if (!this.#serverSink) return null;
+    const { size, dropped, refused } = this.#serverSink;
+    return { waiting: size, dropped, refused };
   }
 
   /** Receiver of approval requests from its calls; null: none. */
@@ -274,7 +292,7 @@ export class Guard implements Governs {
 
   /**
    * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away, a warning of the
-   * Node process contains the number of waiting events and their file.
+   * Node process contains the number of waiting events and their file. Another one contains the number of lost events.
    * @throws AggregateError of what else failed
    */
   async close(): Promise<void> {
@@ -313,6 +331,7 @@ export class Guard implements Governs {
         onError: this.#onError,
         ...(options.spoolFile === undefined ? {} : { spoolFile: options.spoolFile }),
       });
+      this.#serverSink = server;
       sinks.push({
         emit: (record) => server.emit(record),
         close: () => closeServerSink(server, options.spoolFile, this.#onError),

@@ -108,7 +108,7 @@ export class GovernedCall<A extends object, R> {
   /** `next` starts in the same turn as the last check of the arguments, so that nobody can change them in between. */
   async #decided<T>(next: () => T): Promise<T> {
     try {
-      await this.#decide();
+      await this.#counters.undoOnFailure(() => this.#decide());
       if (!sayTheSame(this.#judged, this.#args)) {
         await this.#counters.withdraw();
         await this.#deny(argumentsChanged);

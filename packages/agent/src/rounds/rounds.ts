@@ -63,6 +63,8 @@ export interface RoundsPorts {
   readonly clock: Clock;
   /** The label of the server. A state of another one is refused. */
   readonly server: string;
+  /** Milliseconds in which a question of the server is to be answered; at least, and by default, 600,000. */
+  readonly inputTimeout?: number;
 }
 
 export class Rounds {
@@ -85,10 +87,11 @@ export class Rounds {
     inner: string | null,
     approvalMs: number | null = null,
   ): Promise<string> {
-    const { seal, clock, server, states } = this.#ports;
+    const { seal, clock, server, states, inputTimeout = 0 } = this.#ports;
     if (rounds.count >= maxRounds) throw new RoundStateError(`the call has ended after ${maxRounds} rounds`);
     const nonce = newNonce();
-    const expiresAt = clock.now() + (approvalMs ?? 0) + roundLife;
+    const life = approvalMs === null ? Math.max(roundLife, inputTimeout) : approvalMs + roundLife;
+    const expiresAt = clock.now() + life;
     const isInnerKept = inner !== null && Buffer.byteLength(inner) > maxInnerBytes;
     if (isInnerKept) await states.keep(nonce, inner, expiresAt);
     const state: RoundState = {

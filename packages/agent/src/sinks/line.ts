@@ -26,6 +26,8 @@ export class StdoutSink implements Sink {
 export class FileSink implements Sink {
   readonly path: string;
   #file: Promise<FileHandle> | null = null;
+  /** The last append failed, and may have left a part of its line. */
+  #isTorn = false;
   readonly #serial = new Serial();
 
   constructor(path: string) {
@@ -39,8 +41,24 @@ export class FileSink implements Sink {
       this.#file.catch(() => {
         this.#file = null;
       });
-      await (await this.#file).appendFile(line);
+      const file = await this.#file;
+      const start = this.#isTorn && !(await this.#endsWhole()) ? '\n' : '';
+      this.#isTorn = true;
+      await file.appendFile(start + line);
+      this.#isTorn = false;
     });
+  }
+
+  /** True if the file is empty or ends with a whole line. */
+  async #endsWhole(): Promise<boolean> {
+    const file = await open(this.path, 'r');
+    try {
+      const { size } = await file.stat();
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+      return size === 0 || buffer.toString() === '\n';
+    } finally {
+      await file.close();
+    }
   }
 
   close(): Promise<void> {

@@ -1,7 +1,7 @@
 // Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room.
 // Optionally kept on disk (spool).
 import { type Clock, systemClock, type Timer } from '../clock.ts';
-import { HubResponseError, type OnError } from '../failure.ts';
+import { BufferFullError, HubResponseError, type OnError } from '../failure.ts';
 import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
 import type { Sink } from './sink.ts';
 import { Spool } from './spool.ts';
@@ -78,21 +78,26 @@ export class ServerSink implements Sink {
     this.#ready.catch(() => {});
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** Events waiting to be sent. */
   get size(): number {
     return this.#held.length + this.#arriving;
   }
 
   /**
-   * Takes the record; sending happens behind it. Rejects when the spool could not keep it: it is then held in memory
-   * only.
+   * Takes the record; sending happens behind it.
+   * @throws BufferFullError for a record that is lost to the hub; failures of the spool, which leave the record in
+   *   memory only
    */
   async emit(record: AuditRecord): Promise<void> {
     if (this.#closed) throw new Error('the server sink is closed');
     const { agentId, bundleName, maxBufferSize = 10_000 } = this.#options;
     if (this.size >= maxBufferSize) {
       this.dropped += 1;
-      return;
+      throw new BufferFullError(maxBufferSize);
     }
     const event = toWire(record, agentId, bundleName?.() ?? null);
     this.#arriving += 1;
@@ -110,15 +115,22 @@ export class ServerSink implements Sink {
     }
   }
 
-  /** Sends all that is held; stops at the first failure, keeps what was not taken, and throws it. */
+  /**
+   * Sends all that is held; stops at the first failure, keeps what was not taken, and throws it. A spool that cannot be
+   * read is thrown after what memory holds was sent.
+   */
   async flush(): Promise<void> {
-    await this.#ready.catch(() => {});
+    const unread = await this.#ready.then(
+      () => null,
+      (failure: unknown) => ({ failure }),
+    );
     this.#flushing ??= this.#send().finally(() => {
       this.#flushing = null;
       // An event may have come between the last look and now.
       if (this.#held.length > 0) this.#schedule();
     });
     await this.#flushing;
+    if (unread) throw unread.failure;
   }
 
   /**
@@ -149,7 +161,7 @@ export class ServerSink implements Sink {
       if (event) batch.push({ event, spooled: true });
       else batch.push({ event: damaged, spooled: true });
     }
-    this.#held.unshift(...batch);
+    this.#held = [...batch, ...this.#held];
     if (batch.length > 0) this.#schedule();
   }
 
@@ -189,7 +201,7 @@ export class ServerSink implements Sink {
           this.#options.onError?.(failure, 'the hub refused an audit event');
         }
         this.#held.splice(0, batch.length);
-        await this.#spool?.acknowledge(batch.filter((item) => item.spooled).length);
+        await this.#acknowledge(batch.filter((item) => item.spooled).length);
       }
       this.#failing = false;
     } catch (failure) {
@@ -198,6 +210,13 @@ export class ServerSink implements Sink {
       if (!this.#closed) this.#flushIn(Math.max(this.#interval, retryAfterMs));
       throw failure;
     }
+  }
+
+  /** The hub has the events: a spool that could not let them go costs a repeat after a restart, and nothing now. */
+  async #acknowledge(count: number): Promise<void> {
+    await this.#spool
+      ?.acknowledge(count)
+      .catch((failure: unknown) => this.#options.onError?.(failure, 'removing sent events from the spool'));
   }
 
   async #post(events: readonly WireEvent[]): Promise<void> {

@@ -1,7 +1,7 @@
 // Unsent events on disk, so that a crashed agent loses none: lines appended and synced, dropped once acknowledged, read
 // again on start. At least once: a crash between an answer and its acknowledgement sends again; the hub knows the call
 // ids. One process per file.
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Serial } from '../serial.ts';
 
@@ -12,7 +12,7 @@ interface Waiting {
 }
 
 /** Acknowledged bytes at the front of the file that are worth rewriting it for. */
-const compactAbove = 8 * 1024 * 1024;
+const compactAbove = 8 * 1_048_576;
 
 export class Spool {
   readonly path: string;
@@ -21,6 +21,8 @@ export class Spool {
   /** Lengths of the lines in the file that are not acknowledged, oldest first. */
   #lengths: number[] = [];
   #acknowledged = 0;
+  /** Grows after a rewrite that failed, so that a full disk does not cost one for each batch. */
+  #compactAbove = compactAbove;
   /** A failed write may have left bytes behind the last line. */
   #isTorn = false;
   readonly #serial = new Serial();
@@ -67,7 +69,7 @@ export class Spool {
         await this.#file.truncate(0);
         this.#acknowledged = 0;
         this.#isTorn = false;
-      } else if (this.#acknowledged > compactAbove) await this.#compact(this.#file);
+      } else if (this.#acknowledged > this.#compactAbove) await this.#compact(this.#file);
     });
   }
 
@@ -119,16 +121,25 @@ export class Spool {
     const size = this.#unacknowledged;
     const rest = Buffer.alloc(size);
     await file.read(rest, 0, size, this.#acknowledged);
+    this.#compactAbove = this.#acknowledged + compactAbove;
     const temporary = `${this.path}.new`;
-    const fresh = await open(temporary, 'w', 0o600);
-    await fresh.writeFile(rest);
-    await fresh.datasync();
-    await fresh.close();
-    await rename(temporary, this.path);
-    await this.#syncFolder();
-    this.#file = await open(this.path, 'a+', 0o600);
+    await rm(temporary, { force: true });
+    const fresh = await open(temporary, 'ax+', 0o600);
+    try {
+      await fresh.writeFile(rest);
+      await fresh.datasync();
+      await rename(temporary, this.path);
+    } catch (failure) {
+      await fresh.close();
+      await rm(temporary, { force: true });
+      throw failure;
+    }
+    this.#file = fresh;
     this.#acknowledged = 0;
+    this.#isTorn = false;
+    this.#compactAbove = compactAbove;
     await file.close();
+    await this.#syncFolder();
   }
 
   async #syncFolder(): Promise<void> {

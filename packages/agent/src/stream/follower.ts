@@ -1,5 +1,6 @@
 // Follows the agent stream for as long as it is open: connects, notices silence, waits and connects again from where it
 // was. Does not know what frames mean (bundle/ and approvals do).
+import { Backoff } from '../backoff.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
 import type { ReceivedFrame, StreamTransport } from './transport.ts';
@@ -20,8 +21,6 @@ export interface FollowerOptions {
   readonly idleTimeout?: number;
 }
 
-const minWait = 1000;
-const maxWait = 60_000;
 /** A connection that lasted this long starts the waits again. */
 const longEnough = 30_000;
 const connectTimeout = 30_000;
@@ -51,15 +50,12 @@ export class StreamFollower {
   }
 
   async #run(): Promise<void> {
-    let base = minWait;
+    const backoff = new Backoff(this.#options.clock);
     while (!this.#closed.signal.aborted) {
       const { lasted, retryMs } = await this.#connectOnce();
       if (this.#closed.signal.aborted) return;
-      if (lasted >= longEnough) base = minWait;
-      // Jitter only adds: a thousand agents that lost one hub come back spread over twice the wait.
-      const wait = Math.min(maxWait, Math.max(base + base * this.#options.clock.random(), retryMs));
-      base = Math.min(maxWait / 2, base * 2);
-      await this.#pause(wait);
+      if (lasted >= longEnough) backoff.reset();
+      await this.#pause(backoff.next(retryMs));
     }
   }
 

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { isPublicKey, type Succession, verifies, withSuccessors } from '../bundle/signature.ts';
 import { writeWhole } from '../files.ts';
 import { type PinDocument, readPinDocument, signedPinText } from '../rules/tools/pins.ts';
+import { Serial } from '../serial.ts';
 
 /** A pin document as the hub sends it. */
 export interface SignedPins {
@@ -42,6 +43,7 @@ export class PinFile {
   readonly #scope: PinScope;
   readonly #path: string | null;
   #trusted: TrustedPins | null = null;
+  readonly #serial = new Serial();
 
   /** @param path null: pins live as long as the process */
   constructor(scope: PinScope, path: string | null) {
@@ -85,7 +87,12 @@ export class PinFile {
    * Takes pins from the hub. @returns whether they differ from the pins in use
    * @throws PinsRejectedError; the pins in use stay
    */
-  async take({ document: text, signature, publicKey, successions }: SignedPins): Promise<boolean> {
+  take(pins: SignedPins): Promise<boolean> {
+    // Of two at once, the later pins are those on disk too.
+    return this.#serial.run(() => this.#take(pins));
+  }
+
+  async #take({ document: text, signature, publicKey, successions }: SignedPins): Promise<boolean> {
     const document = readPinDocument(text);
     const { env, server } = this.#scope;
     if (!document || document.server !== server || document.env !== env) {

@@ -295,6 +295,42 @@ describe('with a hub', () => {
       .toContain('"ask"');
   });
 
+  it('ends soon behind a silent hub, with the last good document', async () => {
+    serve(noRm);
+    await gate(bash('ls'), args(), key);
+    await longAgo();
+    const lock = async () => (await files('.lock')).length > 0;
+    await expect.poll(lock, { timeout: 20_000 }).toBe(false);
+    hub.on('GET /bundles/guardrails/current', () => new Promise(() => {}));
+    const started = performance.now();
+    expect(await gate(bash('rm -rf /'), args(), key)).toMatchObject({ code: 2, err: 'not here\n' });
+    // 2 s for the hub, and the start of the program; the library alone would wait for 5 s.
+    expect(performance.now() - started).toBeLessThan(4500);
+    expect((await files('.contracts')).length).toBe(1);
+  });
+
+  it('asks again soon when the hub’s last document could not be used', async () => {
+    serve(noRm);
+    const assigned = args().filter((word) => word !== '--bundle' && word !== 'guardrails');
+    const pushTo = async (n: number, yaml: string) =>
+      (await hub.stream(n)).send('contract_update', {
+        bundle_name: 'guardrails',
+        revision_hash: sha256(Buffer.from(yaml)),
+        yaml_bytes: Buffer.from(yaml).toString('base64'),
+      });
+    const first = gate(bash('ls'), assigned, key);
+    await pushTo(0, rules(noRm));
+    expect(await first).toMatchObject({ code: 0 });
+    await expect.poll(() => files('.checked')).toHaveLength(1);
+    await longAgo();
+    const [checked = ''] = await files('.checked');
+    const streams = hub.streams.length;
+    const second = gate(bash('rm -rf /'), assigned, key);
+    await pushTo(streams, 'contracts: broken');
+    expect(await second).toMatchObject({ code: 2, err: 'not here\n' });
+    expect((await stat(join(state, checked))).mtimeMs).toBe(1000);
+  });
+
   it('asks there for approvals, and denies what nobody can approve', async () => {
     serve(askPush());
     let decided = 'pending';

@@ -1,12 +1,15 @@
 // The input of a gate: payloads as the products publish them, against a sandbox of the project and contracts by the
 // common names of tools.
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
+  truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formats, type HookFormat, readInput, type Verdict } from '../../src/cli/gate/formats.ts';
 import { judge } from '../../src/cli/gate/judge.ts';
 import { projectsOf } from '../../src/cli/gate/project.ts';
-import { GateState } from '../../src/cli/gate/state.ts';
+import { GateState, maxEventBytes } from '../../src/cli/gate/state.ts';
 import type { ToolArguments, WireEvent } from '../../src/index.ts';
 import { readBundle } from '../../src/rules/bundle/document.ts';
 import { rules } from '../mcp/setting.ts';
@@ -399,6 +402,20 @@ describe('names of tools', () => {
     });
   });
 
+  it('share the smallest limit of calls', async () => {
+    const limit = (tools: string, id: string) =>
+      `{ id: ${id}, type: session, limits: { max_calls_per_tool: ${tools} }, then: { effect: deny, message: "enough ${id}" } }`;
+    const contracts = [limit('{ PowerShell: 9 }', 'large'), limit('{ Bash: 2 }', 'small')];
+    const session = (tool: string, session_id: string) =>
+      verdictOn('claude-code', { ...claude(tool, { command: 'ls' }), session_id }, { contracts });
+    const verdicts = [];
+    for (let call = 0; call < 3; call++) verdicts.push((await session('PowerShell', 'limits-1')).verdict);
+    expect(verdicts).toEqual(['allow', 'allow', 'deny']);
+    // Calls side by side pass the first check together; the count of executions refuses what is too much.
+    const together = await Promise.all([1, 2, 3, 4].map(() => session('PowerShell', 'limits-2')));
+    expect(together.filter(({ verdict }) => verdict === 'allow')).toHaveLength(2);
+  });
+
   it('keep the order of the document', async () => {
     const payload = claude('Grep', { pattern: 'x' });
     for (const [first, second] of [
@@ -526,4 +543,42 @@ it('numbers the calls of a session from 0, although each is judged by a process 
     ['call_allowed', 'second', 0],
     ['call_allowed', 'first', 2],
   ]);
+});
+
+describe('the state of gates', () => {
+  const stateOf = (scope: string): GateState => {
+    const state = new GateState(join(root, 'state'), scope);
+    state.make();
+    return state;
+  };
+
+  it('has a lock that lives as long as its holder works, and that only its holder removes', () => {
+    const [first, second] = [stateOf('lock'), stateOf('lock')];
+    const minutes = (n: number): number => 1_700_000_000_000 + n * 60_000;
+    expect(first.lock(minutes(0))).toBe(true);
+    utimesSync(first.path('lock'), minutes(0) / 1000, minutes(0) / 1000);
+    expect([first.renewLock(minutes(1)), second.lock(minutes(2.5))]).toEqual([true, false]);
+    expect(second.lock(minutes(4))).toBe(true);
+    expect([first.renewLock(minutes(4)), second.renewLock(minutes(4))]).toEqual([false, true]);
+    first.unlock();
+    expect(existsSync(second.path('lock'))).toBe(true);
+    second.unlock();
+    expect([existsSync(second.path('lock')), second.renewLock(minutes(5))]).toEqual([false, false]);
+  });
+
+  it('takes events up to a bound, and counts those beyond it for people', async () => {
+    const payload = claude('Read', { file_path: 'a.txt' });
+    await verdictOn('claude-code', payload, { scope: 'full' });
+    const state = stateOf('full');
+    truncateSync(state.path('events.jsonl'), maxEventBytes);
+    const outcomes = [];
+    for (let call = 0; call < 2; call++)
+      outcomes.push(await verdictOn('claude-code', payload, { scope: 'full' }));
+    expect(outcomes.map(({ verdict }) => verdict)).toEqual(['allow', 'allow']);
+    expect(outcomes[1]?.told.join()).toContain('as are 1 events before it');
+    expect(state.canSendMore).toBe(true);
+    writeFileSync(state.path('sending.jsonl'), '');
+    truncateSync(state.path('sending.jsonl'), maxEventBytes);
+    expect(state.canSendMore).toBe(false);
+  });
 });

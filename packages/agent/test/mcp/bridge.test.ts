@@ -132,7 +132,10 @@ describe('a modern client before an older server', () => {
 
   it('that does not come back has its call cancelled at the server', async () => {
     const { bridged, call, state } = await asked();
+    // A session with such a call is in use.
+    expect(bridged.bridge.hasHeldCalls).toBe(true);
     bridged.clock.advance(inputTimeout + 1);
+    expect(bridged.bridge.hasHeldCalls).toBe(false);
     expect(await bridged.sent('notifications/cancelled')).toMatchObject({ params: { requestId: call.id } });
     bridged.request(2, 'tools/call', { name: 'pay', arguments: {}, requestState: state });
     expect(await bridged.answered(2)).toMatchObject({ error: { code: -32_602 } });

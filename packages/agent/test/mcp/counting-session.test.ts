@@ -101,3 +101,26 @@ describe('clients that share a listener', () => {
     expect(begun).toBe(3);
   });
 });
+
+describe('a stream to an agent of an earlier revision', () => {
+  it('carries a sign of life, so that a machine that vanished does not keep its session', async () => {
+    await listen();
+    const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+    const capabilities = { protocolVersion: '2025-11-25', capabilities: {} };
+    const params = { ...capabilities, clientInfo: { name: 'old', version: '1' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    const greeting = await fetch(url, { method: 'POST', headers, body });
+    await greeting.text();
+    const session = { 'Mcp-Session-Id': greeting.headers.get('mcp-session-id') ?? '' };
+    const stop = new AbortController();
+    const options = { headers: { ...session, Accept: 'text/event-stream' }, signal: stop.signal };
+    const stream = await fetch(url, options);
+    const reader = stream.body?.getReader();
+    const next = async () => Buffer.from((await reader?.read())?.value ?? []).toString();
+    for (let turn = 0; turn < 2; turn++) {
+      clock.advance(15_000);
+      expect(await next()).toBe(': keepalive\n\n');
+    }
+    stop.abort();
+  });
+});

@@ -1,5 +1,6 @@
 // Contracts that hold for a tool under several names: those of each name, in the order of the document.
 import type { CompiledBundle, CompiledRule, ToolRules } from '../../rules/evaluate/compile.ts';
+import type { Limit } from '../../rules/evaluate/limits.ts';
 
 /**
  * The bundle with the rules and the smallest limit of all the names for one tool.
@@ -10,14 +11,16 @@ export function withAliases(bundle: CompiledBundle, tool: string, also: readonly
   const names = [tool, ...also];
   const rules = mergedRules(bundle, names);
   const { limits } = bundle;
-  const perTool = limits.perTool;
+  const ofTool = (name: string): Limit =>
+    (name === tool ? names : [name]).map(limits.ofTool).reduce((a, b) => (b.max < a.max ? b : a));
   return {
     ...bundle,
     limits: {
       ...limits,
+      ofTool,
       perTool: (name) => {
-        const all = (name === tool ? names : [name]).flatMap((one) => perTool(one) ?? []);
-        return all.length === 0 ? undefined : Math.min(...all);
+        const { max } = ofTool(name);
+        return Number.isFinite(max) ? max : undefined;
       },
     },
     rulesFor: (name) => (name === tool ? rules : bundle.rulesFor(name)),

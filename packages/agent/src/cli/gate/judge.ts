@@ -155,8 +155,10 @@ function hooksOf({ tool, args, knownTool }: HookInput, policy: Policy, judging: 
   return [{ name: 'ambiguous_argument', run: () => ({ deny }) }];
 }
 
-function keep(record: AuditRecord, { plan, state, contracts }: Judging): void {
+function keep(record: AuditRecord, { plan, state, contracts, log }: Judging): void {
   if (!plan.hub) return;
   const event = toWire(record, plan.hub.agentId ?? 'default', contracts.name);
-  state.appendEvent(JSON.stringify(event));
+  const leftOut = state.appendEvent(JSON.stringify(event));
+  if (leftOut > 0)
+    log(`too many events wait for the hub. This one is left out, as are ${leftOut - 1} events before it.`);
 }

@@ -3,9 +3,11 @@
 import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../bundle/signature.ts';
-import { sleep, systemClock } from '../../clock.ts';
+import { sleep, systemClock, type Timer } from '../../clock.ts';
 import { ConfigurationError } from '../../failure.ts';
+import { connectGuard } from '../../guard/connect.ts';
 import { Guard } from '../../guard/guard.ts';
+import type { Policy } from '../../guard/policy.ts';
 import { HubClient, type HubOptions } from '../../hub.ts';
 import { readBundle } from '../../rules/bundle/document.ts';
 import { ServerSink } from '../../sinks/server.ts';
@@ -22,32 +24,36 @@ export async function readContracts(plan: ConnectionPlan, state: GateState): Pro
 
 /**
  * Asks the hub for its contracts; those on disk stand in while it is away.
+ * @param signal ends the wait for the hub
  * @throws ConfigurationError when there are none to use
  */
 export async function fetchContracts(
   plan: ConnectionPlan,
   hub: HubOptions,
   state: GateState,
+  signal?: AbortSignal,
 ): Promise<KeptContracts> {
-  let away = false;
+  let isChecked = true;
   state.touch('tried', systemClock.now());
-  let guard: Guard;
+  let applied: { readonly policy: Policy; readonly close: () => Promise<void> };
   try {
-    guard = await Guard.connect({
+    const options = {
       ...connectOptionsOf(plan, hub),
-      openTelemetry: null,
-      onError: (_failure, what) => {
-        if (what.startsWith('fetching the bundle') || what === 'following the stream') away = true;
+      onFindings: null,
+      // Also a document that was pushed and rejected: the next gate asks again.
+      onError: () => {
+        isChecked = false;
       },
-    });
+    };
+    applied = await connectGuard(options, withoutGuard, signal);
   } catch (failure) {
     // The hub answered that there are none for us: what is kept must not stand in for that.
-    if (failure instanceof ConfigurationError) state.forgetContracts();
+    if (failure instanceof ConfigurationError && !signal?.aborted) state.forgetContracts();
     throw failure;
   }
-  const { policyVersion, bundleName: name } = guard;
-  await guard.close();
-  if (!away) state.touch('checked', systemClock.now());
+  const { version: policyVersion, name } = applied.policy;
+  await applied.close();
+  if (isChecked && !signal?.aborted) state.touch('checked', systemClock.now());
   const kept = state.contracts();
   if (kept?.policyVersion === policyVersion && kept.name === name) return kept;
   const saved = JSON.parse(readFileSync(state.path('document.json'), 'utf8')) as {
@@ -56,6 +62,18 @@ export async function fetchContracts(
   const bytes = Buffer.from(saved.yaml_bytes, 'base64');
   if (sha256(bytes) !== policyVersion) throw new Error('the document on disk changed during the read');
   return keep(state, { sources: '', policyVersion, name }, [bytes]);
+}
+
+/** What the connection has put in use, for a caller that makes no calls. */
+function withoutGuard(policy: Policy) {
+  let close = async (): Promise<void> => {};
+  return {
+    guard: { policy, close: () => close() },
+    swap: () => {},
+    onClose: (task: () => Promise<void>) => {
+      close = task;
+    },
+  };
 }
 
 function keep(
@@ -78,25 +96,40 @@ const pauseMs = 1500;
 /** A gate that has opened the file has written its line by then; milliseconds. */
 const writeMs = 50;
 const maxRounds = 40;
+/** Between two signs of life of the process that holds the lock; milliseconds. */
+const renewMs = 20_000;
 /** Counters of sessions that nobody touched for so long are forgotten. */
 const counterLife = 7 * 24 * 3_600_000;
 
 /** Updates the contracts and delivers events, once for all running gates. Undelivered events stay on disk. */
 export async function deliver(plan: ConnectionPlan, hub: HubOptions, state: GateState): Promise<void> {
   if (!state.lock(systemClock.now())) return;
+  let renewal: Timer | undefined;
+  const renew = (): void => {
+    state.renewLock(systemClock.now());
+    renewal = systemClock.after(renewMs, renew);
+  };
+  renew();
   try {
     if (plan.contracts.length === 0) await fetchContracts(plan, hub, state).catch(() => {});
     for (let round = 0; round < maxRounds && state.hasEvents; round++) {
-      await collect(state);
-      await send(plan, hub, state.path('sending.jsonl'));
+      checkLock(state);
+      if (state.canSendMore) await collect(state);
+      await send(plan, hub, state);
       await sleep(systemClock, pauseMs);
     }
     forgetCounters(join(state.folder, 'sessions'));
   } catch {
     // The next one tries again.
   } finally {
+    renewal?.cancel();
     state.unlock();
   }
+}
+
+/** @throws Error when another process has taken over: the files of events are its own now */
+function checkLock(state: GateState): void {
+  if (!state.renewLock(systemClock.now())) throw new Error('another process delivers the events');
 }
 
 /** Takes the events that gates wrote away from them. */
@@ -114,8 +147,16 @@ async function collect(state: GateState): Promise<void> {
 }
 
 /** @throws Error when events are left */
-async function send(plan: ConnectionPlan, options: HubOptions, spoolFile: string): Promise<void> {
+async function send(plan: ConnectionPlan, options: HubOptions, state: GateState): Promise<void> {
   const hub = new HubClient(options);
+  const spoolFile = state.path('sending.jsonl');
+  const { postEvents } = hub;
+  hub.postEvents = async (...batch) => {
+    checkLock(state);
+    await postEvents(...batch);
+    // Sent events leave the file after this.
+    checkLock(state);
+  };
   if (plan.contracts.length > 0) {
     const guard = await Guard.fromFile(plan.contracts, {
       ...plan.guard,

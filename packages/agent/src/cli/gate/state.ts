@@ -1,11 +1,9 @@
 // State of a gate on disk between its short lives, readable by its owner alone: contracts ready to be compiled, the
 // time of the last request to the hub, counters, and events that the hub has not got yet.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   appendFileSync,
-  closeSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -36,10 +34,13 @@ type Kind =
   | 'events.jsonl'
   | 'moving.jsonl'
   | 'sending.jsonl'
+  | 'left-out'
   | 'lock';
 
 /** A lock that is older was left by a process that died; milliseconds. */
 const lockLife = 120_000;
+/** Bytes of a file of events, some 30,000 of them. A longer one takes no more. */
+export const maxEventBytes = 32 * 1_048_576;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
@@ -47,6 +48,8 @@ const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry:
 export class GateState {
   readonly folder: string;
   readonly #scope: string;
+  /** Content of this process's lock. */
+  readonly #lockId = randomUUID();
 
   /** @param scope names what the files are for, so that gates of other hubs, keys and agents have others */
   constructor(folder: string, scope: string) {
@@ -94,9 +97,23 @@ export class GateState {
     utimesSync(this.path(kind), now / 1000, now / 1000);
   }
 
-  /** One write, so that lines of gates side by side never mix. */
-  appendEvent(line: string): void {
-    appendFileSync(this.path('events.jsonl'), `${line}\n`, { mode: 0o600 });
+  /**
+   * One write, so that lines of gates side by side never mix.
+   * @returns 0; for an event that has no room, the number of events left out so far
+   */
+  appendEvent(line: string): number {
+    const path = this.path('events.jsonl');
+    if (sizeOf(path) < maxEventBytes) {
+      appendFileSync(path, `${line}\n`, { mode: 0o600 });
+      return 0;
+    }
+    appendFileSync(this.path('left-out'), '.', { mode: 0o600 });
+    return sizeOf(this.path('left-out'));
+  }
+
+  /** True if events that are being sent leave room for more. */
+  get canSendMore(): boolean {
+    return sizeOf(this.path('sending.jsonl')) < maxEventBytes;
   }
 
   get hasEvents(): boolean {
@@ -111,11 +128,18 @@ export class GateState {
     const since = timeOf(path);
     if (since !== null && now - since > lockLife) rmSync(path, { force: true });
     try {
-      closeSync(openSync(path, 'wx', 0o600));
+      writeFileSync(path, this.#lockId, { flag: 'wx', mode: 0o600 });
       return true;
     } catch {
       return false;
     }
+  }
+
+  /** Keeps this process's lock alive. False: another process has taken over. */
+  renewLock(now: number): boolean {
+    if (!this.#hasLock) return false;
+    utimesSync(this.path('lock'), now / 1000, now / 1000);
+    return true;
   }
 
   isLocked(now: number): boolean {
@@ -123,8 +147,17 @@ export class GateState {
     return since !== null && now - since <= lockLife;
   }
 
+  /** Leaves the lock of another process alone. */
   unlock(): void {
-    rmSync(this.path('lock'), { force: true });
+    if (this.#hasLock) rmSync(this.path('lock'), { force: true });
+  }
+
+  get #hasLock(): boolean {
+    try {
+      return readFileSync(this.path('lock'), 'utf8') === this.#lockId;
+    } catch {
+      return false;
+    }
   }
 }
 

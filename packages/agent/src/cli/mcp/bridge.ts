@@ -108,6 +108,11 @@ export class EraBridge {
     return this.#declarations.get(String(tool)) ?? [];
   }
 
+  /** True while calls stay open at the server until their clients answer. */
+  get hasHeldCalls(): boolean {
+    return this.#translation?.hasHeldCalls ?? false;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#translation?.close();

@@ -37,6 +37,10 @@ export class HeldCalls {
     this.#abandon = abandon;
   }
 
+  get size(): number {
+    return this.#calls.size;
+  }
+
   /** @returns the state for the retry; null when too many calls are held */
   add(call: OpenCall): string | null {
     if (this.#calls.size >= maxHeld) return null;

@@ -1,5 +1,6 @@
 // One agent's session over streamable HTTP: its server, and which of its open streams a message goes out on.
 import type { ServerResponse } from 'node:http';
+import type { Clock, Timer } from '../../clock.ts';
 import type { EraBridge } from './bridge.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
 import { openSession } from './open-session.ts';
@@ -8,6 +9,8 @@ import type { McpSession } from './session.ts';
 
 /** Characters of messages that wait for a stream; older notifications make room. */
 const maxHeld = 1_048_576;
+/** Milliseconds. A stream to a machine that vanished then ends by its connection, and its session can end. */
+const keepAlive = 15_000;
 /** Bytes that a slow reader may leave unread on one stream. */
 const maxUnread = 4 * 1_048_576;
 
@@ -21,6 +24,7 @@ export class HttpSession {
   readonly id: string;
   readonly #session: McpSession;
   readonly #server: EraBridge;
+  readonly #clock: Clock;
   readonly #answering = new Set<Answering>();
   /** The stream for what belongs to no request. */
   #listening: ServerResponse | null = null;
@@ -30,6 +34,7 @@ export class HttpSession {
   /** @param onFailure called when the server failed and the requests under way have their answers */
   constructor(id: string, proxy: ProxyParts, onFailure: () => void) {
     this.id = id;
+    this.#clock = proxy.clock;
     const { session, server } = openSession(proxy, {
       place: `session ${id}`,
       sessionId: id,
@@ -98,6 +103,16 @@ export class HttpSession {
       'Mcp-Session-Id': this.id,
     });
     response.flushHeaders();
+    let timer: Timer;
+    const keep = (): void => {
+      timer = this.#clock.after(keepAlive, () => {
+        response.write(': keepalive\n\n');
+        if (response.writableLength > maxUnread) response.destroy();
+        keep();
+      });
+    };
+    keep();
+    response.once('close', () => timer.cancel());
   }
 
   #send(message: Message, related: Id | null): void {

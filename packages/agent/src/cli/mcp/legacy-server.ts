@@ -82,6 +82,10 @@ export class LegacyServer implements Translation {
     this.#follow();
   }
 
+  get hasHeldCalls(): boolean {
+    return this.#held.size > 0;
+  }
+
   close(): void {
     this.#held.close();
   }

@@ -148,7 +148,9 @@ export class ModernHttp {
       const before = this.#proxy.clock.monotonic() - idleLimit;
       const inUse = new Set([...this.#exchanges.values()].map(({ parts }) => parts));
       for (const [key, parts] of this.#parts) {
-        if (parts.lastUse > before || inUse.has(parts) || parts.session.isBusy) continue;
+        const { session, server } = parts;
+        const isBusy = inUse.has(parts) || session.isBusy || server.hasHeldCalls;
+        if (parts.lastUse > before || isBusy) continue;
         this.#parts.delete(key);
         void end(parts);
       }

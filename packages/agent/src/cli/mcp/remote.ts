@@ -1,6 +1,7 @@
 // An MCP server over streamable HTTP (Model Context Protocol, "Transports"): a POST for each message, answered with
 // JSON or a stream of events, and for legacy servers a stream of what they send by themselves. The headers that repeat
 // a modern request are written from it.
+import { Backoff } from '../../backoff.ts';
 import { bodyParts } from '../../body.ts';
 import { type Clock, sleep } from '../../clock.ts';
 import { rootOf } from '../../http.ts';
@@ -32,6 +33,8 @@ export interface RemoteOptions {
 /** Times that a cut stream is resumed before its request counts as failed. */
 const maxResumes = 5;
 const resumeWait = 1000;
+/** Milliseconds of a stream after which a server that ends it is asked again soon. */
+const longEnough = 5000;
 
 export const remoteServer =
   (options: RemoteOptions): Connect =>
@@ -251,6 +254,8 @@ class RemoteConnection implements Connection {
   /** Receives the messages that the server sends by itself, for as long as the server offers such a stream. */
   async #listen(): Promise<void> {
     let position: string | null = null;
+    const { clock } = this.#options;
+    const backoff = new Backoff(clock);
     while (!this.#closed.signal.aborted) {
       try {
         const response = await this.#get(position);
@@ -260,14 +265,16 @@ class RemoteConnection implements Connection {
           // 405: there is no such stream. Other refusals may pass.
           if (response.status < 500) return;
         } else {
+          const openedAt = clock.monotonic();
           await this.#read(response, null, this.#closed.signal, (id) => {
             if (id !== null && id !== '') position = id;
           });
+          if (clock.monotonic() - openedAt >= longEnough) backoff.reset();
         }
       } catch {
         // The next attempt shows whether the stream can be read.
       }
-      await sleep(this.#options.clock, resumeWait, this.#closed.signal).catch(() => {});
+      await sleep(clock, backoff.next(), this.#closed.signal).catch(() => {});
     }
   }
 }

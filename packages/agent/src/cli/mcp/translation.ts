@@ -17,6 +17,8 @@ export interface Wire {
 
 /** A server as a client of one era sees it. */
 export interface Translation {
+  /** True while calls stay open at the server until their clients answer. Absent: there are never any. */
+  readonly hasHeldCalls?: boolean;
   fromClient(message: Message): void;
   fromServer(message: Message, related: Id | null): void;
   /** The server was started again: it knows the client, and no open request. */

@@ -13,6 +13,8 @@ import { isTaskId, type TaskRecord } from './record.ts';
 const silence = 30_000;
 /** Ended tasks that are kept. */
 const maxEnded = 2000;
+/** Milliseconds after which a file that belongs to no task was left by a process that was killed. */
+const leftoverAge = 24 * 3_600_000;
 
 export class TaskFiles {
   readonly #folder: string;
@@ -34,8 +36,12 @@ export class TaskFiles {
   }
 
   async read(taskId: string): Promise<TaskRecord | null> {
-    // An end moves the file in between.
-    return (await this.#read('open', taskId)) ?? (await this.#read('ended', taskId));
+    // A kill may leave both. An end moves the file in between.
+    return (
+      (await this.#read('ended', taskId)) ??
+      (await this.#read('open', taskId)) ??
+      (await this.#read('ended', taskId))
+    );
   }
 
   /** Replaces an open task. Durable when the promise resolves. */
@@ -46,9 +52,7 @@ export class TaskFiles {
   /** Keeps the end of a task. Durable when the promise resolves. */
   async end(record: TaskRecord): Promise<void> {
     await this.#write('ended', record);
-    const names = await this.#list('open');
-    for (const name of names.filter((one) => one.startsWith(record.taskId)))
-      await rm(this.#path('open', name), { force: true });
+    await this.#remove('open', record.taskId);
   }
 
   /**
@@ -88,7 +92,7 @@ export class TaskFiles {
       const lock = (next: number): string => this.#path('open', `${taskId}.${next}.lock`);
       if (await this.#isAlive(await readFile(lock(generation), 'utf8').catch(() => ''))) continue;
       const record = await this.#read('open', taskId);
-      if (!record || !isOwn(record)) continue;
+      if (!record || !isOwn(record) || (await exists(this.#path('ended', `${taskId}.json`)))) continue;
       await this.#hold();
       if (await createExclusive(lock(generation + 1), this.#instance)) adopted.push(record);
     }
@@ -116,6 +120,20 @@ export class TaskFiles {
     }
     ended.sort((a, b) => b.at - a.at);
     for (const { name } of ended.slice(maxEnded)) await this.#remove('ended', name);
+    for (const folder of ['open', 'ended', 'holders']) await this.#sweepLeftovers(folder, now);
+  }
+
+  /** Removes what killed processes left: drafts, marks of tasks that ended, and signs of life. */
+  async #sweepLeftovers(folder: string, now: number): Promise<void> {
+    const names = await this.#list(folder);
+    const tasks = new Set(names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5)));
+    for (const name of names) {
+      const isInUse = name.includes('.json.')
+        ? false
+        : tasks.has(name.slice(0, 32)) || name === this.#instance;
+      const written = isInUse ? null : await stat(this.#path(folder, name)).catch(() => null);
+      if (written && now - written.mtimeMs > leftoverAge) await rm(this.#path(folder, name), { force: true });
+    }
   }
 
   /** Gives the tasks that are held to the next process. */
@@ -154,8 +172,10 @@ export class TaskFiles {
   }
 
   async #remove(folder: string, taskId: string): Promise<void> {
-    const names = folder === 'ended' ? [`${taskId}.json`] : await this.#list('open');
-    for (const name of names)
+    // First the task itself: without it, marks that a kill leaves start nothing.
+    await rm(this.#path(folder, `${taskId}.json`), { force: true });
+    if (folder === 'ended') return;
+    for (const name of await this.#list(folder))
       if (name.startsWith(taskId)) await rm(this.#path(folder, name), { force: true });
   }
 

@@ -1,0 +1,52 @@
+// The stream of what a legacy server sends by itself, at a server that refuses or ends it.
+import { afterEach, expect, it } from 'vitest';
+import type { Connection } from '../../src/cli/mcp/connection.ts';
+import { remoteServer } from '../../src/cli/mcp/remote.ts';
+import { ManualClock, until } from '../manual-clock.ts';
+
+const json = { 'Content-Type': 'application/json' };
+let connection: Connection;
+afterEach(() => connection.close());
+
+/** Waits between requests for the stream, each answered by `answer`. */
+async function waitsOf(answer: () => Response): Promise<number[]> {
+  const clock = new ManualClock();
+  let listens = 0;
+  const fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
+    if (init.method === 'POST') {
+      const { id } = JSON.parse(String(init.body)) as { readonly id?: number };
+      if (id === undefined) return new Response(null, { status: 202 });
+      const result = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        serverInfo: { name: 's', version: '1' },
+      };
+      return new Response(JSON.stringify({ jsonrpc: '2.0', id, result }), { headers: json });
+    }
+    listens += 1;
+    return answer();
+  };
+  const events = { message: () => {}, ended: () => {} };
+  const options = {
+    url: 'http://127.0.0.1/mcp',
+    headers: {},
+    clock,
+    fetch: fetch as typeof globalThis.fetch,
+  };
+  connection = remoteServer(options)(events as unknown as Parameters<ReturnType<typeof remoteServer>>[0]);
+  connection.send({ kind: 'request', id: 1, method: 'initialize', params: {} });
+  connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
+  for (let attempt = 1; attempt < 5; attempt++) {
+    await until(() => listens === attempt && clock.pending > 0);
+    clock.advance(clock.waits.at(-1) ?? 0);
+  }
+  await until(() => listens === 5);
+  return clock.waits.slice(0, 4);
+}
+
+it.each([
+  ['answers 503', () => new Response('', { status: 503 })],
+  ['ends it', () => new Response('', { headers: { 'Content-Type': 'text/event-stream' } })],
+])('is asked for less and less often at a server that %s', async (_name, answer) => {
+  expect(await waitsOf(answer)).toEqual([1500, 3000, 6000, 12_000]);
+});
