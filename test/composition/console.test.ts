@@ -481,6 +481,23 @@ describe('a new version of a contract', () => {
     expect(frames().map(({ type }) => type)).toEqual(['contract_updated', 'composition_changed']);
   });
 
+  it('of a session contract is no shadow of observe_first: its limits would be enforced', async () => {
+    const limits = (max: number) => ({
+      limits: { max_tool_calls: max },
+      then: { effect: 'deny', message: 'that is enough' },
+    });
+    await addContract(t, user, 'few', { type: 'session', definition: limits(100) });
+    await addComposition(t, user, 'team', ['a', 'few'], { update_strategy: 'observe_first' });
+    await newVersion('few', { definition: limits(5) });
+    await newVersion('a', { definition: definition('^/new/') });
+    expect((await deploy()).contracts_assembled).toEqual([
+      { contract_id: 'a', version: 1, mode: 'enforce', observe: false },
+      { contract_id: 'a', version: 2, mode: 'observe', observe: true },
+      { contract_id: 'few', version: 1, mode: 'enforce', observe: false },
+    ]);
+    expect((await preview()).yaml_content).not.toContain('max_tool_calls: 5');
+  });
+
   it('runs as a shadow of observe_first until the composition is saved with it', async () => {
     await addComposition(t, user, 'team', ['a', 'c'], { update_strategy: 'observe_first' });
     await newVersion('a', { definition: definition('^/new/') });

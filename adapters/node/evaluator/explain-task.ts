@@ -106,7 +106,7 @@ function compile({ request, accepted, keyPrefix }: ExplainTask): Compiled {
 const viewOf = (call: Pick<ReplayCall, 'tool' | 'args' | 'environment' | 'principal'>) => ({
   call,
   output: undefined,
-  outputText: undefined,
+  outputText: { text: undefined, isReadable: true },
   env: () => undefined,
   budget: { left: 0 },
 });

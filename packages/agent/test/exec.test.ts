@@ -59,6 +59,17 @@ describe('where nothing isolates', () => {
   });
 });
 
+it('a failure that may pass is tried again, and a missing program is not', async () => {
+  const program = join(base, 'bwrap');
+  expect(await isolationProblem(program)).toMatch(/ENOENT/);
+  const other = join(base, 'other');
+  await writeFile(other, '#!/bin/sh\necho busy >&2; exit 1\n', { mode: 0o755 });
+  expect(await isolationProblem(other)).toBe('busy');
+  for (const path of [program, other]) await writeFile(path, '#!/bin/sh\n', { mode: 0o755 });
+  expect(await isolationProblem(other)).toBeNull();
+  expect(await isolationProblem(program)).toMatch(/ENOENT/);
+});
+
 describe('a program', () => {
   it('has bounds on its outputs and its time', async () => {
     const long = await shell('yes | head -c 100000; echo x >&2', { isolation: 'none', maxOutput: 1000 });
@@ -117,6 +128,31 @@ describe.skipIf(problem !== null)(`in isolation${problem === null ? '' : ` (not 
     const { stdout } = await shell('cat secret/* .env; ls secret; cat inside.txt', { notWithin });
     expect(stdout).toBe('inside');
     expect(existsSync(join(work, 'missing'))).toBe(false);
+  });
+
+  it('a program sees no excluded file through a link to the folder, and writes nothing that is read-only', async () => {
+    const linked = join(base, 'linked');
+    await symlink(work, linked);
+    await mkdir(join(work, 'vendor/own'), { recursive: true });
+    await writeFile(join(work, 'vendor/lib'), 'lib');
+    const excluded = { within: [linked], notWithin: [join(linked, 'secret'), join(linked, '.env')] };
+    const hidden = await shell(`cat secret/* .env ${work}/.env; cat inside.txt; echo x > .env`, excluded);
+    expect(hidden.stdout).toBe('inside');
+    expect(await readFile(join(work, '.env'), 'utf8')).toBe('SECRET');
+    const write = 'cat vendor/lib; echo x > vendor/lib; echo x > vendor/own/new; rm vendor/lib';
+    for (const options of [
+      { readOnly: [join(work, 'vendor')] },
+      { within: [linked], readOnly: [join(work, 'vendor')] },
+    ]) {
+      expect((await shell(write, options)).stdout).toBe('lib');
+      expect(await readFile(join(work, 'vendor/lib'), 'utf8')).toBe('lib');
+      expect(existsSync(join(work, 'vendor/own/new'))).toBe(false);
+    }
+    // A folder to write in, below one that is read-only.
+    const nested = { within: [work, join(work, 'vendor/own')], readOnly: [join(work, 'vendor')] };
+    await shell(write, nested);
+    expect(await readFile(join(work, 'vendor/lib'), 'utf8')).toBe('lib');
+    expect(existsSync(join(work, 'vendor/own/new'))).toBe(true);
   });
 
   it('a program sees neither other processes nor variables of this one', async () => {

@@ -12,7 +12,7 @@ type EnabledItems = readonly ItemView[] | 'too_large';
 export interface Assembler {
   /**
    * Assembles the enabled items, in their order; with `observe_first` each newer version runs beside its pinned one,
-   * observing.
+   * observing, but for session contracts.
    */
   assemble(composition: Composition, views: EnabledItems): Promise<Assembly>;
   /** The items as a save would pin them now. At most 100 look-ups. */
@@ -54,7 +54,8 @@ export function createAssembler({
       if (views === 'too_large') return tooLargeAssembly;
       if (views.length === 0) return noContracts;
       const { tenantId, updateStrategy } = composition;
-      const outdated = views.filter((view) => view.latestVersion > view.version);
+      // The mode of a session contract means nothing: a copy would enforce its limits.
+      const outdated = views.filter((view) => view.latestVersion > view.version && view.type !== 'session');
       const newer = updateStrategy === 'observe_first' ? await latestOf(tenantId, outdated) : [];
       if (newer === 'too_large') return tooLargeAssembly;
       const { name, description, defaultsMode, documentKind, toolsConfig, observability } = composition;

@@ -69,7 +69,10 @@ function changes({ hub, desired, saved }: Situation, name: string): boolean {
   const content = desired.compositions.get(name) ?? hub.compositions.get(name)?.content;
   return (
     content?.updateStrategy === 'observe_first' &&
-    content.contracts.some(({ contractId: id }) => keys.has(keyOf.contract(id)))
+    content.contracts.some(
+      ({ contractId: id }) =>
+        keys.has(keyOf.contract(id)) && desired.contracts.get(id)?.content.type !== 'session',
+    )
   );
 }
 

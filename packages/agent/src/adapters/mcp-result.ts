@@ -24,6 +24,7 @@ export const isInputRequired = (result: McpResult | null | undefined): boolean =
 export const mcpRunOptions: RunOptions<McpResult> = {
   success: (result) => result?.isError !== true,
   outputText: judgedText,
+  resultFields: (result) => result?.structuredContent,
   // The judged result is replaced as a whole: no other member of the result accompanies the remaining text.
   replaceText: (result, text) => ({
     content: [{ type: 'text', text }],

@@ -2,6 +2,8 @@
 // programs read-only, an empty /tmp, and no network.
 import { execFile } from 'node:child_process';
 import { realpath, stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
+import { liesWithin } from '../rules/sandbox/path.ts';
 
 /** Isolation is required and does not work here. No program has started. */
 export class IsolationError extends Error {
@@ -49,40 +51,86 @@ export async function bubblewrapArguments({ within, notWithin, readOnly, cwd }: 
   const seesAll = within.includes('/');
   const system = systemPaths.flatMap((path) => ['--ro-bind-try', path, path]);
   const base = seesAll ? ['--bind', '/', '/'] : [...system, '--tmpfs', '/tmp'];
-  const binds = async (option: string, paths: readonly string[]): Promise<string[]> =>
-    (await Promise.all(paths.map(async (path) => [option, await realpath(path), path]))).flat();
+  const places = await placesOf([
+    ...readOnly.map((path) => ({ path, isReadOnly: true })),
+    ...(seesAll ? [{ path: '/', isReadOnly: false }] : within.map((path) => ({ path, isReadOnly: false }))),
+  ]);
+  const binds = places.filter(({ path }) => path !== '/' || !seesAll).flatMap(bindsOf(places));
+  // A deeper mount covers a part of the one above it; of two at one path the last holds.
+  binds.sort((a, b) => depthOf(a.path) - depthOf(b.path) || Number(a.isReadOnly) - Number(b.isReadOnly));
   return [
     ...base,
     ...containment,
-    ...(await binds('--ro-bind', readOnly)),
-    ...(await binds('--bind', seesAll ? [] : within)),
-    ...(await Promise.all(notWithin.map(hideArguments))).flat(),
+    ...binds.flatMap(({ path, target, isReadOnly }) => [isReadOnly ? '--ro-bind' : '--bind', target, path]),
+    ...(await Promise.all(notWithin.map((path) => hideArguments(path, places)))).flat(),
     ...(seesAll ? [] : ['--remount-ro', '/']),
     ...['--chdir', cwd, '--'],
   ];
 }
 
+/** A file or a folder in the sight of the program. */
+interface Place {
+  readonly path: string;
+  /** The same without links. */
+  readonly target: string;
+  readonly isReadOnly: boolean;
+}
+
+const placesOf = (paths: readonly Omit<Place, 'target'>[]): Promise<Place[]> =>
+  Promise.all(paths.map(async (place) => ({ ...place, target: await realpath(place.path) })));
+
+const depthOf = (path: string): number => path.split('/').filter(Boolean).length;
+
+/** All paths at which the program finds a file: a folder that is named through a link is a second way to its files. */
+const pathsTo = (target: string, places: readonly Place[]): string[] =>
+  places.flatMap((place) =>
+    liesWithin(target, place.target) ? [resolve(place.path, relative(place.target, target))] : [],
+  );
+
+/** The mounts of one place. What is read-only is so on each way to it. */
+const bindsOf =
+  (places: readonly Place[]) =>
+  (place: Place): Place[] => {
+    const paths = place.isReadOnly ? pathsTo(place.target, places) : [];
+    return [...new Set([place.path, ...paths])].map((path) => ({ ...place, path }));
+  };
+
 /** Puts an empty folder, or a file that nobody can open, in the place of a path. A missing path stays missing. */
-async function hideArguments(path: string): Promise<readonly string[]> {
+async function hideArguments(path: string, places: readonly Place[]): Promise<readonly string[]> {
   const target = await realpath(path).catch(() => null);
   if (target === null) return [];
   const isFolder = (await stat(target)).isDirectory();
-  return isFolder ? ['--tmpfs', target, '--remount-ro', target] : ['--ro-bind', '/dev/null', target];
+  return [...new Set([target, ...pathsTo(target, places)])].flatMap((one) =>
+    isFolder ? ['--tmpfs', one, '--remount-ro', one] : ['--ro-bind', '/dev/null', one],
+  );
 }
 
-const problems = new Map<string, Promise<string | null>>();
+const problems = new Map<string, Promise<Trial>>();
 
-/** Null where bubblewrap works; else the reason why it does not. Each program is tried once per process. */
-export function isolationProblem(bubblewrap: string): Promise<string | null> {
-  const problem = problems.get(bubblewrap) ?? tryBubblewrap(bubblewrap);
-  problems.set(bubblewrap, problem);
+interface Trial {
+  /** Null where bubblewrap works. */
+  readonly problem: string | null;
+  /** True for a result that a second trial would not change. */
+  readonly isFinal: boolean;
+}
+
+/**
+ * Null where bubblewrap works; else the reason why it does not. A program that works, or is missing, is tried once per
+ * process; other failures may pass, and are tried again.
+ */
+export async function isolationProblem(bubblewrap: string): Promise<string | null> {
+  const trial = problems.get(bubblewrap) ?? tryBubblewrap(bubblewrap);
+  problems.set(bubblewrap, trial);
+  const { problem, isFinal } = await trial;
+  if (!isFinal && problems.get(bubblewrap) === trial) problems.delete(bubblewrap);
   return problem;
 }
 
-const tryBubblewrap = (bubblewrap: string): Promise<string | null> =>
-  new Promise((resolve) => {
-    const trial = ['--ro-bind', '/', '/', ...containment, '--', 'true'];
-    execFile(bubblewrap, trial, { timeout: 60_000 }, (failure, _stdout, stderr) =>
-      resolve(failure === null ? null : stderr.trim().split('\n')[0] || failure.message),
-    );
+const tryBubblewrap = (bubblewrap: string): Promise<Trial> =>
+  new Promise((settle) => {
+    const words = ['--ro-bind', '/', '/', ...containment, '--', 'true'];
+    execFile(bubblewrap, words, { timeout: 60_000 }, (failure, _stdout, stderr) => {
+      const problem = failure === null ? null : stderr.trim().split('\n')[0] || failure.message;
+      settle({ problem, isFinal: failure === null || failure.code === 'ENOENT' });
+    });
   });

@@ -117,6 +117,8 @@ export interface RunOptions<R> {
   readonly success?: (result: R) => boolean;
   /** The result as `output.text`. Default: text as it is, anything else as JSON. */
   readonly outputText?: (result: R) => string | null;
+  /** The value whose own fields `result.*` selects. Default: the result. */
+  readonly resultFields?: (result: R) => unknown;
   /**
    * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text; one
    * that does not have the result's form any more is thrown as ResultReplacedError.

@@ -169,6 +169,7 @@ const runChecks: Checks<RunOptions<unknown>> = {
   approvals: aFunction,
   success: aFunction,
   outputText: aFunction,
+  resultFields: aFunction,
   replaceText: aFunction,
   rounds: anObject,
   onWarning: aFunction,

@@ -1,7 +1,7 @@
 // A tool's result as a guard reads it: success, and the result with its text replaced. Its text is made by
 // rules/evaluate.
 import type { OnError } from '../failure.ts';
-import { textOf } from '../rules/evaluate/call.ts';
+import { type ResultText, resultText } from '../rules/evaluate/result-text.ts';
 import type { RunOptions } from './call.ts';
 
 /**
@@ -18,7 +18,9 @@ export function looksSuccessful(result: unknown): boolean {
 export interface JudgedResult {
   readonly success: boolean;
   /** `output.text` of contracts. */
-  readonly output: string | null;
+  readonly outputText: ResultText;
+  /** The value whose fields `result.*` selects. */
+  readonly fields: unknown;
 }
 
 /**
@@ -27,17 +29,33 @@ export interface JudgedResult {
  */
 export function judgeResult<R>(
   result: R,
-  { success = looksSuccessful, outputText }: RunOptions<R>,
+  { success = looksSuccessful, outputText, resultFields = (one) => one }: RunOptions<R>,
   onError: OnError,
 ): JudgedResult {
   try {
-    const output = outputText ? outputText(result) : textOf(result);
-    return { success: success(result), output: output ?? null };
+    const text = outputText ? ofText(outputText(result)) : resultText(result);
+    return { success: success(result), outputText: text, fields: resultFields(result) };
   } catch (failure) {
     onError(failure, 'judging a result');
-    return { success: false, output: textOf(result) ?? null };
+    return { success: false, outputText: resultText(result), fields: result };
   }
 }
+
+const ofText = (text: string | null | undefined): ResultText => ({
+  text: text ?? undefined,
+  isReadable: true,
+});
+
+/** A tool that threw, by its message. */
+export const judgeFailure = (message: string): JudgedResult => ({
+  success: false,
+  outputText: ofText(message),
+  fields: undefined,
+});
+
+/** The text for contracts as code; null for none. */
+export const textForCode = ({ outputText: { text, isReadable } }: JudgedResult): string | null =>
+  isReadable ? (text ?? null) : '[unreadable]';
 
 /**
  * The tool ran, but contracts took something out of its result, and what is left does not have the result's form any

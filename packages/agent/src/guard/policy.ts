@@ -2,7 +2,7 @@
 // in rules/evaluate.
 import type { SideEffect } from '../record.ts';
 import type { Condition, Rule } from '../rules/bundle/rule.ts';
-import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
+import type { ToolCall } from '../rules/evaluate/call.ts';
 import type { CompiledBundle } from '../rules/evaluate/compile.ts';
 import { createExplainer, type EvaluatedCondition, type Explainer } from '../rules/evaluate/explain.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
@@ -10,10 +10,12 @@ import { attemptDecision, type Decision, evaluateCall } from '../rules/evaluate/
 import { dryRun, type DryRun as EngineDryRun, type EvaluatedContract } from '../rules/evaluate/playground.ts';
 import { evaluatePost, type PostResult } from '../rules/evaluate/post.ts';
 import { recordOf, viewOf } from '../rules/evaluate/record.ts';
+import { resultText } from '../rules/evaluate/result-text.ts';
 import { sideEffectOf } from '../rules/evaluate/tools.ts';
 import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
 import type { ContractFinding } from './findings.ts';
+import type { JudgedResult } from './output.ts';
 
 /** Results of the contracts after a call. */
 export interface AfterCall {
@@ -143,13 +145,17 @@ export class Policy {
   }
 
   /** @param redactText for redact rules that name no pattern */
-  after(call: ToolCall, output: string | null, redactText: (text: string) => string): AfterCall {
-    const post = evaluatePost(this.bundle, call, output, { redactText });
+  after(
+    call: ToolCall,
+    { fields, outputText }: Pick<JudgedResult, 'fields' | 'outputText'>,
+    redactText: (text: string) => string,
+  ): AfterCall {
+    const post = evaluatePost(this.bundle, call, fields, { outputText, redactText });
     const fired = post.records.filter((record) => !record.passed);
     return {
       post,
       warnings: post.warnings.map((message, i) => ({ contract: fired[i]?.name ?? '', message })),
-      text: post.changed === 'no' ? null : (textOf(post.output) ?? ''),
+      text: post.changed === 'no' ? null : (resultText(post.output).text ?? ''),
     };
   }
 

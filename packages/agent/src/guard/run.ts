@@ -21,7 +21,7 @@ import {
 import { askHooks, type HookCall } from './hook.ts';
 import { decisions, endings, Journal, type RecordDetails, redactedPrincipal } from './journal.ts';
 import { recordObserved, recordShadows } from './observed.ts';
-import { type JudgedResult, judgeResult, replaceText } from './output.ts';
+import { type JudgedResult, judgeFailure, judgeResult, replaceText, textForCode } from './output.ts';
 import type { CallPlace, CallSubject, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
 import { Round } from './round.ts';
@@ -320,7 +320,7 @@ export class GovernedCall<A extends object, R> {
         throw failure;
       }
       const message = failure instanceof Error ? failure.message : String(failure);
-      const text = await this.#finish(false, message, message, duration());
+      const text = await this.#finish(judgeFailure(message), message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
     }
@@ -331,26 +331,22 @@ export class GovernedCall<A extends object, R> {
       this.#span.end(false, null);
       return this.#round.carry(result);
     }
-    const text = (await this.#finish(judged.success, judged.output, null, duration())) ?? withheld;
+    const text = (await this.#finish(judged, null, duration())) ?? withheld;
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
   /** Contracts judge a question as a result. The text that ends the call in its place; null: the question goes on. */
-  #withheldText({ output }: JudgedResult): string | null {
-    const { post } = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+  #withheldText(judged: JudgedResult): string | null {
+    const { post } = this.#policy.after(this.#input, judged, this.#parts.redaction.redactText);
     return post.withheldReason === null ? null : `[OUTPUT SUPPRESSED] ${post.withheldReason}`;
   }
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
-  async #finish(
-    success: boolean,
-    output: string | null,
-    error: string | null,
-    duration_ms: number,
-  ): Promise<string | null> {
-    const after = this.#policy.after(this.#input, output, this.#parts.redaction.redactText);
+  async #finish(judged: JudgedResult, error: string | null, duration_ms: number): Promise<string | null> {
+    const { success } = judged;
+    const after = this.#policy.after(this.#input, judged, this.#parts.redaction.redactText);
     const { post } = after;
-    const own = await askAfter(this.#own('post'), this.#input, output);
+    const own = await askAfter(this.#own('post'), this.#input, textForCode(judged));
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
     await recordShadows(this.#journal, post.shadows, this.#conditionsOf).catch((failure: unknown) =>

@@ -1,5 +1,7 @@
 // A composition's items to bundle YAML. It stores, signs and validates nothing.
+
 import { type Json, type JsonObject, stringifyYaml } from '../yaml.ts';
+import { maxContractIdLength } from './decomposition.ts';
 import { splitLeaves } from './leaves.ts';
 import type { Mode } from './rule.ts';
 import {
@@ -136,16 +138,21 @@ function onePerTool(type: string, definition: Readonly<JsonObject>): readonly Re
 /** The next id that nothing has, taken from now on. */
 function freeId(id: string, taken: Set<string>): string {
   let n = 2;
-  while (taken.has(`${id}-${n}`)) n++;
-  taken.add(`${id}-${n}`);
-  return `${id}-${n}`;
+  while (taken.has(withSuffix(id, `-${n}`))) n++;
+  const free = withSuffix(id, `-${n}`);
+  taken.add(free);
+  return free;
 }
+
+/** At most as long as an id may be: the end of a long one goes. */
+const withSuffix = (id: string, suffix: string): string =>
+  `${id.slice(0, maxContractIdLength - suffix.length)}${suffix}`;
 
 const isFilled = (map: Readonly<JsonObject> | null | undefined): map is JsonObject =>
   map !== null && map !== undefined && Object.keys(map).length > 0;
 
 function shadowId(contractId: string, taken: ReadonlySet<string>): string {
-  let id = `${contractId}-obs`;
-  for (let i = 2; taken.has(id); i++) id = `${contractId}-obs-${i}`;
+  let id = withSuffix(contractId, '-obs');
+  for (let i = 2; taken.has(id); i++) id = withSuffix(contractId, `-obs-${i}`);
   return id;
 }

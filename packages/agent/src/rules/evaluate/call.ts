@@ -1,6 +1,7 @@
 // A tool call as the rules see it, and what may be asked about it. No rule is evaluated here.
 import { hasControl } from '../names.ts';
 import type { Budget } from '../regex/regex.ts';
+import type { ResultText } from './result-text.ts';
 
 /** The principal of a call. Absent and null mean the same. */
 export interface Principal {
@@ -31,8 +32,8 @@ export interface View {
   readonly call: ToolCall;
   /** The result of the tool; undefined before the call. */
   readonly output: unknown;
-  /** The result as text; undefined before the call and for a null result. */
-  readonly outputText: string | undefined;
+  /** The result as text, before the call as that of null. */
+  readonly outputText: ResultText;
   /** Values of `env.NAME`; undefined is missing. */
   readonly env: (name: string) => string | undefined;
   readonly budget: Budget;
@@ -49,18 +50,4 @@ export function toolNameProblem(tool: unknown): string | null {
     return 'the tool name must not contain control characters, / or \\';
   }
   return null;
-}
-
-/**
- * A tool result as text: texts as they are, everything else as JSON; undefined for null. Cycles give "[unreadable]".
- */
-export function textOf(output: unknown): string | undefined {
-  if (output === null || output === undefined) return undefined;
-  if (typeof output === 'string') return output;
-  if (typeof output !== 'object') return String(output);
-  try {
-    return JSON.stringify(output) ?? undefined;
-  } catch {
-    return '[unreadable]';
-  }
 }

@@ -1,12 +1,15 @@
 // The post phase: what may be shown of a tool's result, and what is to be warned about.
 import type { SideEffect } from '../bundle/rule.ts';
 import { type Budget, compileRegex, maxSteps, newBudget, type ReplacingRegex } from '../regex/regex.ts';
-import { type ToolCall, textOf } from './call.ts';
+import type { ToolCall } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
 import { type EvaluatedRecord, hasPolicyError, recordOf, viewOf } from './record.ts';
+import type { ResultText } from './result-text.ts';
 import { mustBeSeen, sideEffectOf } from './tools.ts';
 
 export interface PostOptions {
+  /** The result as `output.text`. Default: texts as they are, everything else as JSON. */
+  readonly outputText?: ResultText;
   /** Generic redaction, for a redact rule that names no pattern; without it the whole text is replaced. */
   readonly redactText?: (text: string) => string;
   readonly budget?: Budget;
@@ -50,7 +53,8 @@ export function evaluatePost(
   let shadows: EvaluatedRecord[] = [];
   try {
     const rules = bundle.rulesFor(call.tool);
-    const view = viewOf(bundle, call, output, budget);
+    const view = viewOf(bundle, call, output, budget, options.outputText);
+    const { text: whole = '', isReadable } = view.outputText;
     const sideEffect = sideEffectOf(call, bundle.tools);
     const result = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
@@ -68,7 +72,7 @@ export function evaluatePost(
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;
         warnings.push(message);
       } else {
-        text = redact(compiled, text ?? textOf(output) ?? '', replacing, options.redactText);
+        text = isReadable ? redact(compiled, text ?? whole, replacing, options.redactText) : marker;
         warnings.push(message);
       }
     }

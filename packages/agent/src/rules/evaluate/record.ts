@@ -3,9 +3,10 @@
 import type { CommonRule } from '../bundle/rule.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
 import type { JsonObject } from '../yaml.ts';
-import { type ToolCall, textOf, type View } from './call.ts';
+import type { ToolCall, View } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
 import { fault, no } from './operator.ts';
+import { type ResultText, resultText } from './result-text.ts';
 
 export type RecordType = 'precondition' | 'sandbox' | 'session_contract' | 'postcondition';
 
@@ -63,14 +64,19 @@ export const metadataOf = (rule: CommonRule): JsonObject => ({
 
 export const hasPolicyError = (record: EvaluatedRecord): boolean => record.metadata?.policy_error === true;
 
-/** View that rules have of a call. @param output undefined before the tool ran */
+/**
+ * View that rules have of a call.
+ * @param output undefined before the tool ran
+ * @param outputText default: that of `output`
+ */
 export function viewOf(
   bundle: CompiledBundle,
   call: ToolCall,
   output: unknown,
   budget: Budget = newBudget(),
+  outputText: ResultText = resultText(output),
 ): View {
-  return { call, output, outputText: textOf(output), env: bundle.env, budget };
+  return { call, output, outputText, env: bundle.env, budget };
 }
 
 /** An exception in a few words; never throws itself. */

@@ -21,6 +21,11 @@ export const principalFields: ReadonlySet<string> = new Set([
   'ticket_ref',
 ]);
 const missing: Getter = () => undefined;
+/** @throws Error for a result that cannot be read, so that the contract fires */
+const outputText: Getter = ({ outputText: { text, isReadable } }) => {
+  if (!isReadable) throw new Error('the content of the result cannot be read');
+  return text;
+};
 
 /** Compiles a selector. One that nothing answers to is always missing. */
 export function compileSelector(
@@ -44,7 +49,7 @@ export function compileSelector(
       if (principalFields.has(rest)) return ({ call }) => walk(call.principal, path);
       return path[0] === 'claims' && path.length > 1 ? ({ call }) => walk(call.principal, path) : missing;
     case 'output':
-      return rest === 'text' ? (view) => view.outputText : missing;
+      return rest === 'text' ? outputText : missing;
     case 'result':
       return (view) => walk(view.output, path);
     case 'env':
@@ -60,9 +65,10 @@ export function compileSelector(
 function walk(from: unknown, path: readonly string[]): unknown {
   let at = from;
   for (const key of path) {
-    if (at === null || typeof at !== 'object' || Array.isArray(at) || !Object.hasOwn(at, key))
-      return undefined;
-    at = (at as Record<string, unknown>)[key];
+    if (at === null || typeof at !== 'object' || Array.isArray(at)) return undefined;
+    if (at instanceof Map) at = at.get(key);
+    else if (Object.hasOwn(at, key)) at = (at as Record<string, unknown>)[key];
+    else return undefined;
   }
   return at;
 }

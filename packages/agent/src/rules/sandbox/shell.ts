@@ -46,6 +46,6 @@ function wordOf(source: string): ShellWord | null {
   });
   const [marks, bareMarks] = [text, source.replace(quotes, '')].map((one) => one.replace(/[^*?[]/g, ''));
   // A `[` that nothing closes is itself.
-  const isGlob = bareMarks !== '' && /[*?]|\[.+\]/s.test(text);
+  const isGlob = bareMarks !== '' && /[*?]|^[^[]*\[.+\]/s.test(text);
   return isGlob && marks !== bareMarks ? null : { text, isGlob };
 }

@@ -50,7 +50,7 @@ function hostOfName(text: string): string {
 function isRemote(text: string, kind: WordKind): boolean {
   if (kind === 'host') return /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text);
   // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-  return kind === 'remote' || (kind === 'ref' && /^[^:]*[.@][^:]*:(?!refs\/)/.test(text));
+  return kind === 'remote' || (kind === 'ref' && /^(?=[^:]*[.@])[^:]*:(?!refs\/)/.test(text));
 }
 
 /** The hosts that a text of a kind names, with those of the URLs in it; "" for one that is not canonical. */

@@ -284,6 +284,21 @@ observability:
     expect(assembled.map((one) => one.mode)).toEqual(['enforce', 'observe', 'enforce']);
   });
 
+  it('gives the entries and the copy of a contract with the longest id ids that fit', () => {
+    const contractId = 'x'.repeat(128);
+    const definition = { ...guard, tool: undefined, tools: ['a', 'b'] } as unknown as typeof guard;
+    const { yaml } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'enforce',
+      items: [item({ contractId, definition }), item({ contractId, definition, position: 11 })],
+    });
+    expect(validateBundle(yaml)).toEqual([]);
+    const ids = (mapping(yaml).contracts as { id: string }[]).map(({ id }) => id);
+    const [head, body] = ['x'.repeat(126), 'x'.repeat(124)];
+    expect(ids).toEqual([contractId, `${head}-2`, `${body}-obs`, expect.stringMatching(/^x{124,126}.*-\d$/)]);
+    expect(new Set(ids).size).toBe(4);
+  });
+
   it('gives a repeated contract its own id and marks it as observing', () => {
     const { yaml, assembled } = assembleBundle({
       name: 'base',

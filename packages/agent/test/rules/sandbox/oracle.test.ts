@@ -37,7 +37,7 @@ const ruleOf = (box: Partial<SandboxRule>): SandboxRule =>
 const viewOf = (args: Readonly<Record<string, unknown>>): View => ({
   call: { tool: 't', args },
   output: undefined,
-  outputText: undefined,
+  outputText: { text: undefined, isReadable: true },
   env: () => undefined,
   budget: newBudget(),
 });

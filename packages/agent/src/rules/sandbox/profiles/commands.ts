@@ -13,6 +13,11 @@ export const carriers =
 const toMark = raw`[^\0]*[\s$\x60;&|<>(){}\\"'*?[\]~!#]`;
 /** The value of a setting that is more than one plain word. */
 const setting = raw`=(?=[^\0])${toMark}`;
+/** Such a character behind a letter among short options, or behind a long one: in this word, or in the next. */
+const marksBehind = (letter: string, long: string): RegExp => {
+  const toLetter = raw`(?:[^\0${letter}]|${letter}(?!=))*${letter}=`;
+  return new RegExp(raw`^(?:-(?=[A-Za-z])(?:${toLetter}|[^\0]*${letter}\0)|${long}[\0=])${toMark}`);
+};
 
 /** Programs, and words in which they find a command; the next word follows behind a NUL. */
 export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
@@ -24,13 +29,13 @@ export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
   // A subscript that builtins expand: `a[$(…)]`. Texts may hold one.
   [/^(?!(?:[ef]?grep|rg|sed|[gm]?awk|echo|tr|git)$)/, /^[^\0]*\[[^\][\0]*(?:\$[({[]|`)/],
   [/^watch$/, new RegExp(`^${toMark}`)],
-  [/^env$/, new RegExp(raw`^(?:-(?=[A-Za-z])[^\0]*S|--s[a-z-]*)[\0=]${toMark}`)],
-  [/^np[mx]$/, new RegExp(raw`^(?:-(?=[A-Za-z])[^\0]*c|--c(?:a(?:ll?)?)?)[\0=]${toMark}`)],
+  [/^env$/, marksBehind('S', '--s[a-z-]*')],
+  [/^np[mx]$/, marksBehind('c', '--c(?:a(?:ll?)?)?')],
   // Variables that programs run, and settings of git that it runs.
   [
     /^/,
     new RegExp(
-      raw`^(?:[\w.-]*(?:PAGER|EDIT(?:OR)?|VISUAL|BROWSER|_COMMAND\d*|ASKPASS|LESSOPEN|LESSCLOSE|_[RS]SH|GIT_EXTERNAL_DIFF|GIT_CONFIG_\w*|HGMERGE|_WRAPPER|_RUNNER|TAR_OPTIONS|command|cmd|program|helper|external|textconv|driver|clean|smudge|process|fsmonitor|hook|gitproxy|difffilter|uploadpack|receivepack|httpd|smtpserver)|(?:pager|difftool|mergetool)\.[^=\0]*)${setting}`,
+      raw`^(?:[\w.-]*(?:PAGER|EDIT(?:OR)?|VISUAL|BROWSER|_COMMAND\d*|ASKPASS|LESSOPEN|LESSCLOSE|_[RS]SH|GIT_EXTERNAL_DIFF|(?==)(?<=GIT_CONFIG_\w*)|HGMERGE|_WRAPPER|_RUNNER|TAR_OPTIONS|command|cmd|program|helper|external|textconv|driver|clean|smudge|process|fsmonitor|hook|gitproxy|difffilter|uploadpack|receivepack|httpd|smtpserver)|(?:pager|difftool|mergetool)\.[^=\0]*)${setting}`,
       'i',
     ),
   ],
@@ -41,8 +46,7 @@ export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
   ],
 ];
 /** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
-export const curlPattern =
-  /^(?!\[[\da-f:.]+\])(?=[^\s"']*:)(?=.*\/)(?:file:[^\s"']*|[^\s"'/]*)[{[][^\s"']*$/i;
+export const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*$)(?=.*:)(?=.*\/)(?:file:.*|[^/]*)[{[]/i;
 
 /** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
 export const addressOfUrl =

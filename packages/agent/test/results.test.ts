@@ -1,0 +1,107 @@
+// Results of tools as live contracts read them: fields of structured results, and values that JSON cannot write.
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { mcpRunOptions } from '../src/adapters/mcp-result.ts';
+import { Guard, ResultReplacedError } from '../src/index.ts';
+import { bundleOf } from './rules/evaluate/rules.ts';
+
+const post = (effect: string, when: string, message = 'leak'): string =>
+  bundleOf(
+    `  - {id: p, type: post, tool: "*", when: ${when}, then: {effect: ${effect}, message: "${message}"}}`,
+    'tools: {find: {side_effect: read}}',
+  );
+
+async function run(yaml: string, result: unknown, options: object = {}) {
+  const guard = Guard.fromYaml(yaml, { openTelemetry: null, onFindings: null });
+  const warnings: string[] = [];
+  const returned = await guard
+    .run<object, unknown>('find', {}, () => result, {
+      ...options,
+      onWarning: (all) => warnings.push(...all.map(({ message }) => message)),
+    })
+    .catch((failure: unknown) => failure);
+  return { returned, warnings, last: guard.events.last() };
+}
+
+describe('a field of a result', () => {
+  const risky = '{result.risk.score: {gt: 5}}';
+
+  it('is read by warn, redact and deny, and fills messages', async () => {
+    const result = { risk: { score: 9 }, mail: 'ghp_0123456789abcdefghijABCDEFGHIJ012345' };
+    const warned = await run(post('warn', risky, 'score {result.risk.score}'), result);
+    expect([warned.returned, warned.warnings]).toEqual([result, ['score 9 Consider retrying.']]);
+    expect((await run(post('redact', risky), result)).returned).toEqual({ ...result, mail: '[REDACTED]' });
+    const denied = await run(post('deny', risky), result);
+    expect(denied.returned).toEqual(new ResultReplacedError('[OUTPUT SUPPRESSED] leak'));
+    const low = { risk: { score: 1 } };
+    expect(await run(post('deny', risky), low)).toMatchObject({ returned: low, warnings: [] });
+  });
+
+  it('is one of the structure of an MCP result, or of what an option returns', async () => {
+    const result = { content: [{ type: 'text', text: 'x' }], structuredContent: { risk: { score: 9 } } };
+    const suppressed = { content: [{ type: 'text', text: '[OUTPUT SUPPRESSED] leak' }], isError: true };
+    expect((await run(post('deny', risky), result, mcpRunOptions)).returned).toEqual(suppressed);
+    const resultFields = () => ({ risk: { score: 9 } });
+    expect((await run(post('deny', risky), 'x', { resultFields })).returned).toBe('[OUTPUT SUPPRESSED] leak');
+  });
+});
+
+describe('a result that JSON alone cannot write', () => {
+  const key = 'AKIA0123456789ABCDEF';
+  const keys = '{output.text: {matches: "AKIA[0-9A-Z]{16}"}}';
+  const own = { key, self: null as unknown };
+  own.self = own;
+
+  it.each([
+    ['a big integer', { id: 2n ** 60n, key }],
+    ['a map', new Map([['a', key]])],
+    ['a map of other keys', new Map([[1, key]])],
+    ['a set in a list', [new Set([key])]],
+    ['an error', { failure: new Error(key) }],
+    ['bytes', Buffer.from(`x ${key}`)],
+    ['bytes in a field', { data: new TextEncoder().encode(key) }],
+    ['an address', new URLSearchParams({ key })],
+    ['a circle', own],
+  ])('is judged by its content: %s', async (_name, result) => {
+    const { returned, last } = await run(post('deny', keys), result);
+    expect(String(returned)).toContain('[OUTPUT SUPPRESSED] leak');
+    expect(last).toMatchObject({ postconditions_passed: false, policy_error: false });
+    expect(JSON.stringify((await run(post('redact', keys), result)).returned)).not.toContain(key);
+  });
+
+  it('is left as it is if no contract fires', async () => {
+    for (const result of [new Map([['a', 1n]]), [Buffer.from('x')], new Date(0)])
+      expect(await run(post('deny', keys), result)).toMatchObject({ returned: result, warnings: [] });
+  });
+
+  class Hidden {
+    readonly #key = key;
+    reveal = () => this.#key;
+  }
+  class Closed {
+    readonly #key = key;
+    reveal(): string {
+      return this.#key;
+    }
+  }
+
+  it.each([
+    ['a stream', Readable.from([key])],
+    ['a reply', new Response(key)],
+    ['an object without own fields', new Closed()],
+    ['a promise in a list', [Promise.resolve(key)]],
+  ])('fires its contracts where its content cannot be read: %s', async (_name, result) => {
+    for (const effect of ['deny', 'redact']) {
+      const { returned, last } = await run(post(effect, keys), result);
+      expect(returned).toBeInstanceOf(ResultReplacedError);
+      expect(last).toMatchObject({ postconditions_passed: false, policy_error: true });
+    }
+    const unrelated = await run(post('deny', '{tool.name: {equals: other}}'), result);
+    expect(unrelated).toMatchObject({ returned: result, warnings: [] });
+  });
+
+  it('is read by its own fields alone', async () => {
+    const hidden = new Hidden();
+    expect((await run(post('deny', keys), hidden)).returned).toBe(hidden);
+  });
+});

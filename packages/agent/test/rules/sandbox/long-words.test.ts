@@ -1,0 +1,48 @@
+// Words of a megabyte: a call is judged in time that grows with its length, whatever stands in its words. A pattern
+// that reads the rest of a word again for each of its characters takes minutes for one of these.
+import { expect, it } from 'vitest';
+import { cpuMs } from '../../cpu.ts';
+import { leaves } from './sandboxes.ts';
+
+const length = 1_000_000;
+const long = (part: string): string => part.repeat(length / part.length);
+const boxes = [
+  'within: [/w]',
+  'allows: {domains: [allowed.com]}',
+  'allows: {commands: [curl, git, env, npx, x]}',
+];
+
+it.each([
+  ['open brackets', `x ${long('[')}`],
+  ['open brackets before a closed one', `x ${long('[')}]${long('[')}`],
+  ['braces behind a colon, and a blank', `curl ":${long('{')} /"`],
+  ['names of settings of git', `x ${long('GIT_CONFIG_')}`],
+  ['variables of commands', `x ${long('_COMMAND1')}`],
+  ['letters of env with values', `env -a${long('S=')}`],
+  ['letters of npx with values', `npx -a${long('c=')}`],
+  ['dots without a colon', `git fetch origin ${long('.')}`],
+  ['dots before a branch', `git fetch origin ${long('.')}:refs/heads/x`],
+  ['brackets of subscripts', `x ${long('a[')}`],
+  ['subscripts behind an equals sign', `x a=${long('[$')}`],
+  ['slashes', `x ${long('/')}`],
+  ['names of tar', `x ${long('tar')}`],
+  ['schemes', `x ${long('a.')}://`],
+  ['schemes without slashes', `x "${long('https:!')}"`],
+  ['marks behind a scheme', `x "https:${long('!')}"`],
+  ['dots behind a scheme', `x "https://${long('.')}"`],
+  ['dashes', `x ${long('-a')}`],
+  ['options with values', `x ${long('-a=')}`],
+  ['addresses', `x ${long('a@')}`],
+  ['escapes', `x ${long('%25')}`],
+  ['continued lines', `x ${long('\\\n')}`],
+  ['escaped quotes', `x "${long('\\"')}`],
+  ['quotes', `x ${long("'")}a'`],
+  ['blanks', `x${long(' ')}\n`],
+  ['redirections', `x ${long('>')}`],
+  ['a redirection far from its file', `x >${long(' ')}/dev/nul`],
+])('%s', { timeout: 600_000 }, (_name, command) => {
+  for (const box of boxes) {
+    const judge = () => leaves(box, { command });
+    expect(cpuMs(judge)).toBeLessThan(5_000);
+  }
+});
