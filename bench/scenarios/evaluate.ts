@@ -56,7 +56,7 @@ const playgroundCall = (yaml: string, headers: HttpCall['headers']): HttpCall =>
   }),
 });
 
-function engineFigures(rounds: readonly EngineRound[]): Figure[] {
+function engineFigures(rounds: readonly EngineRound[], isDisturbed: boolean): Figure[] {
   const p99 = ({ durations }: EngineResult): number =>
     decodeFromCompressedBase64(durations).getValueAtPercentile(99) / 1000;
   const against = `one call against ${contractCount} contracts in the library`;
@@ -79,11 +79,12 @@ function engineFigures(rounds: readonly EngineRound[]): Figure[] {
       better: 'lower',
       ...of(p99),
       target: { at_most: 200, of: 'value' },
+      isDisturbed,
     }),
   ];
 }
 
-function replayFigures(replays: readonly Replay[], calls: number): Figure[] {
+function replayFigures(replays: readonly Replay[], calls: number, isDisturbed: boolean): Figure[] {
   if (replays.length === 0) return [];
   const what = `a replay of ${calls} stored calls by two documents with ${contractCount} contracts each`;
   return [
@@ -101,6 +102,7 @@ function replayFigures(replays: readonly Replay[], calls: number): Figure[] {
       better: 'lower',
       rounds: replays.map(({ processorMs }) => (processorMs === null ? null : processorMs / 1000)),
       target: { at_most: 2, of: 'value' },
+      isDisturbed,
     }),
   ];
 }
@@ -197,12 +199,13 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
     perSecond,
     seed,
   });
+  const isDisturbed = samplesAreDisturbed(rounds);
   const against = `one call against a text with ${contractCount} contracts in the playground`;
   const scenario = openScenario(options, rounds, {
     name: 'evaluate',
     parameters: { seconds, per_second: perSecond, replayed_calls: stored?.calls ?? 0 },
     figures: [
-      ...engineFigures(engineRounds),
+      ...engineFigures(engineRounds, isDisturbed),
       latencyFigure(rounds, {
         id: 'evaluate.playground_p99',
         what: `${against}, cached`,
@@ -218,9 +221,9 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         better: 'lower',
         rounds: refusals,
         target: { at_most: 0, of: 'value' },
-        isDisturbed: samplesAreDisturbed(rounds),
+        isDisturbed,
       }),
-      ...replayFigures(replays, stored?.calls ?? 0),
+      ...replayFigures(replays, stored?.calls ?? 0, isDisturbed),
     ],
   });
   return { ...scenario, rivals };

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { figureOf } from '../suite/figures.ts';
 import type { Hub } from '../suite/hub.ts';
 import { minus, residentBytesOf } from '../suite/machine.ts';
-import type { Figure } from '../suite/results.ts';
+import type { Figure, Target } from '../suite/results.ts';
 import { slopeOf } from '../suite/statistics.ts';
 
 /** Null where the system cannot measure. */
@@ -79,8 +79,19 @@ export function startGrowth(hub: Hub, seconds: number): () => Growth {
   };
 }
 
-/** A decrease counts as 0, because a results file contains no negative values. */
-export function growthFigures(growths: readonly Growth[]): Figure[] {
+/**
+ * Over ten minutes: 100 MiB, ten descriptors and 100 KiB of log. In `mixed`, 90 bytes that each event leaves behind are
+ * beyond them, or a descriptor that one of 500 reads leaves open.
+ */
+const targets = { memorySlope: 600, descriptorSlope: 60, log: 10 };
+
+/**
+ * A decrease counts as 0, because a results file contains no negative values.
+ * @param hasTargets for slopes and log of rounds that are long enough
+ */
+export function growthFigures(growths: readonly Growth[], hasTargets: boolean): Figure[] {
+  const targetOf = (name: keyof typeof targets): { readonly target?: Target } =>
+    hasTargets ? { target: { at_most: targets[name], of: 'value' } } : {};
   const of = (value: (growth: Growth) => number | null): (number | null)[] =>
     growths.map((growth) => {
       const change = value(growth);
@@ -101,6 +112,7 @@ export function growthFigures(growths: readonly Growth[]): Figure[] {
       unit: 'MiB per hour',
       better,
       rounds: of(({ memorySlope }) => memorySlope),
+      ...targetOf('memorySlope'),
     }),
     figureOf({
       id: 'mixed.descriptor_growth',
@@ -115,6 +127,7 @@ export function growthFigures(growths: readonly Growth[]): Figure[] {
       unit: 'descriptors per hour',
       better,
       rounds: of(({ descriptorSlope }) => descriptorSlope),
+      ...targetOf('descriptorSlope'),
     }),
     figureOf({
       id: 'mixed.log_growth',
@@ -122,6 +135,7 @@ export function growthFigures(growths: readonly Growth[]): Figure[] {
       unit: 'KiB per minute',
       better,
       rounds: of(({ log }) => log),
+      ...targetOf('log'),
     }),
   ];
 }

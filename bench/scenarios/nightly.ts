@@ -21,6 +21,8 @@ export const nightlyRuns: readonly NightlyRun[] = [
   // As many streams as three processes hold, for ten minutes.
   { scenario: 'cluster', settings: { agents: 45_000, rounds: 5, seconds: 120 } },
   { scenario: 'evaluate', settings: { rounds: 5, seconds: 10 } },
+  { scenario: 'query', settings: { rows: 1_000_000, rounds: 3, seconds: 10 } },
+  { scenario: 'approval', settings: { rounds: 5, seconds: 10 } },
 ];
 
 /**

@@ -1,6 +1,6 @@
 // Rounds of open loops beside a bound: who was the limit, and the figures of their latencies.
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
-import { figureOf, maxLagMs, maxOtherCores } from '../suite/figures.ts';
+import { figureOf, leastRounds, maxLagMs, maxLagOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
 import { coresOf, describeUsage, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
@@ -78,8 +78,8 @@ const hasOthers = (samples: readonly Sample[]): boolean => {
   return others !== null && others > maxOtherCores;
 };
 
-const isClientLate = (samples: readonly Sample[]): boolean =>
-  medianOf(samples.map(({ lagMs }) => lagMs)) > maxLagMs;
+const isClientLate = (samples: readonly Sample[], limitMs = maxLagMs): boolean =>
+  medianOf(samples.map(({ lagMs }) => lagMs)) > limitMs;
 
 /** Other work or a late client was the limit. */
 export function samplesAreDisturbed(rounds: readonly OpenRound[]): boolean {
@@ -107,7 +107,7 @@ export function latencyFigure(rounds: readonly OpenRound[], form: LatencyForm): 
           },
         }),
     ...(target === undefined ? {} : { target }),
-    isDisturbed: hasOthers(samples) || isClientLate(samples),
+    isDisturbed: hasOthers(samples) || isClientLate(samples, maxLagOf(target)),
     histogram: mergeLatencies(samples.map(({ latencies }) => latencies)),
   });
 }
@@ -120,11 +120,15 @@ export function openScenario(
 ): Scenario {
   const samples = rounds.flatMap(({ hub }) => Object.values(hub));
   const others = hasOthers(samples);
+  // A figure with a low target can have no verdict although the client is punctual enough for the others.
+  const isLate =
+    isClientLate(samples) ||
+    figures.some(({ verdict, rounds: { length } }) => verdict === 'no_verdict' && length >= leastRounds);
   return {
     name,
     parameters: { ...parameters, ...slowParameter(options) },
     skipped: null,
-    limited_by: others ? 'others' : isClientLate(samples) ? 'client' : 'none',
+    limited_by: others ? 'others' : isLate ? 'client' : 'none',
     load: loadOf(samples.map(({ usage }) => usage)),
     figures,
     rivals: [],

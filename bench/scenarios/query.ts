@@ -35,6 +35,7 @@ const questions: readonly Question[] = [
     path: '/api/v1/events?agent_id={agent}',
     atMost: 5,
   },
+  // No target: the page has events of many agents, and 5 ms are the target of the page that people open.
   { name: 'newest_of_all', what: 'the newest 100 events', path: '/api/v1/events' },
   {
     name: 'filtered',

@@ -12,6 +12,12 @@ export const maxLoaderShare = 0.85;
 /** Greatest delay of sends in an open loop that still gives a verdict: 99th percentile, milliseconds. */
 export const maxLagMs = 20;
 
+/** As `maxLagMs`, for a latency in milliseconds with a target: at most half of the target, of which a delay is part. */
+export const maxLagOf = (target: Target | undefined): number =>
+  target !== undefined && target.of === 'value' && 'at_most' in target
+    ? Math.min(maxLagMs, target.at_most / 2)
+    : maxLagMs;
+
 /** The parts of a figure that a rival's figure shares with the hub's. */
 export interface FigureForm {
   readonly id: string;

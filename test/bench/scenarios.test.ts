@@ -2,16 +2,21 @@
 // was the limit.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
+import { type Growth, growthFigures } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
 import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
-import type { RunOptions } from '../../bench/scenarios/scenario.ts';
+import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
+import { shortRuns } from '../../bench/scenarios/short.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
-import { leastRounds } from '../../bench/suite/figures.ts';
+import { exitCodeOf, figureOf, leastRounds } from '../../bench/suite/figures.ts';
+import { newHistogram } from '../../bench/suite/histogram.ts';
 import { Loader } from '../../bench/suite/loader.ts';
 import { root } from '../../bench/suite/root.ts';
+import { runsOf, settingsOf, withoutShortTargets } from '../../bench/suite/scenario-runs.ts';
 import { isNightly } from '../runs.ts';
 
 const options: RunOptions = {
@@ -67,6 +72,77 @@ describe('a scenario', () => {
   it('has a program for each long run of --nightly', () => {
     expect(nightlyRuns.map(({ scenario }) => scenario).filter((name) => !scenarios[name])).toEqual([]);
     expect(nightlyRuns.every(({ settings }) => (settings.rounds ?? 0) >= leastRounds)).toBe(true);
+  });
+
+  it('has a long run of each read and decision that must hold with 1,000,000 events', () => {
+    const settings = new Map(nightlyRuns.map((run) => [run.scenario, run.settings]));
+    expect(settings.get('query')?.rows).toBe(1_000_000);
+    expect(settings.get('approval')?.rounds).toBeGreaterThanOrEqual(leastRounds);
+  });
+
+  it('has no more rows in a move than the stand-in for MongoDB copies in a minute, unless an option names them', () => {
+    const rowsOf = (...args: string[]) =>
+      settingsOf(runsOf(['move'])[0] ?? { scenario: '' }, parseArguments(args)).rows;
+    expect([rowsOf('move'), rowsOf('--full'), rowsOf('move', '--rows', '9000')]).toEqual([3000, 3000, 9000]);
+  });
+
+  it('has no target in a short run with too few rounds for a verdict, so that the run can end with 0', () => {
+    const [short, whole] = [[1], [1, 1, 1]].map((rounds) =>
+      figureOf({
+        id: 'console.home',
+        what: 'Home',
+        unit: 'ms',
+        better: 'lower',
+        rounds,
+        target: { at_most: 2, of: 'value' },
+      }),
+    );
+    if (!short || !whole) throw new Error('unreachable');
+    const { figures } = withoutShortTargets({ ...skippedScenario('console', ''), figures: [short, whole] });
+    expect(figures.map(({ verdict }) => verdict)).toEqual(['no_target', 'met']);
+    expect(exitCodeOf(figures)).toBe(0);
+    const run = shortRuns.find(({ scenario }) => scenario === 'console');
+    expect(run).toMatchObject({ settings: { rounds: 1 }, needsVerdicts: false });
+    const tooShort = shortRuns.filter(({ settings }) => (settings.rounds ?? leastRounds) < leastRounds);
+    expect(tooShort.map(({ scenario }) => scenario)).toEqual(['console']);
+  });
+
+  it('misses its targets when memory, descriptors or the log grow over long rounds', () => {
+    const leaking = { memory: 200, descriptors: 20, log: 11, memorySlope: 700, descriptorSlope: 70 };
+    const still = { memory: 1, descriptors: -1, log: 1, memorySlope: -5, descriptorSlope: 0 };
+    const verdictsOf = (growth: Growth, isLong: boolean) =>
+      Object.fromEntries(
+        growthFigures([growth, growth, growth], isLong).map(({ id, verdict }) => [id, verdict]),
+      );
+    const ids = ['mixed.memory_slope', 'mixed.descriptor_slope', 'mixed.log_growth'];
+    for (const id of ids) {
+      expect([verdictsOf(leaking, true)[id], verdictsOf(still, true)[id]]).toEqual(['missed', 'met']);
+      expect(verdictsOf(leaking, false)[id]).toBe('no_target');
+    }
+  });
+
+  it('has no verdict when the delay of the loader is more than half of the target', () => {
+    const histogram = newHistogram();
+    histogram.recordValue(4000);
+    const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
+    const sampleOf = (lagMs: number) => ({
+      elapsedMs: 1000,
+      latencies: encodeIntoCompressedBase64(histogram),
+      lagMs,
+      usage: { ...usage, writtenBytes: null, hubRssBytes: null },
+    });
+    const outcomeOf = (lagMs: number, at_most: number) => {
+      const rounds = Array.from({ length: 3 }, () => ({ hub: { answer: sampleOf(lagMs) }, bound: {} }));
+      const target = { at_most, of: 'value' } as const;
+      const figure = latencyFigure(rounds, { id: 'a.answer_p99', what: 'answers', sample: 'answer', target });
+      const { limited_by } = openScenario(options, rounds, { name: 'a', parameters: {}, figures: [figure] });
+      return [figure.verdict, limited_by];
+    };
+    expect(outcomeOf(2, 5)).toEqual(['met', 'none']);
+    expect(outcomeOf(3, 5)).toEqual(['no_verdict', 'client']);
+    expect(outcomeOf(3, 3)).toEqual(['no_verdict', 'client']);
+    expect(outcomeOf(19, 100)).toEqual(['met', 'none']);
+    expect(outcomeOf(21, 100)).toEqual(['no_verdict', 'client']);
   });
 
   it('has no verdict when the loader cannot send as much as is due', async () => {
