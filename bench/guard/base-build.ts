@@ -93,16 +93,20 @@ export function ensureBaseBuild(sha: string, source = root): string {
   for (const place of [folder, draft]) rmSync(place, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
   const archive = `${folder}.tar`;
-  git(source, 'archive', '--format=tar', `--output=${archive}`, sha);
-  runIn(draft, 'tar', '-xf', archive);
-  rmSync(archive);
-  installPackages(source, draft);
-  const { scripts } = JSON.parse(readFileSync(join(draft, 'package.json'), 'utf8')) as {
-    readonly scripts: { readonly [name: string]: string };
-  };
-  // The hub under measurement needs no console.
-  runIn(draft, 'npm', 'run', '-s', scripts['build:quick'] === undefined ? 'build' : 'build:quick');
-  writeFileSync(join(draft, builtMark), `${sha}\n`);
-  renameSync(draft, folder);
+  try {
+    git(source, 'archive', '--format=tar', `--output=${archive}`, sha);
+    runIn(draft, 'tar', '-xf', archive);
+    installPackages(source, draft);
+    const { scripts } = JSON.parse(readFileSync(join(draft, 'package.json'), 'utf8')) as {
+      readonly scripts: { readonly [name: string]: string };
+    };
+    // The hub under measurement needs no console.
+    runIn(draft, 'npm', 'run', '-s', scripts['build:quick'] === undefined ? 'build' : 'build:quick');
+    writeFileSync(join(draft, builtMark), `${sha}\n`);
+    renameSync(draft, folder);
+  } finally {
+    // A step that Ctrl-C ends fails as any other.
+    for (const place of [draft, archive]) rmSync(place, { recursive: true, force: true });
+  }
   return folder;
 }

@@ -27,7 +27,10 @@ interface Minute {
 /** The first minute warms up. */
 async function simulate(agents: number, minutes: number): Promise<readonly Minute[]> {
   const args = [...nodeArguments, program, String(agents), String(minutes + 1)];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
+  const simulation = promisify(execFile)(process.execPath, args, { cwd: root });
+  const end = (): void => void simulation.child.kill('SIGKILL');
+  process.once('exit', end);
+  const { stdout } = await simulation.finally(() => process.off('exit', end));
   const lines = stdout.trim().split('\n');
   return lines.slice(1).map((line) => JSON.parse(line) as Minute);
 }

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -89,6 +90,16 @@ describe('the base of the guard', () => {
     rmSync(join(built, 'built'));
     // A build that is there is used again.
     expect([ensureBaseBuild(sha, folder), existsSync(join(built, 'built'))]).toEqual([built, false]);
+  });
+
+  it('leaves no folder and no archive when its build fails', () => {
+    git('switch', '-qc', 'broken');
+    write('package.json', JSON.stringify({ name: 'a', scripts: { 'build:quick': 'exit 1' } }));
+    git('commit', '-qam', 'broken');
+    const sha = git('rev-parse', 'HEAD');
+    git('switch', '-q', 'main');
+    expect(() => ensureBaseBuild(sha, folder)).toThrow('npm run -s build:quick failed in');
+    expect(readdirSync(join(folder, '.cache/bench')).filter((name) => name.includes(sha))).toEqual([]);
   });
 
   it('takes turns with the tree: which side begins changes with each round', async () => {
