@@ -76,7 +76,7 @@ async function ingestFigures(
   const figures: Figure[] = [];
   for (let count = 1; count <= maxNodes; count++) {
     options.report(`ingest into ${count} of ${maxNodes} nodes`, 0);
-    const nodes = await startNodes(options.hub, services, count);
+    const nodes = await startNodes(options.hub, services, count, options);
     const rates: number[] = [];
     try {
       for (let n = 0; n < options.rounds; n++) {
@@ -210,7 +210,7 @@ export async function runCluster(options: RunOptions): Promise<Scenario> {
   try {
     const figures = await ingestFigures(services, clients, options);
     // The module collects garbage before memory is measured.
-    const nodes = await startNodes(options.hub, services, maxNodes, ['count']);
+    const nodes = await startNodes(options.hub, services, maxNodes, options, ['count']);
     try {
       const scenario = await runOn(services, nodes, clients, options);
       return { ...scenario, figures: [...scenario.figures, ...figures] };

@@ -83,6 +83,7 @@ function answerSuite() {
   const collectGarbage = runInNewContext('gc');
   const answers = {
     counters: readCounters,
+    slow_downs: () => readCounters().slow_downs,
     collect() {
       for (let n = 0; n < 3; n++) collectGarbage();
       return null;

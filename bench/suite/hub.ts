@@ -50,7 +50,7 @@ const mainFileOf = (folder: string): string => join(folder, 'dist/src/main.js');
 
 const slowFolder = join(root, 'bench/slow');
 /** Modules that measure and slow nothing down. */
-const meterNames: readonly string[] = ['count', 'loop'];
+const meterNames: readonly string[] = ['count', 'loop', 'reached'];
 
 /** Names that `--slow` takes. */
 export const slowDowns = (): readonly string[] =>
@@ -68,6 +68,19 @@ export function checkSlowDowns(names: readonly string[]): void {
 
 const preloadArguments = (names: readonly string[]): string[] =>
   names.flatMap((name) => ['--import', join(slowFolder, `${name}.mjs`)]);
+
+/** The modules of a hub with slow-downs, one of which answers `checkReached`. */
+export const withSlowDowns = (preloads: readonly string[], slow: readonly string[]): readonly string[] => {
+  const hasAnswer = slow.length === 0 || preloads.includes('count');
+  return [...preloads, ...slow, ...(hasAnswer ? [] : ['reached'])];
+};
+
+/** @throws CannotRun if the slow-downs of a run have acted in none of its hubs */
+export async function checkReached(hubs: readonly Hub[], slow: readonly string[]): Promise<void> {
+  if (slow.length === 0) return;
+  const counts = await Promise.all(hubs.map((hub) => hub.ask('slow_downs')));
+  if (counts.every((count) => count === 0)) throw new CannotRun(`The run never reached ${slow.join(', ')}.`);
+}
 
 /** @throws CannotRun for a folder without a built hub */
 export function checkBuild(folder: string): void {
@@ -221,14 +234,17 @@ export interface HubChoice {
   readonly report: (text: string, share: number) => void;
 }
 
-/** The hub of `--url`, or a new one from the checkout. */
+/** The hub of `--url`, or a new one from the checkout, whose end throws CannotRun for slow-downs that never acted. */
 export async function openHub(
   { hub, url, slow, profile, report }: HubChoice,
   { preloads = [], ...others }: Pick<HubOptions, 'preloads' | 'settings' | 'keptFolder'> = {},
 ): Promise<Hub> {
   if (url === null) {
     report('starting a hub', 0);
-    return startBenchHub({ folder: hub, preloads: [...preloads, ...slow], ...others, profile });
+    const preloadsOfHub = withSlowDowns(preloads, slow);
+    const started = await startBenchHub({ folder: hub, preloads: preloadsOfHub, ...others, profile });
+    const stop = (): Promise<void> => checkReached([started], slow).finally(started.stop);
+    return { ...started, stop };
   }
   return attachHub(url);
 }

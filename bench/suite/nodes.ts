@@ -5,7 +5,7 @@ import { type Env, environments, shardCount, shardOf } from '../../src/shared/id
 import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
 import { CannotRun } from './failure.ts';
-import { type Hub, type HubOptions, startBenchHub } from './hub.ts';
+import { checkReached, type Hub, type HubOptions, startBenchHub, withSlowDowns } from './hub.ts';
 
 export interface BenchNodes {
   readonly hubs: readonly Hub[];
@@ -47,16 +47,24 @@ async function startNode(options: HubOptions): Promise<Hub> {
   }
 }
 
+interface NodeOptions {
+  readonly slow: readonly string[];
+  readonly profile: boolean;
+}
+
 /**
- * @param preloads as of `startBenchHub`. Default: none
- * @throws CannotRun if a node does not start
+ * @param options slow-downs and profile of each node
+ * @param meters as `preloads` of `startBenchHub`. Default: none
+ * @throws CannotRun if a node does not start; its `stop`, for slow-downs that never acted
  */
 export async function startNodes(
   folder: string,
   { mongoUrl, redisUrl }: BenchServices,
   count: number,
-  preloads: readonly string[] = [],
+  { slow, profile }: NodeOptions,
+  meters: readonly string[] = [],
 ): Promise<BenchNodes> {
+  const preloads = withSlowDowns(meters, slow);
   const name = `bench_${randomUUID().slice(0, 8)}`;
   const url = new URL(mongoUrl);
   url.pathname = `/reeve_${name}`;
@@ -70,14 +78,15 @@ export async function startNodes(
     APPROVALS_PER_MINUTE: '1000000',
   };
   const hubs = await Promise.all(
-    Array.from({ length: count }, () => startNode({ folder, settings, preloads })),
+    Array.from({ length: count }, () => startNode({ folder, settings, preloads, profile })),
   );
-  const stop = async (): Promise<void> => {
+  const remove = async (): Promise<void> => {
     await Promise.all(hubs.map((hub) => hub.stop()));
     const client = new MongoClient(settings.MONGODB_URL);
     await client.db().dropDatabase();
     await client.close();
   };
+  const stop = (): Promise<void> => checkReached(hubs, slow).finally(remove);
   try {
     const admin = await setUp(hubs[0]?.url ?? '');
     const readHealth = async (node: number): Promise<Health> => {
@@ -103,7 +112,7 @@ export async function startNodes(
       },
     };
   } catch (error) {
-    await stop();
+    await remove();
     throw error;
   }
 }

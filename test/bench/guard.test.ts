@@ -8,7 +8,7 @@ import { type Bands, bandsOf, readBands } from '../../bench/guard/bands.ts';
 import { describeGains, figuresOfRuns } from '../../bench/guard/counts.ts';
 import { countBuild, type GuardRun, guardFigures } from '../../bench/guard/measure.ts';
 import { exitCodeOf } from '../../bench/suite/figures.ts';
-import { checkSlowDowns, slowDowns } from '../../bench/suite/hub.ts';
+import { checkSlowDowns, makeTenants, openHub, slowDowns } from '../../bench/suite/hub.ts';
 import { root } from '../../bench/suite/root.ts';
 import { isNightly } from '../runs.ts';
 
@@ -103,6 +103,19 @@ describe('the guard', () => {
     const fault = 'There is no slow-down extra-statment. Did you mean extra-statement?';
     expect(() => checkSlowDowns(['extra-statement', 'extra-statment'])).toThrow(fault);
   });
+
+  it('fails a scenario whose hub never reached the slow-down', async () => {
+    const choice = { hub: root, url: null, profile: false, report: () => undefined };
+    const idle = await openHub({ ...choice, slow: ['encode-per-client'] });
+    await expect(idle.stop()).rejects.toThrow('The run never reached encode-per-client.');
+    expect(() => process.kill(idle.pid, 0)).toThrow('ESRCH');
+    const busy = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['loop'] });
+    await makeTenants(busy, 1);
+    await busy.stop();
+    const counted = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['count'] });
+    await makeTenants(counted, 1);
+    await counted.stop();
+  }, 60_000);
 
   it('fails loudly when what it wraps is absent', () => {
     const folder = mkdtempSync(join(tmpdir(), 'reeve-guard-test-'));
