@@ -25,6 +25,7 @@ import {
   costsOf,
   exitCodeOfChecks,
   formatChecks,
+  formatDisturbances,
   formatPredictions,
   maxMeasuredStreams,
   predictScale,
@@ -103,6 +104,7 @@ async function runScale(files: readonly string[], args: Arguments): Promise<numb
   const print = (results: Parameters<typeof costsOf>[0]): number => {
     const costs = costsOf(results);
     process.stdout.write(formatPredictions(args.agents, predictScale(args.agents, costs)));
+    process.stdout.write(formatDisturbances(results));
     if (larger === null) return 0;
     const checks = checkPredictions(costs, costsOf([larger]));
     process.stdout.write(formatChecks(checks));

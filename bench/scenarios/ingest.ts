@@ -26,7 +26,7 @@ interface Phase extends LoadResult {
   readonly usage: Usage;
 }
 
-interface Round {
+export interface Round {
   /** Event-loop delay, p99, milliseconds: of the hub's main thread, and of the suite, which rests meanwhile. */
   readonly loop: { readonly hub: number | null; readonly idle: number };
   readonly closed: Phase;
@@ -130,7 +130,7 @@ class IngestRun {
 }
 
 /** The limits of the closed and the open loops: client, other work on the machine, or none of both. */
-function findDisturbances(rounds: readonly Round[]) {
+export function findDisturbances(rounds: readonly Round[]) {
   const others = medianOrNull(
     rounds.flatMap(({ closed, open }) => [closed, open].map(({ usage }) => coresOf(usage.otherMs, usage))),
   );
@@ -221,7 +221,7 @@ function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure
   ];
 }
 
-function limitOf({ hasOthers, isClientBusy, isLoaderLate }: Disturbances): Scenario['limited_by'] {
+export function limitOf({ hasOthers, isClientBusy, isLoaderLate }: Disturbances): Scenario['limited_by'] {
   if (hasOthers) return 'others';
   return isClientBusy || isLoaderLate ? 'client' : 'hub';
 }

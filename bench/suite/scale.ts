@@ -59,6 +59,22 @@ export function costsOf(files: readonly { readonly scenarios: readonly Scenario[
   return { ...costs, frameBytes: numberOrNull(fanout?.parameters.frame_bytes) };
 }
 
+/** A line for each scenario with costs whose run was disturbed; empty without any. */
+export function formatDisturbances(files: readonly { readonly scenarios: readonly Scenario[] }[]): string {
+  const ids: readonly string[] = Object.values(costIds);
+  const disturbed = files
+    .flatMap(({ scenarios }) => scenarios)
+    .filter(
+      ({ limited_by, figures }) =>
+        limited_by !== 'hub' && limited_by !== 'none' && figures.some(({ id }) => ids.includes(id)),
+    );
+  const lines = disturbed.map(
+    ({ name, limited_by }) =>
+      `  ${name}: ${limited_by === 'others' ? 'other work' : 'the client'} was the limit of the run\n`,
+  );
+  return lines.length === 0 ? '' : `Costs of disturbed runs\n${lines.join('')}`;
+}
+
 export interface Prediction {
   readonly what: string;
   /** Null: a cost is absent. */

@@ -7,6 +7,7 @@ import {
   costsOf,
   exitCodeOfChecks,
   formatChecks,
+  formatDisturbances,
   formatPredictions,
   predictScale,
 } from '../../bench/suite/scale.ts';
@@ -50,6 +51,19 @@ describe('a prediction', () => {
   );
   const predictedValue = (what: string): number | null | undefined =>
     predictScale(1_000_000, costsOf([file])).find((prediction) => prediction.what.includes(what))?.value;
+
+  it('names the runs with costs in which the client or other work was the limit', () => {
+    const beside = fileOf(
+      { ...scenarioOf('idle', 'idle.rss', 2048, 2000), limited_by: 'others' },
+      { ...scenarioOf('storm', 'storm.processor_time', 140, 2000), limited_by: 'client' },
+      { ...scenarioOf('mixed', 'mixed.refused', 1, 2000), limited_by: 'others' },
+    );
+    expect(formatDisturbances([file])).toBe('');
+    expect(formatDisturbances([file, beside])).toBe(
+      'Costs of disturbed runs\n  idle: other work was the limit of the run\n' +
+        '  storm: the client was the limit of the run\n',
+    );
+  });
 
   it('multiplies the cost of a stream', () => {
     expect(predictedValue('resident memory')).toBeCloseTo(2048e6 / 2 ** 30, 6);

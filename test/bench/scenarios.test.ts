@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
 import { type Growth, growthFigures } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
+import { findDisturbances, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
 import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
 import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
@@ -120,6 +121,29 @@ describe('a scenario', () => {
       expect(verdictsOf(leaking, false)[id]).toBe('no_target');
     }
   });
+
+  it.each([
+    ['hub', { busiestClientMs: 840, otherMs: 90 }, 10],
+    ['client', { busiestClientMs: 860, otherMs: 90 }, 10],
+    ['client', { busiestClientMs: 100, otherMs: 90 }, 21],
+    ['others', { busiestClientMs: 860, otherMs: 110 }, 10],
+  ] as const)(
+    'of ingest is limited by %s with %j of a second, and a delay of %d ms',
+    (limit, times, lagMs) => {
+      const usage = {
+        elapsedMs: 1000,
+        diskWaitMs: 0,
+        hubMs: 0,
+        clientMs: 0,
+        writtenBytes: 0,
+        hubRssBytes: 0,
+      };
+      const phase = { events: 1, elapsedMs: 1000, latencies: '', lagMs, usage: { ...usage, ...times } };
+      const bounds = { insert: 1, append: 1, parse: 1 };
+      const round = { loop: { hub: 0, idle: 0 }, closed: phase, open: phase, bounds };
+      expect(limitOf(findDisturbances([round, round, round]))).toBe(limit);
+    },
+  );
 
   it('has no verdict when the delay of the loader is more than half of the target', () => {
     const histogram = newHistogram();
