@@ -514,6 +514,16 @@ describe('sinks of a guard', () => {
     expect(ran).toBe(false);
   });
 
+  it('that refuse the record of an allowed call take its execution back', async () => {
+    let isFull = true;
+    const sink = { emit: () => (isFull ? Promise.reject(new Error('disk full')) : Promise.resolve()) };
+    const guard = guardOf(few('max_tool_calls: 1'), { sinks: [sink], strictAudit: true });
+    await expect(guard.run('t', {}, ok)).rejects.toThrow(AggregateError);
+    isFull = false;
+    expect(await guard.run('t', {}, ok)).toBe('ok');
+    await denied(guard.run('t', {}, ok));
+  });
+
   it('include the file its own contracts name', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'guard-'));
     const file = join(folder, 'audit.jsonl');

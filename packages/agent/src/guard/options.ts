@@ -33,7 +33,7 @@ export interface GuardOptions extends Language {
   readonly sinks?: readonly Sink[];
   /** Records kept in memory (`guard.events`); default 1,000. */
   readonly maxEvents?: number;
-  /** Additional redaction of records and approval requests, beside values that look secret. Default: none. */
+  /** Additional redaction of records, beside values that look secret. Deciders see arguments whole. Default: none. */
   readonly redaction?: RedactionPolicy;
   /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
   readonly approvals?: ApprovalBackend;
