@@ -119,7 +119,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
     find: (tenantId, query) => findAgents(db, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(db, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName) =>
-      agentIds.filter(
+      [...new Set(agentIds)].filter(
         (agentId) =>
           db.run(
             `UPDATE registrations SET bundle_name = ?1, retired_at = CASE WHEN ?1 IS NULL THEN retired_at END

@@ -51,7 +51,7 @@ function wholeApproval(db: Database, tenantId: string, id: string): Approval | n
   return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
 }
 
-/** An approval's end counts for the retention of its run, as what the run received. Its activity follows by a trigger. */
+/** An approval's end counts for the retention of its run, as what the run received. A trigger moves its activity. */
 function noteEnd(db: Database, approval: Approval): void {
   const { tenantId, agentId, sessionId, decidedAt, deadline } = approval;
   if (sessionId === null) return;

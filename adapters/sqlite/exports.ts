@@ -163,7 +163,7 @@ class EventLines {
     return segment;
   }
 
-  /** Outcomes behind `segment` and before the next one, of which most may be other tenants'. False: the page is full. */
+  /** Outcomes behind `segment` and before the next one, most perhaps of other tenants. False: the page is full. */
   *#addOutcomes(segment: number): Steps<boolean> {
     while (!this.#isFull) {
       const row = this.#outcomes.next(segment);

@@ -203,7 +203,7 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       for (const agentId of ['a', 'b', 'c']) await agents.seen(tenantId, agentId, 'production', t0, uuid());
-      const assigned = await agents.assign(tenantId, ['a', 'ghost', 'c'], 'base');
+      const assigned = await agents.assign(tenantId, ['a', 'ghost', 'c', 'a'], 'base');
       expect([...assigned].sort()).toEqual(['a', 'c']);
       const { items } = await agents.list(tenantId, { limit: 9, after: null });
       expect(items.map((r) => r.bundleName)).toEqual(['base', null, 'base']);
