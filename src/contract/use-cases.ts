@@ -1,6 +1,7 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
+import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { changeBy, recorded } from '../audit/note.ts';
 import type { Composition } from '../composition/record.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
@@ -60,8 +61,12 @@ export interface Contracts {
   create(principal: Principal, contract: NewContract): Promise<ContractView | 'exists'>;
   /** Takes a bundle apart: a contract each, and a composition of them. @throws HubError forbidden, unprocessable */
   importBundle(principal: Principal, yaml: string): Promise<Imported>;
-  /** The latest version. @throws HubError not_found */
-  get(principal: Principal, contractId: string): Promise<ContractView>;
+  /**
+   * The latest version.
+   * @param mayBeEntry also takes the id of an entry in a deployed document, for the entry's contract
+   * @throws HubError not_found; with `mayBeEntry` also overloaded, unavailable
+   */
+  get(principal: Principal, contractId: string, mayBeEntry?: boolean): Promise<ContractView>;
   /** @throws HubError not_found */
   version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
   /**
@@ -88,6 +93,7 @@ const subjectOf = (contractId: string): string => `Contract '${contractId}'`;
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
   readonly rollouts: Rollouts;
+  readonly rulings: Pick<Rulings, 'entryNames'>;
 };
 
 const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
@@ -137,10 +143,13 @@ export const createContracts = (ports: Ports): Contracts => ({
     return imported;
   },
 
-  async get({ tenantId }, contractId) {
+  async get({ tenantId }, contractId, mayBeEntry = false) {
     const contract = await ports.store.contracts.latest(tenantId, contractId);
-    if (!contract) throw absent(contractId);
-    return viewOf(ports, contract);
+    if (contract) return viewOf(ports, contract);
+    const id = mayBeEntry && (await ports.rulings.entryNames(tenantId)).entries.get(contractId);
+    const ofEntry = id ? await ports.store.contracts.latest(tenantId, id) : null;
+    if (!ofEntry) throw absent(contractId);
+    return viewOf(ports, ofEntry);
   },
 
   async version({ tenantId }, contractId, version) {

@@ -177,7 +177,7 @@ function createSharedUseCases(ports: AppPorts) {
   const logins = createLogins(ports);
   const provider = providerOf(ports, accounts);
   const approvals = createApprovals({ ...ports, lastSeen });
-  const eventSearches = createEventSearches(ports);
+  const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
   const bundles = createBundles({ ...ports, inspector });
   const keys = createKeys(ports);
@@ -248,7 +248,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
     approvals: published.approvals,
   }),
   notifications: createNotifications({ ...ports, channels: published.channels }),
-  contracts: createContracts({ ...ports, rollouts: internal.rollouts }),
+  contracts: createContracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
   fleet: createFleet(ports),
   people: createPeople(ports),
   sessions: createSessions(ports),

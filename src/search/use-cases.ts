@@ -1,9 +1,10 @@
 // Things of a tenant by the beginning of their names, or by their ids: those that the caller may read. Keeps
 // promise P72.
+import type { RegistrationSummary } from '../agent/record.ts';
 import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
 import { holdsRole, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
-import { type Env, environments } from '../shared/ids.ts';
+import { type Env, environments, isAgentId } from '../shared/ids.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { bestMatches, type NameSearch, nameSearch, type Thing, type ThingType } from './rules.ts';
@@ -21,7 +22,7 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
 const maxResults = 20;
 /** Names of one type that are compared. */
 const maxNames = 1_000;
-/** Agents that contain the longest word of the search. */
+/** Agents that contain the search, and as many that contain its longest word. */
 const maxAgents = 200;
 const firstPage = { limit: maxNames, offset: 0 };
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -33,32 +34,24 @@ export const createThingSearches = (ports: Ports): ThingSearches => ({
     const search = nameSearch(text);
     if (!search) return [];
     const id = text.trim();
-    const [exact, chosen, ...byName] = await Promise.all([
+    const [exact, chosen, agent, ...byName] = await Promise.all([
       byId(ports, principal, id.toLowerCase()),
       byChosenId(ports, principal, id),
-      agents(ports, principal, search),
+      agentById(ports, principal, id),
+      agents(ports, principal, search, id),
       library(ports, principal, search),
       tools(ports, principal),
       administered(ports, principal),
     ]);
-    return [...exact, ...chosen, ...bestMatches(byName.flat(), search, maxResults)].slice(0, maxResults);
+    const named = byName.flat().filter(({ type, id: other }) => type !== 'agent' || other !== agent[0]?.id);
+    return [...exact, ...chosen, ...agent, ...bestMatches(named, search, maxResults)].slice(0, maxResults);
   },
 });
 
-async function agents(
-  { store }: Ports,
-  principal: Principal,
-  { longest }: NameSearch,
-): Promise<readonly Thing[]> {
-  const query = {
-    order: 'agentId',
-    descending: false,
-    search: longest,
-    limit: maxAgents,
-    after: null,
-  } as const;
-  const { items } = await store.agents.find(principal.tenantId, query);
-  return items
+type AgentName = Pick<RegistrationSummary, 'agentId' | 'displayName' | 'lastEnv' | 'seenEnvs'>;
+
+const agentThings = (principal: Principal, found: readonly AgentName[]): readonly Thing[] =>
+  found
     .filter((agent) => seesAgent(principal, agent))
     .map((agent) => {
       const { agentId, displayName } = agent;
@@ -66,6 +59,27 @@ async function agents(
         ? thing('agent', agentId, agentId, visibleEnvOf(principal, agent) ?? '')
         : thing('agent', agentId, displayName, agentId);
     });
+
+/** Ids with one prefix share its words, so the whole text narrows a fleet further than a word of it. */
+async function agents(
+  { store }: Ports,
+  principal: Principal,
+  { longest }: NameSearch,
+  text: string,
+): Promise<readonly Thing[]> {
+  const order = { order: 'agentId', descending: false, limit: maxAgents, after: null } as const;
+  const texts = text.length === longest.length ? [longest] : [text, longest];
+  const pages = await Promise.all(
+    texts.map((search) => store.agents.find(principal.tenantId, { ...order, search })),
+  );
+  const byId = new Map(pages.flatMap(({ items }) => items).map((agent) => [agent.agentId, agent]));
+  return agentThings(principal, [...byId.values()]);
+}
+
+/** The agent with exactly this id. */
+async function agentById({ store }: Ports, principal: Principal, id: string): Promise<readonly Thing[]> {
+  const agent = isAgentId(id) ? await store.agents.get(principal.tenantId, id) : null;
+  return agent && agent.retiredAt === null ? agentThings(principal, [agent]) : [];
 }
 
 async function library(

@@ -291,3 +291,16 @@ it('that are retired can still be read, and come back when they are assigned', a
   await patch({ bundle_name: 'base' });
   expect(await listed()).toEqual(['agent-1']);
 });
+
+it('of an exact id are listed although more ids before them contain it', async () => {
+  const ids = [...Array.from({ length: 60 }, (_, i) => `dev-ops-${i}`), 'ops'];
+  const events = ids.map((agent_id, i) => ({
+    call_id: `ops-${i}`,
+    agent_id,
+    tool_name: 'x',
+    verdict: 'call_allowed',
+  }));
+  await t.call('ingestEvents', { body: { events } }, key);
+  const list = await t.call('listAgents', { query: { search: 'ops', q: 'agent:ops', limit: '1' } }, user);
+  expect(list.body.map(({ agent_id }) => agent_id)).toEqual(['ops']);
+});

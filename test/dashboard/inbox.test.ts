@@ -127,6 +127,28 @@ it('takes a call, and snoozes it for this browser', async () => {
   await seen.context.close();
 });
 
+it('shows at once that another person took a call', async () => {
+  const [id = ''] = await askMany('shared', 1, 900);
+  const email = 'second@example.com';
+  const body = { email, password: 'correct horse battery', roles: [{ role: 'approver', env: '*' }] };
+  const added = await hub.call('POST', '/api/v1/users', { cookie, body });
+  const second = await hub.login(email, body.password);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  await card(page).getByText('shared number 0').waitFor();
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  const taken = await hub.call('PUT', `/api/v1/approvals/${id}/assignee`, {
+    cookie: second,
+    body: { user_id: added.body.user_id },
+  });
+  expect(taken.status).toBe(200);
+  await card(page).getByText(`taken by ${email}`).waitFor();
+  await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('takes a group back by a key, and drops a decision with the connection', async () => {
   const ids = await askMany('undone', 2, 900);
   const seen = await view(hub.url, { cookie });

@@ -41,3 +41,10 @@ it.each([
   const sent: unknown = JSON.parse(JSON.stringify(renderEvent(stored, null)));
   expect(tailFits(text)(decisionEvent.parse(sent))).toBe(isMatch);
 });
+
+it('finds an event by its environment, not by the word that its agent sent', () => {
+  const event = { ...stored, env: 'staging', payload: { environment: 'production' } } as const;
+  const sent = decisionEvent.parse(JSON.parse(JSON.stringify(renderEvent(event, null))));
+  expect([sent.env, sent.environment]).toEqual(['staging', 'production']);
+  expect(['env:staging', 'env:production'].map((text) => tailFits(text)(sent))).toEqual([true, false]);
+});

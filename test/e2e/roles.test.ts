@@ -358,6 +358,32 @@ describe('somebody with roles in some environments', () => {
     stream.close();
   });
 
+  it('receives the decision events of these environments alone', async () => {
+    const stream = await SseClient.open(`${hub.url}/v1/events/stream`, { Cookie: two.cookie });
+    expect(stream.status).toBe(200);
+    for (const env of envs) {
+      await hub.call('POST', '/api/v1/events', {
+        key: keys.get(env) ?? '',
+        agent: `agent-${env}`,
+        body: {
+          events: [
+            {
+              call_id: `live-${env}`,
+              agent_id: `agent-${env}`,
+              tool_name: 'transfer',
+              verdict: 'call_allowed',
+              mode: 'enforce',
+              timestamp: new Date().toISOString(),
+            },
+          ],
+        },
+      });
+    }
+    await stream.next('message', 1);
+    expect(stream.frames.map(({ data }) => data.call_id)).toEqual(['live-staging', 'live-development']);
+    stream.close();
+  });
+
   it('changes no assignment or rule that reaches further', async () => {
     const rule = (env: Env) =>
       hub.call('POST', '/api/v1/assignment-rules', {

@@ -180,11 +180,13 @@ it('fits what a search finds', () => {
   });
   const yes = [
     { env: null },
+    { env: ['staging', 'production'] as const },
     { env: 'production' as const, agentId: 'a', toolName: 't', sessionId: 's', parentSessionId: 'p' },
     { env: null, verdicts: { any: ['call_executed'], others: false } },
   ];
   const no = [
     { env: 'staging' as const },
+    { env: ['staging', 'development'] as const },
     { env: null, agentId: 'b' },
     { env: null, toolName: 'T' },
     { env: null, sessionId: 'p' },

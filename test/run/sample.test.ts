@@ -9,6 +9,7 @@ import { runSums } from '../../src/dashboard/pages/runs/sums.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 import { itAtNight } from '../runs.ts';
 
@@ -240,6 +241,20 @@ it('changes no answer but those of the lists that show it', async () => {
   const after = await answers();
   for (const [name, body] of before)
     expect(withoutCursors(after.get(name)), name).toEqual(withoutCursors(body));
+});
+
+it('is left out of the pending approvals of people with roles in several environments', async () => {
+  await make();
+  const viewerIn = (...envs: readonly Env[]): UserCaller => ({
+    ...user,
+    roles: envs.map((env) => ({ role: 'viewer', env })),
+  });
+  for (const caller of [
+    viewerIn('staging', 'development'),
+    viewerIn('development'),
+    viewerIn('production', 'staging'),
+  ])
+    expect((await t.call('statsOverview', {}, caller)).body.pending_approvals).toBe(0);
 });
 
 itAtNight('is reused later, also when its approval is over, and goes with its approval', async () => {

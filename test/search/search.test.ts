@@ -72,6 +72,26 @@ it('finds agents, documents, contracts, channels, keys and people, each for thos
   expect(await found('check', await t.tenant('bo@example.com'))).toEqual([]);
 });
 
+it('finds an agent by its id, or by its beginning, among more of one prefix than are compared', async () => {
+  const fleet = await t.tenant('fleet@example.com');
+  const key = t.key(fleet);
+  for (const from of [0, 250]) {
+    const events = Array.from({ length: 250 }, (_, i) => ({
+      call_id: `c${from + i}`,
+      agent_id: `worker-${String(from + i).padStart(4, '0')}`,
+      tool_name: 'x',
+      verdict: 'call_allowed',
+    }));
+    await t.call('ingestEvents', { body: { events } }, { ...key, agentId: 'worker-0000' });
+  }
+  expect(await found('worker-0444', fleet)).toEqual([['agent', 'worker-0444']]);
+  expect((await found('worker-044', fleet)).map(([, name]) => name)).toEqual(
+    Array.from({ length: 10 }, (_, i) => `worker-044${i}`),
+  );
+  const elsewhere: UserCaller = { ...fleet, roles: [{ role: 'admin', env: 'staging' }] };
+  expect(await found('worker-0444', elsewhere)).toEqual([]);
+});
+
 it('finds records by their ids, in the environments that the person sees', async () => {
   const key = t.key(user);
   const ask = { tool_name: 'refund', message: 'm' };

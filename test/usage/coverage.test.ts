@@ -147,6 +147,54 @@ it("names the library's contract, whichever of its entries in the document gover
   ]);
 });
 
+it('of a contract with two tools agree with searches, filters and what needs attention', async () => {
+  await addContract(t, user, 'many', {
+    definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },
+  });
+  await addComposition(t, user, 'team', ['many']);
+  const { body: release } = await t.call('deployComposition', { params: { name: 'team' } }, user);
+  const { revision_hash: policy_version } = (
+    await t.call(
+      'getBundleVersion',
+      { params: { name: 'team', version: String(release.bundle_version) } },
+      user,
+    )
+  ).body;
+  const denied = (tool: string, decision_name: string) =>
+    event(tool, { verdict: 'call_denied', payload: { decision_name, policy_version } });
+  await ingest([
+    denied('read', 'many'),
+    ...Array.from({ length: 24 }, () => denied('write', 'many-2')),
+    denied('other', 'many-3'),
+  ]);
+  const toolsFound = async (query: { [name: string]: string }) => {
+    const { body } = await t.call('searchEvents', { query: { ...query, limit: '100' } }, user);
+    return body.map(({ tool_name }) => tool_name).sort();
+  };
+  const all = ['read', ...Array.from({ length: 24 }, () => 'write')];
+  for (const query of [{ q: 'contract:many' }, { q: 'contract:m*y' }, { decision_name: 'many' }])
+    expect([query, await toolsFound(query)]).toEqual([query, all]);
+  expect(await toolsFound({ q: '-contract:many' })).toEqual(['other']);
+  expect(await toolsFound({ q: 'contract:many-2' })).toEqual(all.slice(1));
+  const { facets } = (await t.call('eventFacets', { query: {} }, user)).body;
+  expect(facets.decision_name.top).toEqual([
+    { value: 'many', count: 25 },
+    { value: 'many-3', count: 1 },
+  ]);
+  // All of the newest calls were decided by the second entry.
+  const { items } = (await t.call('attention', { query: {} }, user)).body;
+  expect(items.find(({ kind }) => kind === 'deny_spike')).toMatchObject({
+    subject: { id: 'many' },
+    count: 25,
+    facts: { version: release.bundle_version },
+  });
+  const read = (contract_id: string, query = {}) =>
+    t.call('getContract', { params: { contract_id }, query }, user);
+  expect((await read('many-2', { entry: 'true' })).body.contract_id).toBe('many');
+  await expect(read('many-2')).rejects.toMatchObject({ code: 'not_found' });
+  await expect(read('many-3', { entry: 'true' })).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('counts a call once that two overlapping entries of one contract decided', async () => {
   await addContract(t, user, 'globs', {
     definition: { ...definition(), tool: undefined, tools: ['read_*', '*_file'] },

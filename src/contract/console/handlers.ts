@@ -47,8 +47,8 @@ export const contracts: Handlers<typeof contractRoutes> = {
     };
   },
 
-  getContract: async ({ app }, { params }, caller) =>
-    renderDetail(await app.contracts.get(principalOf(caller), params.contract_id)),
+  getContract: async ({ app }, { params, query }, caller) =>
+    renderDetail(await app.contracts.get(principalOf(caller), params.contract_id, query.entry === 'true')),
 
   getContractVersion: async ({ app }, { params }, caller) =>
     renderDetail(await app.contracts.version(principalOf(caller), params.contract_id, params.version)),

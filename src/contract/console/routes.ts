@@ -106,6 +106,10 @@ export const contractRoutes = routes({
     tag: 'contracts',
     summary: 'The latest version, with a history of the newest 1,000 versions; read older ones by number',
     params,
+    query: z.object({
+      /** `true`: also takes the id of an entry in a deployed document, as events contain it, for its contract. */
+      entry: z.enum(['true', 'false']).optional(),
+    }),
     status: 200,
     reply: detail,
     errors: ['not_found', 'validation_failed'],

@@ -23,6 +23,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   approval_created: [...approvals, 'hostedListAudit'],
   approval_decided: [...approvals, 'getApproval', 'hostedListAudit'],
   approval_timeout: [...approvals, 'getApproval', 'hostedListAudit'],
+  approval_assigned: ['listApprovals', 'getApproval'],
   assignment_changed: [
     'listAgents',
     'listRegistrations',
@@ -71,7 +72,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'bundleImpact',
     'listAgentStreams',
   ],
-  event_created: [
+  stats_changed: [
     'searchEvents',
     'eventHistogram',
     'eventFacets',

@@ -89,7 +89,7 @@ export class LiveConnection {
 
   #open(): void {
     this.#timer = null;
-    const query = new URLSearchParams({ include: 'fleet,tools' });
+    const query = new URLSearchParams({ include: 'fleet,tools,assignments,stats' });
     if (this.#lastId !== '') query.set('last_event_id', this.#lastId);
     if (this.#useSse) this.#openSse(`${this.#base}${path}?${query}`);
     else this.#openSocket(`${this.#base.replace(/^http/, 'ws')}${path}?${query}`);

@@ -79,7 +79,7 @@ export interface Explanations {
 }
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock'> & {
-  readonly eventSearches: Pick<EventSearches, 'get'>;
+  readonly eventSearches: Pick<EventSearches, 'get' | 'withEntries'>;
   readonly runs: { readonly names: Pick<Runs['names'], 'resolve'> };
   readonly recentToolSettings: RecentToolSettings;
 };
@@ -217,7 +217,8 @@ class EventExplanations implements Explanations {
       ...(contractId === null ? [] : [valueTerm('contract', contractId)]),
       valueTerm('verdict', firstVerdict[countedAs(event.verdict, event.mode)]),
     ];
-    const count = await this.#ports.store.events.count(principal.tenantId, { ...range, query: { terms } });
+    const filter = await this.#ports.eventSearches.withEntries(principal, { ...range, query: { terms } });
+    const count = await this.#ports.store.events.count(principal.tenantId, filter);
     return { q: printQuery({ terms }, eventGrammar), count };
   }
 

@@ -30,15 +30,13 @@ type FacetWord = (typeof facetWords)[FacetName];
 
 /** The filter of a request with its query. @throws HubError validation_failed */
 async function queriedFilter(
-  { app }: Pick<Hub, 'app'>,
+  { app: { eventSearches } }: Pick<Hub, 'app'>,
   principal: Principal,
   query: EventQuery & { readonly q?: string | undefined },
 ): Promise<EventFilter> {
   const { q } = query;
-  return filterOf(
-    query,
-    q === undefined ? undefined : await app.eventSearches.read(principal, q, eventGrammar),
-  );
+  const terms = q === undefined ? undefined : await eventSearches.read(principal, q, eventGrammar);
+  return eventSearches.withEntries(principal, filterOf(query, terms));
 }
 
 /** The headers of an answer to a query: whether the search came to the end of its page, else how far it came. */

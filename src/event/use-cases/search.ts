@@ -1,6 +1,7 @@
 // Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the
 // tenant's.
 
+import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
@@ -10,6 +11,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { facetByContract, namesContracts, withContractEntries } from '../rules/query/contract-entries.ts';
 import { queryTest } from '../rules/query/match.ts';
 import { narrowedByQuery } from '../rules/query/narrow.ts';
 import { createQueryReader, type QueryReader } from './query-text.ts';
@@ -34,7 +36,10 @@ export interface EventSearches {
   skip(principal: Principal, filter: EventFilter, count: number, order?: EventOrder): Promise<string | null>;
   /** @throws HubError not_found, also for what the principal does not see */
   get(principal: Principal, id: string): Promise<StoredEvent>;
-  /** The 50 most frequent values of each facet. @throws HubError forbidden, search_timeout */
+  /**
+   * The 50 most frequent values of each facet; entries of one contract count as the contract.
+   * @throws HubError forbidden, search_timeout
+   */
   facets(principal: Principal, filter: EventFilter, budgetMs?: number): Promise<Facets & CountProgress>;
   /**
    * Counts per bucket, in order; those without events are left out.
@@ -46,6 +51,11 @@ export interface EventSearches {
     bucketSeconds: number,
     budgetMs?: number,
   ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress>;
+  /**
+   * The filter, in which the id of a contract of the library also stands for its other entries in documents. Pages and
+   * counts take filters as they are. @throws HubError overloaded, unavailable
+   */
+  withEntries<F extends EventFilter>(principal: Principal, filter: F): Promise<F>;
   /** The query of a text. @throws HubError validation_failed with the position of the mistake */
   readonly read: QueryReader;
 }
@@ -76,7 +86,7 @@ const defaultBudgetMs = 1_000;
 const readsPayloads = ({ query }: EventFilter): boolean =>
   query !== undefined && queryTest(query).needsPayload;
 
-type Ports = Pick<AppPorts, 'store' | 'clock'>;
+type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entryNames'> };
 
 class QuerySearches implements EventSearches {
   readonly #ports: Ports;
@@ -100,6 +110,11 @@ class QuerySearches implements EventSearches {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
     if (readsPayloads(visible)) return this.#scans.page(principal, visible, limit, from, budgetMs);
     return this.#ports.store.events.search(principal.tenantId, visible, limit, from, order);
+  }
+
+  async withEntries<F extends EventFilter>({ tenantId }: Principal, filter: F): Promise<F> {
+    if (!namesContracts(filter)) return filter;
+    return withContractEntries(filter, (await this.#ports.rulings.entryNames(tenantId)).entries);
   }
 
   async skip(
@@ -139,8 +154,12 @@ class QuerySearches implements EventSearches {
     budgetMs: number = defaultBudgetMs,
   ): Promise<Facets & CountProgress> {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-    if (readsPayloads(visible)) return this.#scans.facets(principal, visible, facetLimit, budgetMs);
-    return this.#ports.store.events.facets(principal.tenantId, visible, facetLimit);
+    const counted = await (readsPayloads(visible)
+      ? this.#scans.facets(principal, visible, facetLimit, budgetMs)
+      : this.#ports.store.events.facets(principal.tenantId, visible, facetLimit));
+    const { entries } = await this.#ports.rulings.entryNames(principal.tenantId);
+    const decisionName = facetByContract(counted.by.decisionName, entries);
+    return { ...counted, by: { ...counted.by, decisionName } };
   }
 
   async histogram(

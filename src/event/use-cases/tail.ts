@@ -3,6 +3,7 @@
 // events without a signal. Keeps promise P40.
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
 import { eventsOf } from '../../shared/frame.ts';
+import { isInFilter } from '../../shared/ids.ts';
 import type { Following } from '../../shared/ports/broadcast.ts';
 import { pause, type Timer } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -99,7 +100,7 @@ export const fits = (
   { env, agentId, sessionId, parentSessionId, toolName, verdicts }: EventFilter,
   event: StoredEvent,
 ): boolean =>
-  (env === null || event.env === env) &&
+  isInFilter(env, event.env) &&
   (agentId === undefined || event.agentId === agentId) &&
   (toolName === undefined || event.toolName === toolName) &&
   (sessionId === undefined || sessionOf(event) === sessionId) &&

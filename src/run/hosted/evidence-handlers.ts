@@ -108,10 +108,13 @@ class EvidenceBundle {
   }
 }
 
-/** The ruleset of a hash may become known later, so only `rulesets` contains it. */
+/**
+ * The ruleset of a hash may become known later, so only `rulesets` contains it. Without `env`: bundles of one run keep
+ * their bytes in all versions of the hub.
+ */
 function shownOf(event: StoredEvent) {
-  const { ruleset_name: _name, ruleset_version: _version, ...visibleFields } = renderEvent(event, null);
-  return visibleFields;
+  const { ruleset_name: _name, ruleset_version: _version, env: _env, ...fields } = renderEvent(event, null);
+  return fields;
 }
 
 /** Bytes that are encoded at once; a multiple of three, so that the pieces of base64 fit together. */

@@ -9,7 +9,7 @@ import type { Evaluation } from '../../evaluation/port/evaluator.ts';
 import type { EventInput } from '../../event/record.ts';
 import { contentId } from '../../event/rules/decision.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import type { EnvFilter } from '../../shared/ids.ts';
+import { type EnvFilter, isInFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -84,7 +84,7 @@ class WorkspaceSamples implements SampleRuns {
   }
 
   async pending(tenantId: string, envFilter: EnvFilter): Promise<number> {
-    if (envFilter !== null && envFilter !== env) return 0;
+    if (!isInFilter(envFilter, env)) return 0;
     const approval = await this.#ports.store.approvals.get(tenantId, this.#runOf(tenantId).approvalId);
     return approval?.status === 'pending' && approval.deadline > this.#ports.clock.now() ? 1 : 0;
   }

@@ -7,6 +7,7 @@ import type { Vocabularies } from '../../agent/use-cases/vocabularies.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { policyVersionOf } from '../../event/record.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
+import { withContractEntries } from '../../event/rules/query/contract-entries.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -93,7 +94,7 @@ export async function denySpikes(
   );
   return Promise.all(
     spikes.map(async ({ value, refused, usual }) => {
-      const filter = { env, decisionName: value, since: recent.since };
+      const filter = withContractEntries({ env, decisionName: value, since: recent.since }, entries);
       const version = await newVersionOf(store, tenantId, deployments, filter);
       return {
         kind: 'deny_spike' as const,

@@ -2,6 +2,8 @@
 
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect } from 'react';
+import { agentGrammar } from '../../../event/rules/query/fields.ts';
+import { printQuery, valueTerm } from '../../../event/rules/query/print.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -59,7 +61,9 @@ export function AgentDetail({
 }
 
 function Standing({ id }: { readonly id: string }): JSX.Element {
-  const agentsQuery = useCall('listAgents', { query: { search: id, limit: 50 } });
+  // The search narrows in the store, the query to this agent alone.
+  const q = printQuery({ terms: [valueTerm('agent', id)] }, agentGrammar);
+  const agentsQuery = useCall('listAgents', { query: { search: id, q, limit: 1 } });
   const isOld = useFleetChanges(agentsQuery.data);
   const { refetch } = agentsQuery;
   useEffect(() => {

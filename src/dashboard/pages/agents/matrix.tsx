@@ -4,7 +4,7 @@ import './matrix.css';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
+import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
@@ -182,33 +182,47 @@ function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell 
 const keys = ['agent', 'wanted', 'version', 'since', 'seen'];
 const columns = agentColumns.filter(({ key }) => keys.includes(key));
 
-/** The connected agents that run the version in the address, those that are out of date for longest first. */
+/**
+ * The connected agents that run the version in the address, those that are out of date for longest first. Only a list
+ * by `drift_since` contains agents that are out of date alone, so an empty one means that the version is current.
+ */
 function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX.Element | null {
   const [{ bundle, in: env, runs }] = useFilters();
   const isOpen = bundle !== undefined && env !== undefined && runs !== undefined;
+  // Documents behind *Show more documents* have no cell here.
   const cell = matrix?.bundles.find(({ name }) => name === bundle)?.cells.find((one) => one.env === env);
   const version = cell?.versions.find((one) => keyOf(one) === runs);
+  const isOrdered = runs !== 'unknown' && !(cell && version && stateOf(cell, version) === 'current');
   const query = {
     ...{ bundle, env, connected: 'true', limit: 500 },
     ...(runs === 'unknown' ? { status: 'unknown' } : { policy_version: runs }),
-    // This order contains no agents that are current or unknown.
-    ...(cell && version && stateOf(cell, version) === 'behind' ? { sort: 'drift_since' } : {}),
   };
-  const agents = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: isOpen && !!matrix });
+  const enabled = isOpen && !!matrix;
+  const input = (sort: object) => ({ query: { ...query, ...sort } }) as Input<'listAgents'>;
+  const behind = usePages('listAgents', input({ sort: 'drift_since' }), { enabled: enabled && isOrdered });
+  const hasNone = behind.data?.pages.every(({ reply }) => reply.length === 0) && !behind.hasNextPage;
+  const isPlain = !isOrdered || hasNone === true;
+  const all = usePages('listAgents', input({}), { enabled: enabled && isPlain });
+  const agents = isPlain ? all : behind;
+  const rows = usePageRows(agents, ({ reply }) => reply);
   if (!isOpen) return null;
+  const listed = rows.find(({ version: number }) => number !== null)?.version;
+  const versionName = version ? nameOf(version) : listed ? `v${listed}` : 'this version';
   return (
     <section className="form" aria-label="Agents on this version">
       <h2>
-        <Data text={bundle} max={80} /> in <Env name={env} />, {version ? nameOf(version) : 'this version'}
+        <Data text={bundle} max={80} /> in <Env name={env} />, {versionName}
       </h2>
       <QueryResult query={agents} rows={4}>
-        {(rows) => (
+        {() => (
           <Table<Agent>
             name="agents on a version"
             grid="Agents"
             row="agent"
             sortAs="agents_sort"
             rows={rows}
+            onEnd={() => readOn(agents)}
+            bar={`${count(rows.length)}${agents.hasNextPage ? '+ agents loaded; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}`}
             columns={columns}
             keyOf={(row) => row.agent_id}
             linkOf={(row) => linkTo.agent(row.agent_id)}

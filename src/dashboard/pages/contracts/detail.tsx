@@ -2,7 +2,7 @@
 // deletion.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
@@ -30,8 +30,13 @@ export function ContractDetail({
   /** Without forms and actions. */
   readonly isPeek?: boolean;
 }): JSX.Element {
-  const contractQuery = useCall('getContract', { params: { contract_id: id } });
+  const contractQuery = useCall('getContract', { params: { contract_id: id }, query: { entry: 'true' } });
   const navigate = useNavigate();
+  const contractId = contractQuery.data?.contract_id ?? id;
+  useEffect(() => {
+    // Events and approvals link to the entry that decided them.
+    if (contractId !== id) void navigate({ ...linkTo.contract(contractId), replace: true });
+  }, [contractId, id, navigate]);
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
@@ -47,15 +52,15 @@ export function ContractDetail({
             <ContractForm
               contract={again === null ? contract : { ...contract, definition: again }}
               copy={mode === 'copy'}
-              onDone={(contractId) => {
+              onDone={(savedId) => {
                 say(
                   mode === 'copy'
-                    ? `${contractId} added.`
-                    : `New version of ${contractId} saved. To send it to agents, deploy a composition.`,
+                    ? `${savedId} added.`
+                    : `New version of ${savedId} saved. To send it to agents, deploy a composition.`,
                   'allow',
                 );
                 read();
-                if (contractId !== id) void navigate({ ...linkTo.contract(contractId) });
+                if (savedId !== id) void navigate({ ...linkTo.contract(savedId) });
               }}
             />
             <Button onClick={read}>Cancel</Button>

@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
@@ -51,7 +51,9 @@ export function ConditionRow({ condition }: { readonly condition: Condition }): 
 
 export function Explain({ id, verdict }: { readonly id: string; readonly verdict: string }): JSX.Element {
   const [search] = useFilters();
-  const explanation = useCall('explainEvent', { params: { event_id: id } }, { moving: rangeOf(search) });
+  const env = useEnv();
+  const input = { params: { event_id: id }, query: env ? { env } : {} };
+  const explanation = useCall('explainEvent', input, { moving: rangeOf(search) });
   return (
     <QuerySection title="Explain" label query={explanation} rows={4}>
       {(data) => (

@@ -209,8 +209,9 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
     reload();
   });
   const take = useEffectEvent((frame: LiveFrame): void => {
-    if (frame.type !== 'event_created') return;
-    if (!follow || reading) setArrived((before) => before + frame.accepted);
+    if (frame.type !== 'stats_changed') return;
+    const { allowed, denied, would_deny, asked } = frame;
+    if (!follow || reading) setArrived((before) => before + allowed + denied + would_deny + asked);
     else if (!isDue.current) {
       isDue.current = true;
       after(followMs, () => reloadList());

@@ -33,7 +33,7 @@ const queriedOf = (event: TailEvent): QueriedEvent => ({
     timestamp: Date.parse(event.timestamp),
     payload: event as unknown as JsonObject,
   },
-  env: event.environment,
+  env: event.env,
   sample: false,
   outcomes: outcomesOf(event),
 });

@@ -96,7 +96,7 @@ const columns: readonly Column<TailRow>[] = [
     envColumn(
       'env',
       'Environment',
-      ofEvent((event) => event.environment),
+      ofEvent((event) => event.env),
       1.5,
     ),
   ),

@@ -38,7 +38,7 @@ export function NeedsAttention(): JSX.Element {
         {({ items }) => (
           <ul className="feed attention">
             {items.map((item) => (
-              <li key={`${item.kind} ${item.env} ${item.subject.id}`} className="feed-row">
+              <li key={keyOf(item)} className="feed-row">
                 <Sentence item={item} />
               </li>
             ))}
@@ -48,6 +48,10 @@ export function NeedsAttention(): JSX.Element {
     </section>
   );
 }
+
+/** Tokens of one service account have their own items. */
+const keyOf = ({ kind, env, subject, facts, deadline }: AttentionItem): string =>
+  JSON.stringify([kind, env, subject.id, facts.token, facts.token === undefined ? null : deadline]);
 
 interface Words {
   readonly icon: IconName;
@@ -171,9 +175,14 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
   key_expiring: {
     icon: 'keys',
     tone: 'ask',
-    text: ({ subject }, name) => (
+    text: ({ subject, facts }, name) => (
       <>
-        {subject.type === 'key' ? 'The key ' : 'A token of '}
+        {subject.type === 'key' ? 'The key ' : 'The token '}
+        {subject.type !== 'key' && (
+          <>
+            <Data text={String(facts.token ?? '')} max={60} /> of{' '}
+          </>
+        )}
         {name} expires
       </>
     ),

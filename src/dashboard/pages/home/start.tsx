@@ -123,7 +123,7 @@ function useHeard(): Heard | null | undefined {
   useEffect(() => {
     if (!waits) return;
     return followFrames(({ type }) => {
-      if (type === 'event_created') refresh(['listAgents']);
+      if (type === 'stats_changed') refresh(['listAgents']);
     });
   }, [waits]);
   const stream = streams.data?.agents[0];

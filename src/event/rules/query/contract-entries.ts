@@ -1,0 +1,44 @@
+// Contracts of the library in filters: a document may contain several entries for one contract, and events contain the
+// id of the entry. Pure.
+import { type Facet, facetOf } from '../facet.ts';
+import type { EventFilter } from '../filter.ts';
+import type { QueryTerm } from './parse.ts';
+import { valueTerm } from './print.ts';
+import { globs } from './values.ts';
+
+/** Ids of contracts by the ids of their entries. */
+export type ContractEntries = ReadonlyMap<string, string>;
+
+/** True if the filter names contracts. */
+export const namesContracts = ({ decisionName, query }: EventFilter): boolean =>
+  decisionName !== undefined || (query?.terms.some(({ field }) => field === 'contract') ?? false);
+
+function withEntriesOf(term: QueryTerm, entries: ContractEntries): QueryTerm {
+  if (term.field !== 'contract') return term;
+  const matches = globs(term);
+  const added = [...entries].filter(([entry, id]) => matches(id) && !matches(entry)).map(([entry]) => entry);
+  if (added.length === 0) return term;
+  return { ...term, values: [...term.values, ...added.map((text) => ({ text, isQuoted: true }))] };
+}
+
+/** The filter, in which a contract's id stands for all of its entries. An entry's id stands for that entry alone. */
+export function withContractEntries<F extends EventFilter>(filter: F, entries: ContractEntries): F {
+  const { decisionName, ...others } = filter;
+  const terms = (filter.query?.terms ?? []).map((term) => withEntriesOf(term, entries));
+  const named = decisionName === undefined ? null : valueTerm('contract', decisionName);
+  const ofName = named && withEntriesOf(named, entries);
+  if (ofName !== null && ofName !== named)
+    return { ...others, query: { terms: [...terms, ofName] } } as unknown as F;
+  return filter.query === undefined ? filter : { ...filter, query: { terms } };
+}
+
+/** The facet with the counts of entries added to those of their contract. */
+export function facetByContract({ top, rest }: Facet, entries: ContractEntries): Facet {
+  if (!top.some(({ value }) => entries.has(value))) return { top, rest };
+  const counts = new Map<string, number>();
+  for (const { value, count } of top) {
+    const id = entries.get(value) ?? value;
+    counts.set(id, (counts.get(id) ?? 0) + count);
+  }
+  return { top: facetOf(counts, top.length).top, rest };
+}
