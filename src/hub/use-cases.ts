@@ -172,7 +172,7 @@ function createSharedUseCases(ports: AppPorts) {
   });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, environments, inspector, uploads, deployments });
-  const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
