@@ -158,13 +158,13 @@ export function maskedConfig(config: ChannelConfig): Written {
   );
 }
 
-/** Names that earlier consoles had for the target of a message. */
-const olderNames: readonly string[] = ['slack_channel', 'discord_channel_id', 'channel_id'];
+/** Other names for the target of a message, which clients may send. */
+const otherNames: readonly string[] = ['slack_channel', 'discord_channel_id', 'channel_id'];
 
 function renamed(body: Written): Written {
   if (body.channel !== undefined) return body;
-  const older = olderNames.find((name) => body[name] !== undefined);
-  return older === undefined ? body : { ...body, channel: body[older] };
+  const otherName = otherNames.find((name) => body[name] !== undefined);
+  return otherName === undefined ? body : { ...body, channel: body[otherName] };
 }
 
 /** The list of deciders. A change of another field never opens a chat to everybody. */
