@@ -1,14 +1,16 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
 // and time. Keeps promises P7 and P20.
 
+import { expire as expireDueApproval } from '../src/approval/port.ts';
 import type { Approval, Decision } from '../src/approval/record.ts';
 import { alreadyEnded } from '../src/approval/rules/state.ts';
-import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/audit/record.ts';
+import { type AuditActor, decisionNote, requestNote } from '../src/audit/record.ts';
 import { fanOutJob } from '../src/notification/rules/jobs.ts';
 import type { Announcement } from '../src/shared/announcement.ts';
 import { BoundedMap } from '../src/shared/concurrency/bounded-map.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
 import type { Env } from '../src/shared/ids.ts';
+import { countEnd } from '../src/shared/meters.ts';
 import { currentTrace } from '../src/shared/tracing.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
@@ -135,7 +137,7 @@ export async function decide(
   if (decided === 'not_pending') throw alreadyEnded();
   pending.decided.set(id, decision.id, now + decidedMs);
   forget(pending, id, context);
-  countEnd(decided, now, context);
+  countEnd(context.ports.meters, decided, now);
   return { reply: decided, ...(await announcement([decided], context, pending)) };
 }
 
@@ -182,19 +184,8 @@ async function timeOut(
   now: number,
   { ports }: Context,
 ): Promise<Approval | null> {
-  const { store, secrets } = ports;
-  const before = await store.approvals.get(tenantId, id);
-  if (before?.status !== 'pending') return null;
-  const note = timeoutNote(before, secrets.uuid());
-  const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
-  if (expired) countEnd(expired, expired.deadline, { ports });
-  return expired;
-}
-
-function countEnd({ env, status, createdAt }: Approval, at: number, { ports }: Pick<Context, 'ports'>): void {
-  if (status === 'pending') return;
-  ports.meters.approvals.add([env, status]);
-  ports.meters.approvalWaits.add(at - createdAt);
+  const before = await ports.store.approvals.get(tenantId, id);
+  return before?.status === 'pending' ? expireDueApproval(ports, before, now) : null;
 }
 
 function wait(pending: Pending, id: string, deadline: number, context: Context): void {

@@ -1,7 +1,10 @@
-// Store port of approvals. Adapters keep promise P19.
+// Store port of approvals, and the one way in which an approval expires. Adapters keep promise P19.
 
+import { type AuditNote, timeoutNote } from '../audit/record.ts';
 import type { Env, EnvFilter } from '../shared/ids.ts';
+import { countEnd, type Meters } from '../shared/meters.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
+import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Approval, ApprovalAssignee, ApprovalStatus, Decision, StoredArgs } from './record.ts';
 
 /** An approval that something is to be done about. */
@@ -139,4 +142,28 @@ export interface ApprovalStore {
   remove(tenantId: string, id: string): Promise<void>;
   /** Number of pending approvals that are not yet due. */
   countPending(tenantId: string, env: EnvFilter, now: number): Promise<number>;
+}
+
+interface ExpiryPorts {
+  readonly store: {
+    noting(what: { readonly note: AuditNote }): { readonly approvals: Pick<ApprovalStore, 'expire'> };
+  };
+  readonly secrets: Pick<Secrets, 'uuid'>;
+  readonly meters: Pick<Meters, 'approvals' | 'approvalWaits'>;
+}
+
+/**
+ * Times out a pending approval that is due, with its entry in the audit chain, and counts it. Timers, the sweep and
+ * readers all expire by this function, so that the metrics include each approval once.
+ * @returns null if it has ended already
+ */
+export async function expire(
+  { store, secrets, meters }: ExpiryPorts,
+  approval: Approval,
+  now: number,
+): Promise<Approval | null> {
+  const note = timeoutNote(approval, secrets.uuid());
+  const expired = await store.noting({ note }).approvals.expire(approval.tenantId, approval.id, now);
+  if (expired) countEnd(meters, expired, expired.deadline);
+  return expired;
 }

@@ -1,7 +1,7 @@
 // Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { LastSeen } from '../agent/use-cases/last-seen.ts';
-import { auditActor, timeoutNote } from '../audit/record.ts';
+import { auditActor } from '../audit/record.ts';
 import { listedEnvs, requireRole, seesEnv } from '../shared/access.ts';
 import { requireAgent } from '../shared/acting-agent.ts';
 import { requireAgentId } from '../shared/agent-ids.ts';
@@ -10,7 +10,7 @@ import { HubError, notFound } from '../shared/error.ts';
 import type { Page } from '../shared/ports/page.ts';
 import { actorName, type KeyPrincipal, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
-import type { ApprovalFilter, ApprovalPageRequest, PendingPageRequest } from './port.ts';
+import { type ApprovalFilter, type ApprovalPageRequest, expire, type PendingPageRequest } from './port.ts';
 import {
   type Approval,
   type ApprovalRequest,
@@ -101,7 +101,7 @@ const unknown = () => notFound('Approval not found.');
 
 type Ports = { readonly lastSeen: LastSeen } & Pick<
   AppPorts,
-  'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'
+  'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings' | 'meters'
 >;
 
 export const createApprovals = (ports: Ports): Approvals => ({
@@ -138,7 +138,7 @@ export const createApprovals = (ports: Ports): Approvals => ({
     const approval = await ports.store.approvals.getWhole(principal.tenantId, id);
     if (!approval || !isSeen(principal, approval)) throw unknown();
     if (principal.actor.kind === 'key') await noteRead(ports, approval);
-    return { ...(await timeOutIfDue(ports, approval, ports.clock.now())), toolArgs: approval.toolArgs };
+    return { ...(await expireIfDue(ports, approval, ports.clock.now())), toolArgs: approval.toolArgs };
   },
 
   async decide(principal, id, decision) {
@@ -165,7 +165,7 @@ export const createApprovals = (ports: Ports): Approvals => ({
     const now = ports.clock.now();
     const { tenantId } = principal;
     const { items, more } = await ports.store.approvals.list(tenantId, within(principal, filter), page, now);
-    const current = await timeOutDue(ports, tenantId, items, now);
+    const current = await expireDue(ports, tenantId, items, now);
     const { status } = filter;
     return visiblePage({ items: current, more }, (approval) => !status || approval.status === status, items);
   },
@@ -196,15 +196,11 @@ function visiblePage(
  * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
  * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
  */
-async function timeOutIfDue(
-  { secrets, store, actors, log }: Ports,
-  approval: Approval,
-  now: number,
-): Promise<Approval> {
+async function expireIfDue(ports: Ports, approval: Approval, now: number): Promise<Approval> {
   if (!isDue(approval, now)) return approval;
+  const { store, actors, log } = ports;
   const { tenantId, env, id } = approval;
-  const note = timeoutNote(approval, secrets.uuid());
-  const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
+  const expired = await expire(ports, approval, now);
   if (!expired) return asSeen((await store.approvals.get(tenantId, id)) ?? approval, now);
   // The sweep would have it announced as well, 2 s later.
   actors
@@ -219,7 +215,7 @@ async function timeOutIfDue(
  * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
  * with one query.
  */
-async function timeOutDue(
+async function expireDue(
   ports: Ports,
   tenantId: string,
   list: readonly Approval[],
@@ -230,7 +226,7 @@ async function timeOutDue(
   const due = new Set((await ports.store.approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
   return Promise.all(
     list.map((approval) =>
-      due.has(approval.id) ? timeOutIfDue(ports, { ...approval, status: 'pending' }, now) : approval,
+      due.has(approval.id) ? expireIfDue(ports, { ...approval, status: 'pending' }, now) : approval,
     ),
   );
 }

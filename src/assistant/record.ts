@@ -70,6 +70,9 @@ export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0,
 export const maskedKey = (key: string): string =>
   key.length <= 12 ? '***' : `${key.slice(0, 8)}...${key.slice(-4)}`;
 
+/** True for the mask of any key, also of one that has been replaced. */
+export const isMaskedKey = (text: string): boolean => /^(?:\*{3}|.{8}\.{3}.{4})$/s.test(text);
+
 /**
  * Cost of the tokens: from the provider's report, else from the operator's prices, else unknown, as for local models.
  */

@@ -9,23 +9,27 @@ import type { Session, Sink } from './live/session.ts';
 
 /** A client that takes nothing for so long is cut off. Milliseconds. */
 const stalledMs = 30_000;
+/** Longest silence of a stream with keepalives, in milliseconds. */
+const keepaliveMs = 15_000;
 
 interface DownloadPorts {
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'every'>;
   readonly log: Log;
 }
+
+type Source = Pick<Streamed, 'pieces' | 'ended'> & Partial<Pick<Streamed, 'keepalive'>>;
 
 class Download implements Session {
   readonly protocol = null;
   readonly sender = null;
-  readonly #streamed: Pick<Streamed, 'pieces' | 'ended'>;
+  readonly #streamed: Source;
   readonly #ports: DownloadPorts;
   #sink: Sink | null = null;
   #isOver = false;
   #isSending = false;
   #stalled: Timer | null = null;
 
-  constructor(streamed: Pick<Streamed, 'pieces' | 'ended'>, ports: DownloadPorts) {
+  constructor(streamed: Source, ports: DownloadPorts) {
     this.#streamed = streamed;
     this.#ports = ports;
   }
@@ -62,18 +66,12 @@ class Download implements Session {
     this.#isSending = true;
     try {
       while (!this.#isOver) {
-        const next = await this.#streamed.pieces.next();
+        const next = await this.#next(sink);
         if (this.#isOver) return;
         if (next.done) {
           this.gone();
           sink.end();
-        } else if (!sink.write(next.value)) {
-          this.#stalled = this.#ports.clock.after(stalledMs, () => {
-            this.gone();
-            sink.cut();
-          });
-          return;
-        }
+        } else if (!this.#write(sink, next.value)) return;
       }
     } catch (err) {
       // The status is out: an answer that ends without its last chunk is how a client learns that it is not whole.
@@ -84,7 +82,33 @@ class Download implements Session {
       this.#isSending = false;
     }
   }
+
+  /** The next piece; until it comes, the connection gets keepalives while it takes them. */
+  async #next(sink: Sink): Promise<IteratorResult<string | Uint8Array, unknown>> {
+    const { pieces, keepalive = null } = this.#streamed;
+    if (keepalive === null) return pieces.next();
+    const silence = this.#ports.clock.every(keepaliveMs, () => {
+      if (!this.#isOver && this.#stalled === null) this.#write(sink, keepalive);
+    });
+    try {
+      return await pieces.next();
+    } finally {
+      silence.cancel();
+    }
+  }
+
+  /** False when the connection is full: unless it drains in time, it is cut. */
+  #write(sink: Sink, piece: string | Uint8Array): boolean {
+    this.#stalled?.cancel();
+    this.#stalled = null;
+    if (sink.write(piece)) return true;
+    this.#stalled = this.#ports.clock.after(stalledMs, () => {
+      this.gone();
+      sink.cut();
+    });
+    return false;
+  }
 }
 
-export const createDownload = (streamed: Pick<Streamed, 'pieces' | 'ended'>, ports: DownloadPorts): Session =>
+export const createDownload = (streamed: Source, ports: DownloadPorts): Session =>
   new Download(streamed, ports);

@@ -22,6 +22,7 @@ import { type AuditLog, createAuditLog } from '../audit/use-cases.ts';
 import { type Bundles, createBundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
 import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
+import { createUploads } from '../bundle/use-cases/uploads.ts';
 import { createAssembler } from '../composition/use-cases/assembly.ts';
 import { type Compositions, createCompositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
@@ -151,13 +152,14 @@ export interface App {
 /** The use cases that others call. */
 function createSharedUseCases(ports: AppPorts) {
   const inspector = createInspector(ports);
+  const uploads = createUploads(ports);
   const auditLog = createAuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, environments, inspector });
   const channels = createChannels(ports);
   const assembler = createAssembler(ports);
-  const releases = createReleases({ ...ports, deployments, inspector });
+  const releases = createReleases({ ...ports, uploads, deployments, inspector });
   const rollouts = createRollouts({ ...ports, environments, assembler, releases, inspector });
   const rulings = createRulings(ports);
   const compositions = createCompositions({
@@ -169,8 +171,8 @@ function createSharedUseCases(ports: AppPorts) {
     inspector,
   });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
-  const rulesets = createRulesets({ ...ports, environments, inspector, deployments });
-  const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const rulesets = createRulesets({ ...ports, environments, inspector, uploads, deployments });
+  const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
@@ -179,7 +181,7 @@ function createSharedUseCases(ports: AppPorts) {
   const approvals = createApprovals({ ...ports, lastSeen });
   const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
-  const bundles = createBundles({ ...ports, inspector });
+  const bundles = createBundles({ ...ports, inspector, uploads });
   const keys = createKeys(ports);
   return {
     /** Parts of the application. */

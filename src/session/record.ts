@@ -9,7 +9,7 @@ export const maxSessionValue = 1_048_576;
 
 const valueFields = {
   tenantId: field(z.string(), { wire: false }),
-  /** Of the key that wrote it last, whose quota it counts in. Empty for a value of before there were environments. */
+  /** Of the key that wrote it last, whose quota it counts in. Empty if none is stored. */
   env: field(z.string(), { wire: false }),
   key: field(z.string(), {
     wire: false,

@@ -1,5 +1,6 @@
 // Counters of a node since its start, as plain numbers where the work is done. src/hub/metrics reads the counters at a
 // scrape. Every label is a constant of this program: no client can add a series.
+import type { Approval } from '../approval/record.ts';
 import type { CountedAs } from '../event/record.ts';
 import type { ChannelKind } from '../notification/record.ts';
 import type { Env } from './ids.ts';
@@ -117,4 +118,15 @@ export interface Meters {
   /** Refusals by the name of the limit (admission/limit.ts). */
   readonly limited: LabelledCount<readonly [limit: string]>;
   readonly loginFailures: LabelledCount<readonly [LoginFailure]>;
+}
+
+/** Counts an approval that has ended.  at time of its end */
+export function countEnd(
+  meters: Pick<Meters, 'approvals' | 'approvalWaits'>,
+  { env, status, createdAt }: Pick<Approval, 'env' | 'status' | 'createdAt'>,
+  at: number,
+): void {
+  if (status === 'pending') return;
+  meters.approvals.add([env, status]);
+  meters.approvalWaits.add(at - createdAt);
 }

@@ -8,7 +8,7 @@ export type AgentApi = (typeof agentApis)[number];
 
 /** The vocabulary that an agent used last. */
 export interface AgentVocabulary {
-  /** Null: it was seen before this was kept, or never. */
+  /** Null: no API is stored for it. */
   readonly lastApi: AgentApi | null;
   /** True if its newest stream declared that it loads documents of either vocabulary. */
   readonly loadsAny: boolean;

@@ -81,6 +81,27 @@ describe('the settings', () => {
     expect(provider.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
   });
 
+  it('keep the stored key when the mask of a replaced one comes back', async () => {
+    await put();
+    const replaced = (await get()).api_key;
+    const newKey = 'another-key-of-the-provider-5678';
+    await put({ api_key: newKey });
+    await put({ api_key: replaced, model: 'other' });
+    expect(await get()).toMatchObject({ api_key: 'another-...5678', model: 'other' });
+    provider.play({});
+    expect((await test()).ok).toBe(true);
+    expect(provider.requests[0]?.headers.authorization).toBe(`Bearer ${newKey}`);
+  });
+
+  it.each(['a-key-of...1234', '***'])('never take the mask %s for a key', async (api_key) => {
+    await put();
+    await t.call('deleteAiSettings', {}, user);
+    for (const which of ['hosted_b', 'local']) {
+      await expect(put({ api_key, provider: which })).rejects.toMatchObject({ code: 'unprocessable' });
+    }
+    expect((await get()).configured).toBe(false);
+  });
+
   it.each([
     ['another provider', { provider: 'router' }],
     ['another address', { base_url: 'http://127.0.0.1:2/v1' }],

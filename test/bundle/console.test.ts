@@ -118,6 +118,16 @@ describe('an upload', () => {
   });
 });
 
+it('in the list of a key is deployed nowhere after an undeploy', async () => {
+  await upload(bundleYaml('team'));
+  await deploy('team', 1);
+  const deployedEnvs = async () =>
+    (await t.call('listBundles', {}, t.key(user))).body.map(({ deployed_envs }) => deployed_envs);
+  expect(await deployedEnvs()).toEqual([['production']]);
+  await t.call('undeployBundle', { query: { env: 'production', bundle_name: 'team' } }, user);
+  expect(await deployedEnvs()).toEqual([[]]);
+});
+
 describe('a deployment', () => {
   beforeEach(async () => {
     await upload(bundleYaml('team', ['one']));

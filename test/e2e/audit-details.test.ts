@@ -62,6 +62,8 @@ it('a change of a contract names the request, the network and the changed fields
 });
 
 it('a deployment and an assignment name the request, through the actors that carry them out', async () => {
+  const kept = { contract_id: 'kept', name: 'Kept', type: 'pre', definition: definition() };
+  await act('POST', '/api/v1/contracts', kept);
   await act('POST', '/api/v1/bundles', { yaml_content: bundleYaml('base') });
   const deployed = await act('POST', '/api/v1/bundles/base/1/deploy', { env: 'staging' });
   expect(deployed.status).toBe(201);
@@ -69,6 +71,18 @@ it('a deployment and an assignment name the request, through the actors that car
     env: 'staging',
     request_id: deployed.headers.get('x-request-id'),
   });
+  await act('POST', '/api/v1/compositions', {
+    name: 'composed',
+    contracts: [{ contract_id: 'kept', position: 1 }],
+  });
+  const composed = await act('POST', '/api/v1/compositions/composed/deploy', { env: 'staging' });
+  expect(composed.status).toBe(201);
+  for (const action of ['bundle.uploaded', 'ruleset.deployed']) {
+    expect((await entryOf(action)).details).toMatchObject({
+      version: 1,
+      request_id: composed.headers.get('x-request-id'),
+    });
+  }
   const { key } = (await act('POST', '/api/v1/keys', { env: 'staging', label: 'agents' })).body;
   const stream = await SseClient.open(`${hub.url}/api/v1/stream?env=staging`, {
     Authorization: `Bearer ${key}`,

@@ -6,12 +6,15 @@ import { ManualClock } from '../clock.ts';
 import { silentLog } from '../log.ts';
 
 /** @param takes how many pieces the connection takes before it is full */
-function download(source: AsyncIterator<string, unknown, undefined>, takes: number) {
+function download(source: AsyncIterator<string, unknown, undefined>, takes: number, keepalive?: string) {
   const clock = new ManualClock();
   const seen: string[] = [];
   let ended = 0;
   let room = takes;
-  const session = createDownload({ pieces: source, ended: () => ended++ }, { clock, log: silentLog });
+  const session = createDownload(
+    { pieces: source, ended: () => ended++, ...(keepalive ? { keepalive } : {}) },
+    { clock, log: silentLog },
+  );
   const sink: Sink = {
     write(piece) {
       seen.push(String(piece));
@@ -91,4 +94,38 @@ it('of a client that left reads nothing more, attached or not', async () => {
   d.session.attach(d.sink);
   await settled();
   expect([read, d.ended(), d.seen]).toEqual([0, 1, []]);
+});
+
+it('with keepalives sends one every 15 s for which the source has nothing, and none after its end', async () => {
+  const waiting: ((value: string | null) => void)[] = [];
+  const next = () => new Promise<string | null>((resolve) => waiting.push(resolve));
+  async function* slow() {
+    for (let piece = await next(); piece !== null; piece = await next()) yield piece;
+  }
+  const d = download(slow(), 9, ': keepalive');
+  d.session.attach(d.sink);
+  await settled();
+  d.clock.advance(14_999);
+  expect(d.seen).toEqual([]);
+  d.clock.advance(15_001);
+  expect(d.seen).toEqual([': keepalive', ': keepalive']);
+  waiting.shift()?.('a');
+  await settled();
+  d.clock.advance(14_999);
+  expect(d.seen).toEqual([': keepalive', ': keepalive', 'a']);
+  waiting.shift()?.(null);
+  await settled();
+  d.clock.advance(60_000);
+  expect(d.seen.slice(2)).toEqual(['a', 'end']);
+});
+
+it('with keepalives sends no second one into a full connection, and cuts it off when it stays full', async () => {
+  const d = download({ next: () => new Promise(() => {}) }, 1, ': keepalive');
+  d.session.attach(d.sink);
+  await settled();
+  d.clock.advance(44_999);
+  expect(d.seen).toEqual([': keepalive']);
+  d.clock.advance(1);
+  expect(d.seen).toEqual([': keepalive', 'cut']);
+  expect(d.ended()).toBe(1);
 });

@@ -212,6 +212,15 @@ describe('changes', () => {
     expect(await openConfig(made.id)).toEqual({ kind: 'webhook', url: `${receiver.url}/hook`, secret: null });
   });
 
+  it('keep the list of deciders until it is cleared: a change of another field opens no chat', async () => {
+    const config = { bot_token: 'a-token', public_key: 'a'.repeat(64), channel: '5' };
+    const made = await create('community_chat', { config: { ...config, allowed_user_ids: ['1', '2'] } });
+    await update(made.id, { config: { ...config, channel: '6' } });
+    expect(await openConfig(made.id)).toMatchObject({ channel: '6', allowedUserIds: ['1', '2'] });
+    await update(made.id, { config: { ...config, allowed_user_ids: null } });
+    expect(await openConfig(made.id)).toMatchObject({ channel: '5', allowedUserIds: null });
+  });
+
   it('has a name of at most 100 characters, as on the hosted API', async () => {
     const { id } = await create('webhook', { name: 'n'.repeat(100) });
     await expect(create('webhook', { name: 'n'.repeat(101) })).rejects.toMatchObject({

@@ -71,6 +71,20 @@ describe('a channel', () => {
     expect((await t.call('listChannels', {}, user)).body).toHaveLength(4);
   });
 
+  it.each([
+    ['chat_bot', { bot_token: botToken, chat_id: '7' }],
+    ['community_chat', { bot_token: 'community-token-1', channel_id: '998877' }],
+  ])('of the type %s keeps its list of deciders until it is cleared', async (channel_type, config) => {
+    const { id } = await create(channel_type, { ...config, allowed_user_ids: ['1', '2'] });
+    const listAfter = async (allowed: object) => {
+      await update(id, { channel_type, config: { ...config, ...allowed } });
+      return (await stored(id)).config;
+    };
+    expect(await listAfter({})).toMatchObject({ allowedUserIds: ['1', '2'] });
+    expect(await listAfter({ allowed_user_ids: ['3'] })).toMatchObject({ allowedUserIds: ['3'] });
+    expect(await listAfter({ allowed_user_ids: null })).toMatchObject({ allowedUserIds: null });
+  });
+
   it('of a type that this API does not know is not shown', async () => {
     const email = { smtp_host: 'mail.example', smtp_port: 465, smtp_user: '', smtp_password: '' };
     const config = { ...email, from_address: 'a@b.c', to_addresses: ['d@e.f'] };

@@ -362,3 +362,26 @@ itAtNight('is of one workspace', async () => {
   await t.call('hostedDeleteSampleRun', {}, other);
   expect(await eventsOf()).toHaveLength(7);
 });
+
+it.each([
+  ['an operator everywhere', () => operator, false],
+  ['an API key', () => t.hostedKey(user), false],
+  [
+    'an operator named for it',
+    () => ({ ...operator, roles: [{ role: 'operator', env: 'development' }] }) as OperatorCaller,
+    true,
+  ],
+  ['an admin', () => t.operator(user, 'admin'), true],
+] as const)(
+  'goes into a protected environment as %s may: its ruleset is saved in any case',
+  async (_, as, isDeployed) => {
+    const policy = { params: { env: 'development' }, body: { protected: true } };
+    await t.call('putEnvironmentPolicy', policy, user);
+    t.clock.advance(2_000);
+    expect((await t.call('hostedSampleRun', {}, as())).status).toBe(201);
+    const { tenantId } = user;
+    const page = { limit: 9, offset: 0 };
+    expect((await t.hub.store.bundles.versions(tenantId, 'sample-guardrails', page)).items).toHaveLength(1);
+    expect(await t.hub.store.deployments.currentAll(tenantId)).toHaveLength(isDeployed ? 1 : 0);
+  },
+);

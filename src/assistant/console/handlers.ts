@@ -25,6 +25,7 @@ async function assist(
   const events = await app.assistant.assist(principalOf(caller), conversation, gone.signal);
   return new Streamed(framesOf(events), {
     headers: { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' },
+    keepalive: ': keepalive\n\n',
     ended: () => gone.abort(),
   });
 }

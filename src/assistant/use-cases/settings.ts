@@ -11,13 +11,21 @@ import { OutboundError } from '../../shared/outbound.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
-import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../record.ts';
+import {
+  type AiConfig,
+  type AiDay,
+  AiError,
+  type AiProvider,
+  dayOf,
+  isMaskedKey,
+  maskedKey,
+} from '../record.ts';
 import { type AiAccess, noModel } from './access.ts';
 
 /** A change of the settings. Undefined keeps a value, null clears it. A hosted provider's key cannot be cleared. */
 export interface AiChange {
   readonly provider: AiProvider;
-  /** A masked one stands for the one that is kept. */
+  /** The mask of any key stands for the stored one. */
   readonly apiKey?: string | null;
   readonly model?: string | null;
   readonly baseUrl?: string | null;
@@ -140,7 +148,14 @@ function keyFor(
   before: AiConfig | null,
 ): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
   const none = { sealedKey: null, maskedKey: null };
-  if (typeof apiKey === 'string' && apiKey !== '' && apiKey !== before?.maskedKey) {
+  const isMasked = typeof apiKey === 'string' && isMaskedKey(apiKey);
+  if (isMasked && (before?.sealedKey ?? null) === null) {
+    throw new HubError(
+      'unprocessable',
+      'The api_key is masked, and no key is stored. Enter the api_key again.',
+    );
+  }
+  if (typeof apiKey === 'string' && apiKey !== '' && !isMasked) {
     const sealedKey = secrets.seal('ai-key', new TextEncoder().encode(apiKey));
     return { sealedKey, maskedKey: maskedKey(apiKey) };
   }

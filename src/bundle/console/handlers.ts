@@ -35,7 +35,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       latest_version: bundle.latestVersion,
       version_count: bundle.versionCount,
       last_updated: iso(bundle.lastUpdated),
-      deployed_envs: env === null ? [...bundle.deployedEnvs].sort() : [env],
+      deployed_envs: bundle.deployedEnvs.filter((one) => env === null || one === env).sort(),
       contract_count: bundle.contractCount,
       last_deployed_at: isoOrNull(bundle.lastDeployedAt),
     }));

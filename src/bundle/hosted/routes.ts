@@ -113,7 +113,7 @@ export const hostedRulesetRoutes = routes({
     bodyLimit: rulesetBody,
     status: 201,
     reply: rulesetVersion.extend({ created: z.boolean(), warnings: z.array(lintFinding) }),
-    audit: ['ruleset.uploaded'],
+    audit: ['ruleset.uploaded', 'ruleset.deployed'],
     errors: [
       'environment_protected',
       'forbidden',

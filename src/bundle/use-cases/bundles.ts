@@ -1,6 +1,6 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 
-import { noted, uploaded } from '../../audit/note.ts';
+import { noted } from '../../audit/note.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -12,7 +12,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { BundleSummary, BundleVersion } from '../record.ts';
 import type { Finding } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
-import { uploadedVersion } from './uploaded-version.ts';
+import type { Uploads } from './uploads.ts';
 
 export interface Bundles {
   /**
@@ -57,25 +57,20 @@ function asSeen(bundle: BundleSummary, current: readonly Deployment[]): BundleSu
   };
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets'> & {
   readonly inspector: Inspector;
+  readonly uploads: Uploads;
 };
 
 export const createBundles = (ports: Ports): Bundles => ({
   async upload(principal, yamlText) {
-    const { evaluator, inspector, store, clock, secrets, announcer } = ports;
+    const { evaluator, inspector, uploads } = ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const outline = await evaluator.outline(tenantId, yamlText);
     const warnings = await inspector.inspect(tenantId, yamlText);
-    const bundle = await noted(
-      { store, clock, secrets },
-      principal,
-      uploaded('bundle', outline.name),
-    ).bundles.addVersion(
-      uploadedVersion({ clock, secrets }, principal, new TextEncoder().encode(yamlText), outline),
-    );
-    await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+    const yaml = new TextEncoder().encode(yamlText);
+    const bundle = await uploads.upload(principal, { subject: 'bundle', outline, yaml });
     return { bundle, warnings };
   },
 

@@ -1,8 +1,6 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
 
-import { noted, uploaded } from '../../audit/note.ts';
-import { auditActor } from '../../audit/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
@@ -10,14 +8,14 @@ import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
-import { actorName, type Principal } from '../../shared/principal.ts';
+import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { BundleVersion } from '../record.ts';
 import { type Finding, findingText, isError } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
-import { uploadedVersion } from './uploaded-version.ts';
+import type { Uploads } from './uploads.ts';
 
 /** A version, and the environments that run it now: the newest of its deployments first. */
 export interface RulesetVersion {
@@ -63,7 +61,7 @@ export interface Rulesets {
    * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
    *   (version_precondition_failed), unavailable
    */
-  put(principal: Principal, upload: Put): Promise<PutRuleset>;
+  put(principal: Principal, request: Put): Promise<PutRuleset>;
   /** By name. */
   list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>>;
   /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
@@ -80,8 +78,9 @@ export interface Rulesets {
   ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets' | 'settings'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'secrets' | 'settings'> & {
   readonly inspector: Inspector;
+  readonly uploads: Uploads;
   readonly deployments: Deployments;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
@@ -99,9 +98,9 @@ const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] 
   [...deployments].sort((a, b) => b.createdAt - a.createdAt);
 
 export const createRulesets = (ports: Ports): Rulesets => ({
-  async put(principal, upload) {
+  async put(principal, request) {
     const { store, deployments, settings } = ports;
-    const { name, yaml, env, force } = upload;
+    const { name, yaml, env, force } = request;
     requireRole(principal, force ? 'admin' : 'operator');
     if (env !== null) await ports.environments.requireChange(principal, [env]);
     const { tenantId } = principal;
@@ -116,18 +115,16 @@ export const createRulesets = (ports: Ports): Rulesets => ({
     }
     const text = textOf(yaml);
     const { warnings, outline } = await inspect(ports, tenantId, name, text, force);
-    const { bundle, created } = await save(ports, principal, upload, outline);
+    const { bundle, created } = await save(ports, principal, request, outline);
     if (env !== null) {
       const current = await store.deployments.currentOf(tenantId, env, name);
       if (current?.revisionHash !== bundle.revisionHash) {
-        await deployments.deployTo(tenantId, env, {
+        await deployments.deployTo(principal, env, {
           bundleName: name,
           version: bundle.version,
           documentKind: documentKindOf(outline.kind, settings.wire),
-          deployedBy: actorName(principal.actor),
           forced: warnings.some(isError),
-          reason: upload.reason,
-          actor: auditActor(principal),
+          reason: request.reason,
         });
       }
     }
@@ -236,13 +233,9 @@ async function save(
     const newest = await newestOf(ports, tenantId, name);
     checkPrecondition({ match, noneMatch }, newest);
     if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
-    const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
-      uploadedVersion(ports, principal, yaml, outline),
-      newest?.version ?? 0,
-    );
-    if (bundle === 'changed') continue;
-    await ports.announcer.announce([{ kind: 'bundleUploaded', bundle }]);
-    return { bundle, created: true };
+    const document = { subject: 'ruleset', outline, yaml } as const;
+    const bundle = await ports.uploads.uploadAfter(principal, document, newest?.version ?? 0);
+    if (bundle !== 'changed') return { bundle, created: true };
   }
   throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
     retryAfter: 1,

@@ -240,7 +240,7 @@ export const compositionRoutes = routes({
       forced: z.boolean(),
       warnings,
     }),
-    audit: ['ruleset.deployed'],
+    audit: ['bundle.uploaded', 'ruleset.deployed'],
     errors: deployErrors,
     bodyLimit: documentBody,
   },

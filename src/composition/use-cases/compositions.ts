@@ -169,8 +169,7 @@ export const createCompositions = (ports: Ports): Compositions => ({
     const composition = await find(ports, principal, name);
     const assembly = await assemble(ports, composition);
     requireAssembled(assembly);
-    const by = actorName(principal.actor);
-    return { assembly, ...(await ports.releases.release(composition, assembly, [env], by, how)) };
+    return { assembly, ...(await ports.releases.release(principal, composition, assembly, [env], how)) };
   },
 });
 

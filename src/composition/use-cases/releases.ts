@@ -4,10 +4,12 @@ import type { BundleVersion } from '../../bundle/record.ts';
 import { requireDeployable } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import type { Uploads } from '../../bundle/use-cases/uploads.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Composition } from '../record.ts';
 
@@ -24,20 +26,22 @@ export interface Releases {
    * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a
    * deploy fails the version stays saved, undeployed: deploying it by its number, or the composition again, completes
    * the work.
+   * @param by the deployer; the rights are checked
    * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
    */
   release(
+    by: Principal,
     composition: Composition,
     assembly: Assembly,
     envs: readonly Env[],
-    deployedBy: string,
     how?: DeployChoice,
   ): Promise<Release>;
   /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
   compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
+type Ports = Pick<AppPorts, 'announcer'> & {
+  readonly uploads: Pick<Uploads, 'upload'>;
   readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo' | 'requireRunning'>;
   readonly inspector: Inspector;
 };
@@ -46,38 +50,32 @@ type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
 const unforced: DeployChoice = { force: false, reason: null };
 
 export function createReleases(ports: Ports): Releases {
-  const { store, announcer, clock, secrets, deployments, inspector } = ports;
+  const { announcer, uploads, deployments, inspector } = ports;
   const compositionChanged = (tenantId: string, name: string, bundleVersion: number | null = null) =>
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async release(composition, assembly, envs, deployedBy, { force, reason, ifMatch = null } = unforced) {
-      const { tenantId, name } = composition;
+    async release(by, composition, assembly, envs, { force, reason, ifMatch = null } = unforced) {
+      const { id, tenantId, name, defaultsMode, description } = composition;
       const warnings = await inspector.inspect(tenantId, assembly.yaml);
       if (!force) requireDeployable(warnings);
       const forced = warnings.some(isError);
-      const yaml = new TextEncoder().encode(assembly.yaml);
       for (const env of envs) await deployments.requireRunning(tenantId, env, name, ifMatch);
-      const version = await store.bundles.addVersion({
-        id: secrets.uuid(),
-        tenantId,
-        name,
-        revisionHash: secrets.sha256(yaml),
-        contractCount: assembly.contracts.length,
-        mode: composition.defaultsMode,
-        description: composition.description || null,
-        size: yaml.length,
-        uploadedBy: deployedBy,
-        createdAt: clock.now(),
-        compositionId: composition.id,
-        snapshot: assembly.contracts,
-        yaml,
+      const version = await uploads.upload(by, {
+        subject: 'bundle',
+        yaml: new TextEncoder().encode(assembly.yaml),
+        outline: {
+          name,
+          contractCount: assembly.contracts.length,
+          mode: defaultsMode,
+          description: description || null,
+        },
+        source: { compositionId: id, snapshot: assembly.contracts },
       });
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
-      const about = { documentKind, deployedBy, forced, reason, ifMatch };
-      const order = { bundleName: name, version: version.version, ...about };
+      const order = { bundleName: name, version: version.version, documentKind, forced, reason, ifMatch };
       const newDeployments: Deployment[] = [];
-      for (const env of envs) newDeployments.push(await deployments.deployTo(tenantId, env, order));
+      for (const env of envs) newDeployments.push(await deployments.deployTo(by, env, order));
       await compositionChanged(tenantId, name, version.version);
       return { version, deployments: newDeployments, warnings };
     },

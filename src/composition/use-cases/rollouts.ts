@@ -1,9 +1,10 @@
 // `auto_deploy`: a new version of a contract goes where its compositions run now. Never touches a manual composition.
+import { changeBy, recorded } from '../../audit/note.ts';
 import { requireDeployable } from '../../bundle/rules/deployable.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
-import type { Principal } from '../../shared/principal.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { Composition } from '../record.ts';
@@ -31,7 +32,7 @@ export interface Rollouts {
   isLive(composition: Pick<Composition, 'tenantId' | 'name' | 'updateStrategy'>): Promise<boolean>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'log'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
   readonly inspector: Inspector;
@@ -63,7 +64,7 @@ export const createRollouts = (ports: Ports): Rollouts => ({
         if (++running > maxRollouts)
           throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
         const composition = await store.compositions.get(tenantId, name);
-        if (composition) await rollOutOne(ports, composition, envs);
+        if (composition) await rollOutOne(ports, author, composition, envs);
       } catch (error) {
         log.warn(
           { err: error, tenantId, composition: name, contractId },
@@ -77,23 +78,23 @@ export const createRollouts = (ports: Ports): Rollouts => ({
 });
 
 async function rollOutOne(
-  { assembler, store, inspector, clock, releases }: Ports,
+  ports: Ports,
+  author: Principal,
   before: Composition,
   envs: readonly Env[],
 ): Promise<void> {
+  const { assembler, store, inspector, releases } = ports;
   const { tenantId, name } = before;
+  const by = rolloutPrincipal(author);
   const candidate = await assembler.latestOf(tenantId, await store.compositions.enabledItems(tenantId, name));
   // Checked before it is pinned, so that what cannot run is not pinned either.
   const planned = await assembler.assemble(before, candidate);
   requireAssembled(planned);
   requireDeployable(await inspector.inspect(tenantId, planned.yaml));
-  const composition = await store.compositions.update(
-    tenantId,
-    name,
-    { items: before.items.map(({ version: _pinned, ...item }) => item) },
-    clock.now(),
-    before.updatedAt,
-  );
+  const patch = { items: before.items.map(({ version: _pinned, ...item }) => item) };
+  const details = changeBy(ports, before, patch);
+  const { compositions } = recorded(ports, 'composition', by, 'updated', name, { details });
+  const composition = await compositions.update(tenantId, name, patch, ports.clock.now(), before.updatedAt);
   if (typeof composition === 'string' || 'unknownContract' in composition) {
     throw new HubError('conflict', 'The composition changed during the rollout.');
   }
@@ -103,8 +104,14 @@ async function rollOutOne(
     await store.compositions.enabledItems(tenantId, name),
   );
   requireAssembled(assembly);
-  await releases.release(composition, assembly, envs, 'system:auto_deploy');
+  await releases.release(by, composition, assembly, envs);
 }
+
+/** The hub's own name in the records of a roll-out, with the request that caused it. */
+const rolloutPrincipal = ({ tenantId, request }: Principal): Principal => ({
+  ...systemPrincipal(tenantId, 'auto_deploy'),
+  ...(request === undefined ? {} : { request }),
+});
 
 const runningIn = async ({ store }: Ports, tenantId: string, name: string): Promise<readonly Env[]> => {
   const current = environments.map((env) => store.deployments.currentOf(tenantId, env, name));

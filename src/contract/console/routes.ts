@@ -148,7 +148,7 @@ export const contractRoutes = routes({
     }),
     status: 200,
     reply: detail,
-    audit: ['contract.updated', 'ruleset.deployed'],
+    audit: ['contract.updated', 'composition.updated', 'bundle.uploaded', 'ruleset.deployed'],
     errors: ['not_found', 'unprocessable', 'validation_failed'],
     bodyLimit: documentBody,
   },

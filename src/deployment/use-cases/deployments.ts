@@ -1,7 +1,7 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
 // environment's.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
-import { type AuditActor, auditActor } from '../../audit/record.ts';
+import { auditActor } from '../../audit/record.ts';
 import type { DeploymentFilter, DeploymentPageRequest } from '../../bundle/port.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
 import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
@@ -64,11 +64,11 @@ export interface DeployChoice {
   readonly ifMatch?: IfMatch;
 }
 
+/** A deployment whose document its caller has inspected. */
 export type DeployOrder = Pick<
   Deployment,
-  'bundleName' | 'version' | 'documentKind' | 'deployedBy' | 'forced' | 'reason'
+  'bundleName' | 'version' | 'documentKind' | 'forced' | 'reason'
 > & {
-  readonly actor?: AuditActor;
   readonly ifMatch?: IfMatch;
 };
 
@@ -92,10 +92,10 @@ export interface Deployments {
    */
   kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
   /**
-   * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
+   * Deploys what its caller has inspected, in the name of the principal. It checks neither rights nor the document.
    * @throws HubError not_found, changed
    */
-  deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
+  deployTo(principal: Principal, env: Env, order: DeployOrder): Promise<Deployment>;
   /**
    * Checks early what `deployTo` guarantees, so that nothing is saved for a deployment that will be refused.
    * @throws HubError changed
@@ -149,8 +149,8 @@ async function counted<T>(
 
 export const createDeployments = (ports: Ports): Deployments => ({
   kindOf: (tenantId, yaml) => kindOf(ports, tenantId, yaml),
-  deployTo: (tenantId, env, request) =>
-    counted(ports.meters, env, 'deployed', () => order(ports, tenantId, env, request)),
+  deployTo: (principal, env, request) =>
+    counted(ports.meters, env, 'deployed', () => order(ports, principal, env, request)),
   async requireRunning(tenantId, env, bundleName, ifMatch) {
     if (ifMatch === null) return;
     const current = await ports.store.deployments.currentOf(tenantId, env, bundleName);
@@ -227,13 +227,15 @@ async function kindOf(
 
 const order = (
   { actors, secrets }: Ports,
-  tenantId: string,
+  principal: Principal,
   env: Env,
   { ifMatch = null, ...deployment }: DeployOrder,
 ): Promise<Deployment> =>
-  actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
+  actors.ask('environment', environmentKey(principal.tenantId, env), 'deploy', {
     id: secrets.uuid(),
     ...deployment,
+    deployedBy: actorName(principal.actor),
+    actor: auditActor(principal),
     ...(ifMatch === null ? {} : { ifMatch }),
   });
 
@@ -256,14 +258,12 @@ async function deploy(
   const isBad = warnings.some(isError);
   const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
   if (!force && !isRollback) requireDeployable(warnings);
-  const deployment = await order(ports, tenantId, env, {
+  const deployment = await order(ports, principal, env, {
     bundleName,
     version,
     documentKind: await kindOf(ports, tenantId, text),
-    deployedBy: actorName(principal.actor),
     forced: isBad && !isRollback,
     reason,
-    actor: auditActor(principal),
     ifMatch,
   });
   return { deployment, warnings };

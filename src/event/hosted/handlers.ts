@@ -24,7 +24,7 @@ import {
 } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import { flatFields } from '../rules/flat.ts';
-import { acceptBatch, type Batch, readBatch, repairContext } from '../wire/batch.ts';
+import { type Batch, readBatch, repairContext, storeBatch } from '../wire/batch.ts';
 import type { hostedEventRoutes } from './routes.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
@@ -36,6 +36,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
   async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, 'hosted');
+    await hub.app.eventIntake.countPost(caller, batch.events, request.limits.count);
     hub.app.eventIntake.countRejected('hosted', batch.rejected.length);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
     for (const [env, part] of byEnvironment(caller, batch)) {
@@ -43,7 +44,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count, 'hosted');
+      } = await storeBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count, 'hosted');
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);

@@ -51,10 +51,19 @@ export interface Taken extends Ingested {
 
 export interface EventIntake {
   /**
+   * Counts a post that has few events, or none, that can be stored. Once per post, before any part of it is accepted.
+   * @throws HubError rate_limited
+   */
+  countPost(
+    sender: Pick<KeyPrincipal, 'agentId'>,
+    events: readonly Pick<EventInput, 'agentId'>[],
+    count: CountLimit,
+  ): Promise<void>;
+  /**
    * Stores a batch, then reports its effects: to the environment the versions that run, to the registrations the agents
    * that were seen, to the dashboards the number of new events. If a report fails, the caller receives the error and
    * may repeat the batch: every event is then a duplicate. The tenant's next batch, the repeat included, reports to the
-   * dashboards what they missed.
+   * dashboards what they missed. A manifest without events registers its agent.
    * @throws HubError rate_limited, overloaded, unavailable
    */
   accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit, api?: EventApi): Promise<Taken>;
@@ -89,6 +98,15 @@ class BatchIntake implements EventIntake {
     this.#announceCounts = createCountAnnouncements(ports);
   }
 
+  async countPost(
+    { agentId }: Pick<KeyPrincipal, 'agentId'>,
+    events: readonly Pick<EventInput, 'agentId'>[],
+    count: CountLimit,
+  ): Promise<void> {
+    if (events.length >= fewEvents) return;
+    await count(limits.eventPosts, { agentId: agentId ?? events[0]?.agentId ?? '' });
+  }
+
   countRejected(api: EventApi, events: number): void {
     this.#ports.meters.events.add([api, 'rejected'], events);
   }
@@ -101,11 +119,18 @@ class BatchIntake implements EventIntake {
   ): Promise<Taken> {
     const { clock, meters, lastSeen, store, actors } = this.#ports;
     const { tenantId, env } = principal;
-    await withinLimits(principal, batch.events, count);
+    await count(limits.events, { env, cost: batch.events.length });
     const now = clock.now();
-    const refused = takeOutOfScope(principal, batch);
-    meters.events.add([api, 'rejected'], refused.outOfScope.length);
-    if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
+    const { outOfScope, manifest } = takeOutOfScope(principal, batch);
+    const refused = { outOfScope, manifestRefused: manifest === 'refused' };
+    meters.events.add([api, 'rejected'], outOfScope.length);
+    if (batch.events.length === 0) {
+      if (manifest !== null && manifest !== 'refused') {
+        await lastSeen.touch(principal, new Set([manifest.agentId]));
+        await store.agents.putManifest(tenantId, manifest, now);
+      }
+      return { accepted: 0, duplicates: 0, ...refused };
+    }
     const agentIds = [...new Set(batch.events.map(({ agentId }) => agentId))].filter(canBeRegistered);
     const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
     const reports = versionsRun(batch.events, now);
@@ -114,8 +139,7 @@ class BatchIntake implements EventIntake {
     meters.events.add([api, 'duplicate'], ingested.duplicates);
     lastSeen.touchLater(principal, agentIds);
     try {
-      const { manifest } = batch;
-      if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
+      if (manifest !== null && manifest !== 'refused') {
         await store.agents.putManifest(tenantId, manifest, now);
       }
       if (reports.length > 0) {
@@ -209,23 +233,14 @@ class BatchIntake implements EventIntake {
 
 export const createEventIntake = (ports: Ports): EventIntake => new BatchIntake(ports);
 
-/** @throws HubError rate_limited */
-async function withinLimits(
-  { env, agentId }: KeyPrincipal,
-  events: readonly EventInput[],
-  count: CountLimit,
-): Promise<void> {
-  if (events.length < fewEvents) {
-    await count(limits.eventPosts, { env, agentId: agentId ?? events[0]?.agentId ?? '' });
-  }
-  await count(limits.events, { env, cost: events.length });
-}
-
-/** Takes out of the batch the events about agents that the key is not bound to, and returns what is not stored. */
+/**
+ * Takes out of the batch the events about agents that the key is not bound to, and returns them. Also returns the
+ * manifest, unless it belongs to such an agent, or without any event to an agent that cannot be registered.
+ */
 function takeOutOfScope(
   principal: KeyPrincipal,
   batch: IngestBatch,
-): Pick<Taken, 'outOfScope' | 'manifestRefused'> {
+): Pick<Taken, 'outOfScope'> & Pick<IngestBatch, 'manifest'> {
   const isInScope = scopeTest(principal);
   const outOfScope: OutOfScope[] = [];
   if (principal.agentPattern !== null) {
@@ -246,8 +261,10 @@ function takeOutOfScope(
     }
   }
   const { manifest } = batch;
-  const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agentId));
-  return { outOfScope, manifestRefused };
+  if (manifest === null || manifest === 'refused') return { outOfScope, manifest };
+  const { agentId } = manifest;
+  const canBeStored = isInScope(agentId) && (batch.events.length > 0 || isAgentId(agentId));
+  return { outOfScope, manifest: canBeStored ? manifest : 'refused' };
 }
 
 /** Bytes of an event that is stored: its payload's bound, and its names. */

@@ -59,15 +59,29 @@ export const repairContext = (
 });
 
 /**
+ * Counts a batch as a post, then stores it.
+ * @throws HubError as `storeBatch`
+ */
+export async function acceptBatch(
+  hub: Pick<Hub, 'app'>,
+  principal: KeyPrincipal,
+  batch: Batch,
+  count: CountLimit,
+): Promise<Ingested & Refused> {
+  await hub.app.eventIntake.countPost(principal, batch.events, count);
+  return storeBatch(hub, principal, batch, count, 'console');
+}
+
+/**
  * Stores a batch and returns the result for each event, those that could not be read included.
  * @throws HubError as `accept` in event/use-cases/intake.ts
  */
-export async function acceptBatch(
+export async function storeBatch(
   { app }: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
   batch: Batch,
   count: CountLimit,
-  api: EventApi = 'console',
+  api: EventApi,
 ): Promise<Ingested & Refused> {
   const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(
     principal,

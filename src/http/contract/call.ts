@@ -183,6 +183,8 @@ export class Streamed {
    */
   readonly pieces: AsyncIterator<string | Uint8Array, unknown, undefined>;
   readonly headers: { readonly [name: string]: string };
+  /** Sent whenever the next piece takes 15 s; null: nothing is. */
+  readonly keepalive: string | null;
   /** Bytes that it holds in memory until it has ended. */
   readonly held: number;
   /** Called once, when nothing more is sent. */
@@ -192,12 +194,14 @@ export class Streamed {
     pieces: Streamed['pieces'],
     more: {
       readonly headers: { readonly [name: string]: string };
+      readonly keepalive?: string;
       readonly held?: number;
       readonly ended?: () => void;
     },
   ) {
     this.pieces = pieces;
     this.headers = more.headers;
+    this.keepalive = more.keepalive ?? null;
     this.held = more.held ?? 0;
     this.ended = more.ended ?? (() => {});
   }

@@ -11,7 +11,7 @@ import { validationFailed } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Attempt, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
-import { type ChannelType, readConfig, typeOf, written } from '../wire/channel-config.ts';
+import { type ChannelType, deciders, readConfig, typeOf, written } from '../wire/channel-config.ts';
 import { chatBotCallback } from '../wire/chat-bot.ts';
 import { type hostedChannelRoutes, hostedChannelTypes } from './routes.ts';
 
@@ -149,9 +149,11 @@ function configOf(
     fields[type].flatMap((field) => {
       const [value, storedValue] = [config[field], before[field]];
       const isKept =
-        secrets[type].includes(field) &&
-        typeof storedValue === 'string' &&
-        (value === undefined || isMask(value));
+        field === deciders
+          ? value === undefined
+          : secrets[type].includes(field) &&
+            typeof storedValue === 'string' &&
+            (value === undefined || isMask(value));
       const kept = isKept ? storedValue : value;
       return kept === undefined ? [] : [[names[type][field] ?? field, kept]];
     }),

@@ -158,25 +158,29 @@ export function maskedConfig(config: ChannelConfig): Written {
   );
 }
 
-/** Names that earlier consoles had for the target of a message. */
-const olderNames: readonly string[] = ['slack_channel', 'discord_channel_id', 'channel_id'];
+/** Other names for the target of a message, which clients may send. */
+const otherNames: readonly string[] = ['slack_channel', 'discord_channel_id', 'channel_id'];
 
 function renamed(body: Written): Written {
   if (body.channel !== undefined) return body;
-  const older = olderNames.find((name) => body[name] !== undefined);
-  return older === undefined ? body : { ...body, channel: body[older] };
+  const otherName = otherNames.find((name) => body[name] !== undefined);
+  return otherName === undefined ? body : { ...body, channel: body[otherName] };
 }
 
+/** The list of deciders. A change of another field never opens a chat to everybody. */
+export const deciders = 'allowed_user_ids';
+
 /**
- * The secrets that are absent, or come back masked, as they are stored. A mask may be of a secret that somebody has
- * replaced since it was shown: it is never taken for a secret.
+ * The list of deciders if it is absent, and the secrets that are absent or come back masked, as they are stored. A mask
+ * may be of a secret that somebody has replaced since it was shown: it is never taken for a secret.
  */
 function withStored(type: ChannelType, body: Written, stored: ChannelConfig): Written {
   const before = written(stored);
-  const kept = secrets[type].filter((field) => {
+  const kept: string[] = secrets[type].filter((field) => {
     const [value, storedValue] = [body[field], before[field]];
     return value === undefined || (typeof storedValue === 'string' && storedValue !== '' && isMask(value));
   });
+  if (body[deciders] === undefined && before[deciders] !== undefined) kept.push(deciders);
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) };
 }
 

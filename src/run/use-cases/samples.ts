@@ -13,6 +13,7 @@ import { type EnvFilter, isInFilter } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { SampleRun } from '../record.ts';
 import {
   type SampleCall,
@@ -27,8 +28,9 @@ const { agentId, sessionId, env } = sample;
 
 export interface SampleRuns {
   /**
-   * `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the workspace is
-   * under way is answered with it, and is not counted.
+   * Deploys its ruleset, unless the environment is protected and the caller may not change it: then it saves the
+   * ruleset alone. `created`: it was not there. Safe to repeat, also at once: a call that comes while another of the
+   * workspace is under way is answered with it, and is not counted.
    * @throws HubError unavailable (signing_unavailable), rate_limited and others
    */
   ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
@@ -47,6 +49,7 @@ interface Ensured {
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
   readonly rulesets: Rulesets;
+  readonly environments: Pick<Environments, 'mayChange' | 'isProtected'>;
 };
 
 class WorkspaceSamples implements SampleRuns {
@@ -57,15 +60,13 @@ class WorkspaceSamples implements SampleRuns {
     this.#ports = ports;
   }
 
-  async ensure(
-    { tenantId }: Principal,
-    count: CountLimit,
-  ): Promise<SampleRun & { readonly created: boolean }> {
+  async ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }> {
+    const { tenantId } = principal;
     const run = this.#runOf(tenantId);
     const same = this.#underWay.get(tenantId, this.#ports.clock.monotonic());
     if (same) return { ...run, runId: (await same).runId, created: false };
     // Registered before anything is awaited, so that of any number of calls one makes it.
-    const making = this.#makeUnlessThere(tenantId, count);
+    const making = this.#makeUnlessThere(principal, count);
     this.#underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
     try {
       return { ...run, ...(await making) };
@@ -119,7 +120,17 @@ class WorkspaceSamples implements SampleRuns {
     });
   }
 
-  async #make(tenantId: string): Promise<void> {
+  /** The environment for the ruleset; null where the caller may not change it. */
+  async #deployTarget(principal: Principal): Promise<typeof env | null> {
+    const { environments } = this.#ports;
+    const isClosed =
+      (await environments.isProtected(principal.tenantId, env)) &&
+      !(await environments.mayChange(principal, env));
+    return isClosed ? null : env;
+  }
+
+  async #make(principal: Principal): Promise<void> {
+    const { tenantId } = principal;
     const { clock, store, rulesets, secrets } = this.#ports;
     const run = this.#runOf(tenantId);
     const text = this.#yaml();
@@ -154,7 +165,7 @@ class WorkspaceSamples implements SampleRuns {
       await rulesets.put(systemPrincipal(tenantId, 'sample-run'), {
         name: sample.rulesetName,
         yaml: new TextEncoder().encode(text),
-        env,
+        env: await this.#deployTarget(principal),
         force: false,
         reason: null,
         match: null,
@@ -174,7 +185,8 @@ class WorkspaceSamples implements SampleRuns {
   }
 
   /** Completes an interrupted removal first. */
-  async #makeUnlessThere(tenantId: string, count: CountLimit): Promise<Ensured> {
+  async #makeUnlessThere(principal: Principal, count: CountLimit): Promise<Ensured> {
+    const { tenantId } = principal;
     const { store, clock } = this.#ports;
     await count(limits.sampleRuns);
     const { approvalId, runId } = this.#runOf(tenantId);
@@ -185,7 +197,7 @@ class WorkspaceSamples implements SampleRuns {
     // A run that exists keeps its id.
     if (run?.facts && approval) return { created: false, runId: run.facts.runId ?? runId };
     if (run?.facts) await store.events.removeSample(tenantId);
-    await this.#make(tenantId);
+    await this.#make(principal);
     return { created: true, runId };
   }
 }

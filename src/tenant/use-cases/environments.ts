@@ -31,6 +31,7 @@ export interface Environments {
   requireChange(principal: Principal, envs: readonly Env[]): Promise<void>;
   /** True when `requireChange` lets the principal change this environment. */
   mayChange(principal: Principal, env: Env): Promise<boolean>;
+  isProtected(tenantId: string, env: Env): Promise<boolean>;
 }
 
 /** Greatest age of a policy that a node read before, in milliseconds. */
@@ -86,7 +87,11 @@ class EnvironmentPolicies implements Environments {
 
   async mayChange(principal: Principal, env: Env): Promise<boolean> {
     if (!holdsRole(principal, 'operator', env)) return false;
-    return reachesProtected(principal, env) || !(await this.#policyOf(principal.tenantId, env)).isProtected;
+    return reachesProtected(principal, env) || !(await this.isProtected(principal.tenantId, env));
+  }
+
+  async isProtected(tenantId: string, env: Env): Promise<boolean> {
+    return (await this.#policyOf(tenantId, env)).isProtected;
   }
 
   async #policyOf(tenantId: string, env: Env): Promise<EnvironmentPolicy> {
