@@ -184,7 +184,9 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   const isDue = useRef(false);
   const reloadList = useEffectEvent((): void => {
     isDue.current = false;
-    reload();
+    // A reload would take away the pages that a person has begun to read in the meantime.
+    if (follow && !reading) reload();
+    else setArrived((before) => before + 1);
   });
   const take = useEffectEvent((frame: LiveFrame): void => {
     if (frame.type !== 'event_created') return;
