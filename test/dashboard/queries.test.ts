@@ -105,11 +105,11 @@ it('has words to press, and terms in place of the filters of earlier addresses',
   expect(await bar(page).inputValue()).toBe('is:connected');
   await page.getByRole('button', { name: 'connected', exact: true }).click();
   expect(await bar(page).inputValue()).toBe('');
-  // The words of the rows; queries accept them, too.
-  await page.getByRole('button', { name: 'up to date' }).click();
+  // The words of the rows; queries accept words of earlier consoles, too.
+  await page.getByRole('button', { name: 'current', exact: true }).click();
   expect(await bar(page).inputValue()).toBe('is:current');
   await page.goto('/dashboard/runs?q=is:idle');
-  await page.getByRole('button', { name: 'idle', pressed: true }).waitFor();
+  await page.getByRole('button', { name: 'stale', pressed: true }).waitFor();
   await page.goto('/dashboard/runs?status=approval_pending&agent_id=shop-agent-1');
   await expect.poll(() => bar(page).inputValue()).toBe('is:pending agent:shop-agent-1');
   noFaults(seen);

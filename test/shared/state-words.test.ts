@@ -51,14 +51,14 @@ describe('the words for other states', () => {
       'stale',
     ];
     expect(states.map(displayWord)).toEqual([
-      'up to date',
+      'current',
       'out of date',
       'unknown',
       'running',
       'pending',
       'denied',
       'completed',
-      'idle',
+      'stale',
     ]);
     expect(['waiting', 'delivered', 'dead'].map(displayWord)).toEqual(['queued', 'delivered', 'failed']);
     expect(['approval.created', 'approval.rejected', 'approval.timed_out'].map(auditActionText)).toEqual([

@@ -14,8 +14,9 @@ import { tinykeys } from 'tinykeys';
 import { keepScope } from '../lib/arrival.ts';
 import { useCommand } from '../lib/commands.ts';
 import { signedOut } from '../lib/me.ts';
-import { changePrefs, prefs, usePrefs } from '../lib/prefs.ts';
+import { changePrefs, prefs, usePrefs, utcInAddress } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
+import { usePageScroll } from '../lib/scroll.ts';
 import { useEnv, useFilter, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
@@ -102,16 +103,16 @@ function usePaletteKey(open: () => void): void {
 }
 
 /**
- * Scrolls a new page to its top. After a key or a click in the navigation, the page gets the focus: screen readers
- * announce its name, and Tab enters it.
+ * After a key or a click in the navigation, the page gets the focus: screen readers announce its name, and Tab enters
+ * it.
  */
 function useArrival(path: string): RefObject<HTMLElement | null> {
   const page = useRef<HTMLElement>(null);
+  usePageScroll(page, path);
   const last = useRef(path);
   useEffect(() => {
     if (last.current === path) return;
     last.current = path;
-    if (page.current) page.current.scrollTop = 0;
     const { activeElement } = document;
     if (activeElement === document.body || activeElement?.closest('nav')) {
       page.current?.focus({ preventScroll: true });
@@ -120,9 +121,17 @@ function useArrival(path: string): RefObject<HTMLElement | null> {
   return page;
 }
 
-/** A reload and another page of this tab begin with the same range and environment. */
+/** A reload and another page of this tab begin with the same range, environment and time zone. */
 function useKeptScope(): void {
-  const [search] = useFilters();
+  const [search, change] = useFilters();
+  const isUtc = useStore(utcInAddress);
+  const lastZone = useRef(search.tz);
+  useEffect(() => {
+    if (lastZone.current !== search.tz) {
+      lastZone.current = search.tz;
+      utcInAddress.set(search.tz === 'utc');
+    } else if ((search.tz === 'utc') !== isUtc) change({ tz: isUtc ? 'utc' : undefined }, true);
+  });
   useEffect(() => keepScope(search as { [name: string]: string }), [search]);
 }
 
@@ -223,9 +232,12 @@ function PendingCount(): JSX.Element | null {
 function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element {
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = pageAt(path);
-  // The fleet shows the current state, and the timeline of one agent a range.
-  const pageRange = 'noRange' in page && !path.startsWith('/agents/') ? page.noRange : undefined;
   const [view] = useFilter('view');
+  // The fleet shows the current state; the calls of its agents and the timeline of one agent have a range.
+  const isRanged =
+    path.startsWith('/agents/') ||
+    ('rangeViews' in page && path === page.path && page.rangeViews?.includes(view));
+  const pageRange = 'noRange' in page && !isRanged ? page.noRange : undefined;
   const noRange = path === '/explore' && view === 'tail' ? tailRange : pageRange;
   const isPhone = usePhone();
   useKeys({

@@ -76,10 +76,11 @@ const earlier: { readonly [path: string]: (search: Params) => Address } = {
 };
 
 /** Filters of the earlier console whose names changed. */
-function withRange({ range, since, until, ...search }: Params): Params {
+function withRange({ range, since, until, days, ...search }: Params): Params {
+  const length = range || (days && `${days}d`);
   return {
     ...search,
-    ...(since ? { from: since } : range ? { from: `now-${range}` } : {}),
+    ...(since ? { from: since } : length ? { from: `now-${length}` } : {}),
     ...(since && until ? { to: until } : {}),
   };
 }
@@ -92,7 +93,7 @@ function withRange({ range, since, until, ...search }: Params): Params {
 export function translateOld(path: string, search: Params): Address | null {
   const plain = path.length > 1 ? path.replace(/\/+$/, '') : path;
   const translated = earlier[plain]?.(search) ?? null;
-  const hasOldRange = 'range' in search || 'since' in search || 'until' in search;
+  const hasOldRange = ['range', 'since', 'until', 'days'].some((name) => name in search);
   if (translated === null) return hasOldRange ? { path: plain, search: withRange(search) } : null;
   const result = { path: translated.path, search: withRange(translated.search) };
   // `/runs` keeps its address, and its list has no other filters.

@@ -1,6 +1,7 @@
 // The address at the start: an address of the earlier console is replaced, and range and environment come back that
 // this tab had before.
 import { translateOld } from './address.ts';
+import { utcInAddress } from './prefs.ts';
 import { parseSearch, scopeNames, writeSearch } from './search.ts';
 
 const base = '/dashboard';
@@ -52,7 +53,8 @@ export function arrive(): void {
   const { from, to, ...others } = onlyScope(storedScope());
   const range =
     today.search.from || today.search.to ? {} : { ...(from ? { from } : {}), ...(to ? { to } : {}) };
-  const next = { ...others, ...range, ...today.search };
+  const next: Scope = { ...others, ...range, ...today.search };
+  utcInAddress.set(next.tz === 'utc');
   const address = `${base}${today.path}${writeSearch(next)}`;
   if (address !== pathname + text) history.replaceState(null, '', address + hash);
 }

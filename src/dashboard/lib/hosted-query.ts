@@ -3,7 +3,7 @@ import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react
 import type { ApiError } from './api.ts';
 import { callHosted, type HostedInput, type HostedOperation, type HostedReply } from './hosted.ts';
 import { usePageMutation } from './mutation.ts';
-import { refresh } from './query.ts';
+import { type Moving, refresh } from './query.ts';
 
 export function useHosted<N extends HostedOperation>(
   operation: N,
@@ -13,11 +13,14 @@ export function useHosted<N extends HostedOperation>(
     readonly refetchMs?: number;
     /** With a separate key, the live stream does not refresh the query. The component decides when to reload it. */
     readonly own?: boolean;
+    readonly moving?: Moving;
   } = {},
 ): UseQueryResult<HostedReply<N>, ApiError> {
+  const { moving } = options;
   return useQuery<HostedReply<N>, ApiError>({
-    queryKey: [options.own ? `own ${operation}` : operation, input],
-    queryFn: ({ signal }) => callHosted(operation, input, signal),
+    queryKey: [options.own ? `own ${operation}` : operation, input, ...(moving ? [moving.name] : [])],
+    queryFn: ({ signal }) =>
+      callHosted(operation, { ...input, query: { ...input.query, ...moving?.query() } }, signal),
     enabled: options.enabled ?? true,
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
@@ -31,7 +34,7 @@ export function useHostedPages<N extends HostedOperation>(
   operation: N,
   input: HostedInput,
   onward: (page: HostedReply<N>) => Onward | null,
-  options: { readonly own?: boolean } = {},
+  options: { readonly own?: boolean; readonly moving?: Moving } = {},
 ) {
   return useInfiniteQuery<
     HostedReply<N>,
@@ -41,10 +44,19 @@ export function useHostedPages<N extends HostedOperation>(
     Onward | null
   >({
     // With a separate key, the live stream does not refresh the list. Its page announces new rows.
-    queryKey: [options.own ? `own ${operation}` : operation, 'pages', input],
+    queryKey: [
+      options.own ? `own ${operation}` : operation,
+      'pages',
+      input,
+      ...(options.moving ? [options.moving.name] : []),
+    ],
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
-      callHosted(operation, { ...input, query: { ...input.query, ...pageParam } }, signal),
+      callHosted(
+        operation,
+        { ...input, query: { ...input.query, ...options.moving?.query(), ...pageParam } },
+        signal,
+      ),
     getNextPageParam: onward,
   });
 }

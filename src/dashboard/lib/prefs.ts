@@ -1,5 +1,6 @@
 // A person's preferences, stored in this browser under the user id: theme, times, density, columns. Without storage,
 // they last as long as the page.
+import { useMemo } from 'react';
 import { createStore, useStore } from './store.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -54,6 +55,9 @@ export function writeStored(key: string, value: string | null): void {
 let owner = '';
 export const prefs = createStore<Prefs>(fallback);
 
+/** The address contains `tz=utc`: a link shows the times of its sender. The frame keeps both the same. */
+export const utcInAddress = createStore(false);
+
 /** Loads the user's preferences. */
 export function loadPrefs(userId: string): void {
   owner = userId;
@@ -64,15 +68,22 @@ export function loadPrefs(userId: string): void {
     // Unreadable content: the defaults apply.
   }
   prefs.set({ ...fallback, ...stored });
+  if (prefs.get().utc) utcInAddress.set(true);
   showTheme(prefs.get().theme);
 }
 
 export function changePrefs(changed: Partial<Prefs>): void {
   prefs.set((before) => ({ ...before, ...changed }));
+  if (changed.utc !== undefined) utcInAddress.set(changed.utc);
   writeStored(`reeve.prefs.${owner}`, JSON.stringify(prefs.get()));
 }
 
-export const usePrefs = (): Prefs => useStore(prefs);
+/** The person's preferences. Times are in UTC, too, while the address contains `tz=utc`. */
+export function usePrefs(): Prefs {
+  const own = useStore(prefs);
+  const isUtc = useStore(utcInAddress);
+  return useMemo(() => (isUtc && !own.utc ? { ...own, utc: true } : own), [own, isUtc]);
+}
 
 /** Storage key for other data of this user, such as saved cases. */
 export const ownKey = (name: string): string => `reeve.${name}.${owner}`;

@@ -99,3 +99,7 @@ export const severities = {
   warning: { word: 'Warning', tone: 'tone-ask' },
   notice: { word: 'Notice', tone: 'tone-unknown' },
 } as const;
+
+/** The loaded rows of a list with pages: `3 runs`, or `100+ runs; scroll for more`. */
+export const loadedText = (size: number, noun: string, hasMore: boolean, nouns = `${noun}s`): string =>
+  hasMore ? `${count(size)}+ ${nouns}; scroll for more` : counted(size, noun, nouns);

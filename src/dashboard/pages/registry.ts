@@ -17,6 +17,8 @@ export interface PageEntry {
   readonly key: string;
   /** Reason why the time range of the top bar does not apply; absent where it does. */
   readonly noRange?: string;
+  /** Views of the page in which it does apply; the first view has no name. */
+  readonly rangeViews?: readonly (string | undefined)[];
   readonly load: Load;
 }
 
@@ -39,7 +41,6 @@ export interface ThingEntry {
 export const workspaces: readonly Workspace[] = ['Operate', 'Govern', 'Prove'];
 
 const current = 'This page displays the current state, so the time range does not apply.';
-const ownPeriod = 'This page has its own filter for the period.';
 
 type Row = Omit<PageEntry, 'workspace'>;
 
@@ -54,12 +55,14 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
     { path: '/explore', label: 'Explore', icon: 'events', key: 'e', load: () => import('./events/page.tsx') },
     {
       ...{ path: '/fleet', label: 'Fleet', icon: 'agents', key: 'f', noRange: current },
+      rangeViews: ['agents'],
       load: () => import('./agents/page.tsx'),
     },
   ],
   Govern: [
     {
       ...{ path: '/policies', label: 'Policies', icon: 'contracts', key: 'p', noRange: current },
+      rangeViews: [undefined, 'contracts'],
       load: () => import('./policies/page.tsx'),
     },
     {
@@ -68,7 +71,6 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
     },
     {
       ...{ path: '/changes', label: 'Changes', icon: 'compositions', key: 'c' },
-      noRange: 'Changes are listed newest first, so the time range does not apply.',
       load: () => import('./changes/page.tsx'),
     },
     {
@@ -79,11 +81,10 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
   Prove: [
     {
       ...{ path: '/runs', label: 'Runs', icon: 'runs', key: 'r' },
-      noRange: 'Runs are listed by their last activity, so the time range does not apply.',
       load: () => import('./runs/page.tsx'),
     },
     {
-      ...{ path: '/audit', label: 'Audit', icon: 'audit', key: 'a', noRange: ownPeriod },
+      ...{ path: '/audit', label: 'Audit', icon: 'audit', key: 'a' },
       load: () => import('./audit/page.tsx'),
     },
     {

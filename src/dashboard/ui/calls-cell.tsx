@@ -1,10 +1,11 @@
-// Calls of the last day in a row of a list: by verdict, and over time. Rows that come into view together share a
-// request.
+// Calls of the range in a row of a list: by verdict, and over time. Rows that come into view together share a request.
 import { useQuery } from '@tanstack/react-query';
 import type { JSX } from 'react';
 import { call, type Input } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
-import { type Env, useEnv } from '../lib/search.ts';
+import { rangeOf } from '../lib/moving-range.ts';
+import type { Moving } from '../lib/query.ts';
+import { type Env, useEnv, useFilters } from '../lib/search.ts';
 import { barsOf, callsOf, type Series } from '../lib/series.ts';
 import { createStore, useStore } from '../lib/store.ts';
 import { Ribbon, Sparkline, sumOf } from './ribbon.tsx';
@@ -12,7 +13,7 @@ import type { Column } from './table.tsx';
 
 type By = 'agent' | 'contract';
 
-/** Buckets of a day; agents are counted by the hour. */
+/** Buckets of the range; agents are counted by the hour. */
 const points = { agent: 24, contract: 48 } as const;
 /** Values of a request. */
 const maxValues = 100;
@@ -26,32 +27,40 @@ const gathered = new Map<string, { readonly values: Set<string>; readonly answer
 /** The greatest bar of each column: its sparklines have one scale. */
 const scales = createStore<ReadonlyMap<string, number>>(new Map());
 
-const columnKey = (by: By, env: Env | undefined): string => `${by} ${env ?? ''}`;
+/** A column in an environment and a range. */
+interface Place {
+  readonly by: By;
+  readonly env: Env | undefined;
+  readonly moving: Moving;
+}
 
-async function read(by: By, env: Env | undefined, values: readonly string[]): Promise<Answer> {
+const columnKey = ({ by, env, moving }: Place): string => `${by} ${env ?? ''} ${moving.name}`;
+
+async function read(place: Place, values: readonly string[]): Promise<Answer> {
+  const { by, env, moving } = place;
   const seriesByValue = new Map<string, Series>();
   for (let at = 0; at < values.length; at += maxValues) {
     // One more, because the first bucket begins before the range.
     const query = { by, values: values.slice(at, at + maxValues), points: points[by] + 1 };
     const { series } = await call('statsSeries', {
-      query: { ...query, ...(env ? { env } : {}) },
+      query: { ...query, ...moving.query(), ...(env ? { env } : {}) },
     } as Input<'statsSeries'>);
     for (const one of series) seriesByValue.set(one.value ?? '', one);
   }
   const max = Math.max(1, ...[...seriesByValue.values()].flatMap((one) => barsOf(one).totals));
-  const key = columnKey(by, env);
+  const key = columnKey(place);
   if (max > (scales.get().get(key) ?? 0)) scales.set((before) => new Map(before).set(key, max));
   return seriesByValue;
 }
 
-async function seriesOf(by: By, env: Env | undefined, value: string): Promise<Series | null> {
-  const key = columnKey(by, env);
+async function seriesOf(place: Place, value: string): Promise<Series | null> {
+  const key = columnKey(place);
   let next = gathered.get(key);
   if (!next) {
     const values = new Set<string>();
     const answer = new Promise<void>((resolve) => after(gatherMs, resolve)).then(() => {
       gathered.delete(key);
-      return read(by, env, [...values]);
+      return read(place, [...values]);
     });
     next = { values, answer };
     gathered.set(key, next);
@@ -61,12 +70,14 @@ async function seriesOf(by: By, env: Env | undefined, value: string): Promise<Se
 }
 
 function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.Element | null {
-  const env = useEnv();
+  const [search] = useFilters();
+  const place = { by, env: useEnv(), moving: rangeOf(search) };
+  const key = columnKey(place);
   const { data } = useQuery({
-    queryKey: ['statsSeries', 'cell', by, env ?? null, value],
-    queryFn: () => seriesOf(by, env, value),
+    queryKey: ['statsSeries', 'cell', key, value],
+    queryFn: () => seriesOf(place, value),
   });
-  const scale = useStore(scales).get(columnKey(by, env)) ?? 1;
+  const scale = useStore(scales).get(key) ?? 1;
   if (!data) return null;
   const calls = callsOf(data);
   if (sumOf(calls) === 0) return <span className="muted">none</span>;
@@ -81,7 +92,7 @@ function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.
 /** @param of the name that the calls are counted by */
 export const callsColumn = <R,>(by: By, of: (row: R) => string): Column<R> => ({
   key: 'calls',
-  label: 'Calls, 24 h',
+  label: 'Calls',
   width: 2,
   cell: (row) => <Calls by={by} value={of(row)} />,
 });

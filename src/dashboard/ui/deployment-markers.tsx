@@ -1,12 +1,12 @@
 // Flags above a chart over time: deployments, roll-backs and undeploys in the range of the page, each with a link to
 // its change.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useMemo } from 'react';
+import { type JSX, useEffect, useMemo } from 'react';
 import { linkTo } from '../lib/address.ts';
 import type { Reply } from '../lib/api.ts';
 import { rangeOf } from '../lib/moving-range.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { useCall } from '../lib/query.ts';
+import { readOn, usePageRows, usePages } from '../lib/query.ts';
 import { useEnv, useFilters } from '../lib/search.ts';
 import { clockTime, middleCut, visible } from '../lib/text.ts';
 import './deployment-markers.css';
@@ -50,6 +50,9 @@ function markersOf(one: Reply<'listDeployments'>[number]): readonly DeploymentMa
   ];
 }
 
+/** The newest in a range. Flags of earlier ones are left out. */
+const maxDeployments = 2_000;
+
 /**
  * The markers of the range and the environment in the address, the earliest first, and their times for the chart.
  * @param from the chart's ends, in epoch milliseconds
@@ -57,18 +60,19 @@ function markersOf(one: Reply<'listDeployments'>[number]): readonly DeploymentMa
 export function useDeploymentMarkers(from: number, until: number) {
   const env = useEnv();
   const [search] = useFilters();
-  const { data } = useCall(
-    'listDeployments',
-    { query: { limit: 200, ...(env ? { env } : {}) } },
-    { keep: true, moving: rangeOf(search) },
-  );
+  const query = { limit: 200, ...(env ? { env } : {}) };
+  const deploymentsQuery = usePages('listDeployments', { query }, { moving: rangeOf(search) });
+  const deployments = usePageRows(deploymentsQuery, ({ reply }) => reply);
+  useEffect(() => {
+    if (deployments.length < maxDeployments) readOn(deploymentsQuery);
+  });
   return useMemo(() => {
-    const markers = (data ?? [])
+    const markers = deployments
       .flatMap(markersOf)
       .filter(({ at }) => at >= from && at < until)
       .sort((a, b) => a.at - b.at);
     return { markers, marks: markers.map(({ at }) => at) };
-  }, [data, from, until]);
+  }, [deployments, from, until]);
 }
 
 /** Share of the axis below which neighbours become one marker with their number. */

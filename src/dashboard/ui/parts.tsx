@@ -161,7 +161,7 @@ export const Name = ({
 const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: IconName, word: string] } = {
   allowed: ['allow', 'check', 'allowed'],
   approved: ['allow', 'check', 'approved'],
-  'up to date': ['allow', 'check', 'up to date'],
+  current: ['allow', 'check', 'current'],
   denied: ['deny', 'slash', 'denied'],
   'would deny': ['observe', 'eye', 'would deny'],
   asked: ['ask', 'hand', 'asked'],
@@ -172,7 +172,7 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   // Runs and their events.
   running: ['plain', 'play', 'running'],
   completed: ['allow', 'check', 'completed'],
-  idle: ['unknown', 'dash', 'idle'],
+  stale: ['unknown', 'dash', 'stale'],
   warned: ['drift', 'triangle', 'warned'],
   advanced: ['plain', 'right', 'advanced'],
   updated: ['plain', 'right', 'updated'],

@@ -3,58 +3,24 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { type ComponentProps, type JSX, useId, useRef, useState } from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
-import type { QueryGrammar } from '../../event/rules/query/fields.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';
 import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
-import { visible } from '../lib/text.ts';
+import { type Completion, completionsOf, lastTerm, type QueryValues } from '../lib/query-completion.ts';
+import { count, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 import { useKeys } from './keys.ts';
 import { Button, Data } from './parts.tsx';
 import './query-bar.css';
 
-/** Values to offer, by field: the ones with calls in the present range come first. */
-export type QueryValues = { readonly [field: string]: readonly string[] };
-
 const maxChoices = 8;
-
-interface Completion {
-  /** Replaces the word at the end of the text. */
-  readonly text: string;
-  readonly label: string;
-}
-
-/** The word at the end of a text that a person is typing. */
-const lastWord = (text: string): string => /[^\s]*$/.exec(text)?.[0] ?? '';
-
-function completionsOf(text: string, { fields }: QueryGrammar, values: QueryValues): readonly Completion[] {
-  const word = lastWord(text);
-  const match = /^(-?)([\w.]*)(?::(.*))?$/.exec(word);
-  if (match === null || word === '' || word === '-') return [];
-  const [, sign = '', field = '', start] = match;
-  if (start === undefined) {
-    return fields
-      .filter(({ name }) => name.startsWith(field))
-      .map(({ name, kind }) => `${sign}${name}${kind === 'path' ? '.' : ':'}`)
-      .map((whole) => ({ text: whole, label: whole }));
-  }
-  const fieldOfName = fields.find(({ name }) => name === field);
-  const choices =
-    fieldOfName && 'choices' in fieldOfName
-      ? Object.keys(fieldOfName.choices as object)
-      : (values[field] ?? []);
-  return choices
-    .filter((value) => value.startsWith(start) && value !== start)
-    .map((value) => {
-      const quoted = /[\s"()]/.test(value) ? `"${value.replace(/[\\"]/g, '\\$&')}"` : value;
-      return { text: `${sign}${field}:${quoted} `, label: `${sign}${field}:${value}` };
-    });
-}
 
 export interface QueryBarProps {
   readonly language: QueryLanguage;
   readonly query: PageQuery;
   readonly placeholder: string;
   readonly values?: QueryValues;
+  /** Called with the text that a person begins or changes. */
+  readonly onText?: (text: string) => void;
 }
 
 /** Another query in the address, from a facet or from Back, replaces the typed text. */
@@ -89,7 +55,7 @@ export function StateTerms({
 
 const noValues: QueryValues = {};
 
-function Bar({ language, query, placeholder, values = noValues }: QueryBarProps): JSX.Element {
+function Bar({ language, query, placeholder, values = noValues, onText }: QueryBarProps): JSX.Element {
   const { text: applied, change } = query;
   const [text, setText] = useState(applied);
   const [open, setOpen] = useState(false);
@@ -101,10 +67,14 @@ function Bar({ language, query, placeholder, values = noValues }: QueryBarProps)
   const problem = 'problem' in read ? read.problem : null;
   const choices = open ? completionsOf(text, language.grammar, values).slice(0, maxChoices) : [];
   const completed = (choice: Completion): string =>
-    text.slice(0, text.length - lastWord(text).length) + choice.text;
+    text.slice(0, text.length - lastTerm(text).length) + choice.text;
+  const write = (next: string): void => {
+    setText(next);
+    onText?.(next);
+  };
   const press: ComponentProps<typeof Autocomplete.Input>['onKeyDown'] = (event) => {
     const [first] = choices;
-    if (event.key === 'Tab' && first && !event.shiftKey) setText(completed(highlighted.current ?? first));
+    if (event.key === 'Tab' && first && !event.shiftKey) write(completed(highlighted.current ?? first));
     else if (event.key === 'Escape') {
       // The library would empty the field.
       event.preventBaseUIHandler();
@@ -128,7 +98,7 @@ function Bar({ language, query, placeholder, values = noValues }: QueryBarProps)
         itemToStringValue={completed}
         value={text}
         onValueChange={(next) => {
-          setText(next);
+          write(next);
           setOpen(true);
         }}
         highlightItemOnHover={false}
@@ -148,6 +118,7 @@ function Bar({ language, query, placeholder, values = noValues }: QueryBarProps)
             maxLength={1_000}
             spellCheck={false}
             onKeyDown={press}
+            onFocus={() => onText?.(text)}
             onBlur={() => setOpen(false)}
           />
           {text !== '' && (
@@ -168,6 +139,7 @@ function Bar({ language, query, placeholder, values = noValues }: QueryBarProps)
             {(choice: Completion) => (
               <Autocomplete.Item key={choice.text} value={choice} className="query-choice">
                 {visible(choice.label)}
+                {choice.count !== undefined && <span className="muted numbers">{count(choice.count)}</span>}
               </Autocomplete.Item>
             )}
           </Autocomplete.List>

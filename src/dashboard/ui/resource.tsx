@@ -54,8 +54,8 @@ export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkO
     readonly command?: CommandName;
     readonly dialog: (close: () => void) => ReactNode;
   };
-  /** The state of an empty list, or a sentence in its place. */
-  readonly empty?: { readonly title: string; readonly text: string } | string;
+  /** The state of an empty list, or what stands in its place. */
+  readonly empty?: { readonly title: string; readonly text: string } | string | JSX.Element;
   /** The page of a row. Without a peek, a press on the row leads there. */
   readonly linkOf?: (row: R) => ThingLink;
   /** A press on a row opens this beside the list. */
@@ -124,7 +124,14 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     keyOf,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
-  const none = typeof empty === 'string' ? <p className="muted">{empty}</p> : empty && <Empty {...empty} />;
+  const none =
+    typeof empty === 'string' ? (
+      <p className="muted">{empty}</p>
+    ) : empty && 'title' in empty ? (
+      <Empty {...empty} />
+    ) : (
+      empty
+    );
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (

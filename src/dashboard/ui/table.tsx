@@ -4,6 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
+import { useScrollMemory } from '../lib/scroll.ts';
 import { counted } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
@@ -59,14 +60,16 @@ function useWindow<R extends RowData>(
   rows: readonly ModelRowOf<R>[],
   rowHeight: number,
   cards: boolean,
-  more: { readonly isSorted: boolean; readonly onEnd: (() => void) | undefined },
+  more: { readonly name: string; readonly isSorted: boolean; readonly onEnd: (() => void) | undefined },
 ) {
-  const { isSorted, onEnd } = more;
+  const { name, isSorted, onEnd } = more;
+  const initialOffset = useScrollMemory(box, name);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 10,
+    initialOffset,
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured is of the other form
   useEffect(() => virtual.measure(), [cards, rowHeight]);
@@ -77,6 +80,14 @@ function useWindow<R extends RowData>(
     // A sort of a part of the rows would mislead, so the other pages load first.
     if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
+  const isRestored = useRef(initialOffset === 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more rows make room for the offset
+  useEffect(() => {
+    const element = box.current;
+    if (isRestored.current || !element) return;
+    isRestored.current = element.scrollHeight - element.clientHeight >= initialOffset;
+    element.scrollTop = initialOffset;
+  }, [rows.length]);
   const before = items[0]?.start ?? 0;
   const after = Math.max(0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0));
   return { virtual, items, space: { paddingTop: before, paddingBottom: after } };
@@ -125,7 +136,10 @@ function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Eleme
   const { rows } = model.getRowModel();
   const rowHeight = cards ? cardHeight : compact || dense ? 32 : 40;
   const isSorted = model.state.sorting.length > 0;
-  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, { isSorted, onEnd: table.onEnd });
+  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, {
+    ...{ name, isSorted },
+    onEnd: table.onEnd,
+  });
   const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
   const step = (row: (typeof rows)[number]): void => {
     onOpen?.(row.original);

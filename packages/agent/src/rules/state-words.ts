@@ -52,10 +52,8 @@ export function stateWord(word: string): CallState | ApprovalState | null {
 
 /** Words of agents, runs, deliveries and events that are neither the state of a call nor of an approval. */
 const otherStates: { readonly [word: string]: string } = {
-  current: 'up to date',
   drift: 'out of date',
   active: 'running',
-  stale: 'idle',
   waiting: 'queued',
   dead: 'failed',
   warn: 'warned',

@@ -26,7 +26,7 @@ import { SessionValues } from '../runs/values.tsx';
 const words = {
   deployment: 'Deployed',
   drift_detected: 'Became out of date',
-  drift_resolved: 'Became up to date',
+  drift_resolved: 'Became current',
   first_seen: 'First seen',
 } as const;
 

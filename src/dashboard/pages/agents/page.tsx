@@ -7,12 +7,13 @@ import { after } from '../../lib/browser.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
 import { useAction, useCall, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Empty, PageHead } from '../../ui/parts.tsx';
+import { NoMatch } from '../../ui/no-match.tsx';
+import { Button, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { agentColumns } from './columns.tsx';
@@ -105,15 +106,13 @@ function Fleet(): JSX.Element {
         keyOf={(row) => row.agent_id}
         selected={selected}
         onSelect={setSelected}
-        bar={`${count(rows.length)}${
-          agentsQuery.hasNextPage
-            ? '+ agents loaded; scroll for more'
-            : ` ${rows.length === 1 ? 'agent' : 'agents'}`
-        }`}
+        bar={loadedText(rows.length, 'agent', agentsQuery.hasNextPage)}
         empty={
-          <Empty
+          <NoMatch
             title={q || env ? 'No agents match these filters' : 'No agents yet'}
             text="Agents appear here when they connect or report a call with an API key."
+            query={page}
+            grammar={agentGrammar}
           />
         }
         linkOf={(row) => linkTo.agent(row.agent_id)}

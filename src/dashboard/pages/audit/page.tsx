@@ -1,22 +1,22 @@
 // The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
 import { auditSubjects } from '../../../audit/record.ts';
 import { auditGrammar } from '../../../event/rules/query/fields.ts';
-import { dayMs } from '../../../shared/duration.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { usePageRows } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import { type Moving, usePageRows } from '../../lib/query.ts';
+import { instantsOf, spanOf } from '../../lib/range.ts';
+import { type Search, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count, plainJson, visible } from '../../lib/text.ts';
+import { loadedText, plainJson, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
-import { Select } from '../../ui/form.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { Button, Data, Empty, PageHead, Time } from '../../ui/parts.tsx';
+import { NoMatch } from '../../ui/no-match.tsx';
+import { Button, Data, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
@@ -46,13 +46,6 @@ const columns: readonly Column<Entry>[] = [
   proseColumn('summary', 'Summary', summaryText, 3.4),
 ];
 
-const spans = [
-  ['', 'Last 30 days'],
-  ['1', 'Last 24 hours'],
-  ['7', 'Last 7 days'],
-  ['90', 'Last 90 days'],
-  ['3650', 'All time'],
-] as const;
 /** Actor types by view; people come first. */
 const actors: { readonly [view: string]: readonly string[] } = {
   people: ['operator', 'chat'],
@@ -75,19 +68,34 @@ const auditLanguage: QueryLanguage = {
 /** No frame announces changed users, channels, settings and tools. */
 const lookMs = 15_000;
 
+/** The range in the address, in the names of the route. */
+function rangeOfAudit(search: Search): Moving {
+  const query = () => {
+    const { since, until } = instantsOf(spanOf(search, serverNow()));
+    return { from: since, to: until };
+  };
+  return { name: `${search.from ?? ''} ${search.to ?? ''}`, query };
+}
+
 /** The loaded entries that match. They follow new ones by themselves as long as nobody reads further down. */
 function useEntries(filter: object, agentId: string | undefined, sessionId: string | undefined) {
+  const [search] = useFilters();
   const query = { limit: 100, ...filter };
-  const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true });
+  const moving = rangeOfAudit(search);
+  const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true, moving });
   const loaded = usePageRows(auditQuery, ({ entries }) => entries);
   const rows = loaded.filter(
     (entry) =>
       (agentId === undefined || entry.agent_id === agentId) &&
       (sessionId === undefined || entry.session_id === sessionId),
   );
-  const [{ peek }] = useFilters();
+  const { peek } = search;
   // The stream refreshes this small list; polling covers what the stream does not announce.
-  const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
+  const newest = useHosted(
+    'hostedListAudit',
+    { query: { limit: 1, ...filter } },
+    { refetchMs: lookMs, moving },
+  );
   const head = newest.data?.entries[0]?.id;
   const isOld =
     auditQuery.data !== undefined && head !== undefined && !loaded.some((entry) => entry.id === head);
@@ -101,16 +109,13 @@ function useEntries(filter: object, agentId: string | undefined, sessionId: stri
 
 export default function Audit(): JSX.Element {
   const me = useSignedIn();
-  const [{ days = '', view = 'people' }, change] = useFilters();
+  const [{ view = 'people' }] = useFilters();
   const page = usePageQuery(auditLanguage);
   const { agent_id: agentId, session_id: sessionId, subject_type: subject, ...others } = page.parameters;
-  // A moving start would create a new list each time.
-  const [openedAt] = useState(() => serverNow());
   const filter = {
     ...others,
     ...(actors[view] ? { actor_type: actors[view] } : {}),
     ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
-    ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
   };
   const { auditQuery, rows, hasHiddenEntries } = useEntries(filter, agentId, sessionId);
   return (
@@ -131,14 +136,11 @@ export default function Audit(): JSX.Element {
           ['everyone', 'All'],
         ]}
       >
-        <div className="filter-bar">
-          <QueryBar
-            language={auditLanguage}
-            query={page}
-            placeholder="action:key.created subject:channel agent:ci-1"
-          />
-          <Select label="Period" value={days} options={spans} onValue={(next) => change({ days: next })} />
-        </div>
+        <QueryBar
+          language={auditLanguage}
+          query={page}
+          placeholder="action:key.created subject:channel agent:ci-1"
+        />
         {hasHiddenEntries && (
           <button type="button" className="pill" onClick={() => void auditQuery.refetch()}>
             Show new entries
@@ -151,11 +153,14 @@ export default function Audit(): JSX.Element {
           columns={columns}
           keyOf={(entry) => entry.id}
           nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-          bar={`${count(rows.length)}${auditQuery.hasNextPage ? '+ entries; scroll for more' : ' entries'}`}
+          bar={loadedText(rows.length, 'entry', auditQuery.hasNextPage, 'entries')}
           empty={
-            <Empty
+            <NoMatch
               title="No entries match these filters"
-              text="Choose a longer period, another subject or other actors. Entries appear here when somebody changes or decides something."
+              text="Entries appear here when somebody changes or decides something."
+              query={page}
+              grammar={auditGrammar}
+              hasRange
             />
           }
           title={() => 'Audit entry'}

@@ -1,10 +1,13 @@
-// The changes page: the deployments of the workspace, newest first.
+// The changes page: what was deployed or undeployed in the range, newest first.
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
-import { useEnv } from '../../lib/search.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
+import { usePageRows, usePages } from '../../lib/query.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { loadedText } from '../../lib/text.ts';
 import { envColumn, nameColumn, proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { NoMatch } from '../../ui/no-match.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -35,19 +38,27 @@ const deployments: Resource<Deployment> = {
 };
 
 export default function Changes(): JSX.Element {
+  const [search] = useFilters();
   const env = useEnv();
-  const query = { limit: 200, ...(env ? { env } : {}) };
-  const deploymentsQuery = useCall('listDeployments', { query });
-  const empty = {
-    title: env ? `No deployments to ${env} yet` : 'No deployments yet',
-    text: 'Deployments appear here. Open a composition or a document to deploy it.',
-  };
+  const query = { limit: 100, ...(env ? { env } : {}) };
+  const deploymentsQuery = usePages('listDeployments', { query }, { moving: rangeOf(search) });
+  const rows = usePageRows(deploymentsQuery, ({ reply }) => reply);
   return (
     <div className="page">
       <ResourceView
-        resource={{ ...deployments, empty }}
+        resource={{
+          ...deployments,
+          bar: loadedText(rows.length, 'deployment', deploymentsQuery.hasNextPage),
+          empty: (
+            <NoMatch
+              title={`No deployments${env ? ` to ${env}` : ''} in this range`}
+              text="Deployments appear here. Open a composition or a document to deploy it."
+              hasRange
+            />
+          ),
+        }}
         query={deploymentsQuery}
-        rows={deploymentsQuery.data ?? []}
+        rows={rows}
         head={() => <PageHead title="Changes" />}
       />
     </div>

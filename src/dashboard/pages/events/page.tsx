@@ -8,7 +8,7 @@ import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { eventLanguage, useEventQuery, withValue } from '../../lib/event-query.ts';
-import { pagesKey, queries, readOn, useCall, usePages } from '../../lib/query.ts';
+import { pagesKey, queries, readOn, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
@@ -19,14 +19,13 @@ import { followFrames } from '../../live/live.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { usePeek, Views } from '../../ui/list.tsx';
-import { Button, Empty, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
+import { NoMatch } from '../../ui/no-match.tsx';
+import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
-import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { columns, type EventRow } from './columns.tsx';
 import { EventDetail } from './detail.tsx';
-import type { FacetName } from './facet-names.ts';
 import { facetLabels, groupFields, isGroupField } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import { type EventFilters, filterOf, questionOf } from './filters.ts';
@@ -34,6 +33,7 @@ import { Grouped } from './grouped.tsx';
 import { Histogram } from './histogram.tsx';
 import { visibleEvents } from './sample-events.ts';
 import { SavedViews } from './saved-views.tsx';
+import { SearchBar } from './search-bar.tsx';
 import { useSearchFurther } from './search-further.ts';
 import { TailView } from './tail.tsx';
 
@@ -178,35 +178,15 @@ function Export({
   );
 }
 
-/** The query bar. It offers the values with the most calls of the last day. */
-function SearchBar(): JSX.Element {
-  const { data } = useCall('eventFacets', { query: {} });
-  const values = useMemo(() => {
-    const topOf = (name: FacetName) => data?.facets[name].top.map(({ value }) => value) ?? [];
-    return {
-      tool: topOf('tool_name'),
-      agent: topOf('agent_id'),
-      contract: topOf('decision_name'),
-    };
-  }, [data]);
-  useCommand('searchEvents', () => document.querySelector<HTMLElement>('.query-bar input')?.focus());
-  return (
-    <QueryBar
-      language={eventLanguage}
-      query={useEventQuery()}
-      placeholder="verdict:denied tool:run_sql args.path:*.env"
-      values={values}
-    />
-  );
-}
-
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
   const isDue = useRef(false);
   const reloadList = useEffectEvent((): void => {
     isDue.current = false;
-    reload();
+    // A reload would take away the pages that a person has begun to read in the meantime.
+    if (follow && !reading) reload();
+    else setArrived((before) => before + 1);
   });
   const take = useEffectEvent((frame: LiveFrame): void => {
     if (frame.type !== 'stats_changed') return;
@@ -290,9 +270,12 @@ function List({
       <QueryResult query={eventsQuery} rows={10}>
         {() =>
           rows.length === 0 && isSearching ? null : rows.length === 0 ? (
-            <Empty
+            <NoMatch
               title="No events match these filters"
-              text="Choose a longer time range or remove a term. Events appear here when agents report calls."
+              text="Events appear here when agents report calls."
+              query={eventQuery}
+              grammar={eventLanguage.grammar}
+              hasRange
             />
           ) : (
             <Table

@@ -51,7 +51,7 @@ export function Figures({ stats, series, env }: FiguresProps): JSX.Element {
         to="/fleet"
         search={{ view: 'agents', status: 'drift' }}
       >
-        {fleet && `${count(fleet.current)} up to date, ${count(fleet.unknown)} unknown`}
+        {fleet && `${count(fleet.current)} current, ${count(fleet.unknown)} unknown`}
       </Figure>
       <Figure name="Calls" value={count(total)} to="/explore">
         {line && <Sparkline {...line} max={Math.max(...line.totals)} />}

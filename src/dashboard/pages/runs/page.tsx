@@ -1,16 +1,20 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
 import type { JSX } from 'react';
 import { runGrammar } from '../../../event/rules/query/fields.ts';
+import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
 import { usePageRows } from '../../lib/query.ts';
-import { useEnv } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { spanOf } from '../../lib/range.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { counted, loadedText } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
+import { NoMatch } from '../../ui/no-match.tsx';
 import { Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -61,6 +65,7 @@ const keyOf = (run: Run): string => runKey(run.agent_id, run.session_id);
 const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
 export default function Runs(): JSX.Element {
+  const [search] = useFilters();
   const page = usePageQuery(runLanguage);
   const { env: queriedEnv, ...filters } = page.parameters;
   const chosenEnv = useEnv();
@@ -69,7 +74,15 @@ export default function Runs(): JSX.Element {
   const query = { limit: 100, ...filters };
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = usePageRows(runsQuery, ({ runs }) => runs);
-  const rows = env ? loaded.filter((run) => run.environment === env) : loaded;
+  // The newest activity comes first, and the route has no range.
+  const { from, until } = spanOf(search, useNow(minuteMs));
+  const rows = loaded.filter(
+    (run) =>
+      (!env || run.environment === env) &&
+      Date.parse(run.last_activity_at) >= from &&
+      Date.parse(run.started_at) < until,
+  );
+  const hasNextPage = runsQuery.hasNextPage && Date.parse(loaded.at(-1)?.last_activity_at ?? '') >= from;
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
@@ -85,17 +98,19 @@ export default function Runs(): JSX.Element {
       />
       <PeekList
         name="runs"
-        query={runsQuery}
+        query={{ ...runsQuery, hasNextPage }}
         rows={rows}
         columns={columns}
         keyOf={keyOf}
         linkOf={linkOf}
-        bar={`${env ? `${count(rows.length)} in ${env} of ` : ''}${count(loaded.length)}${
-          runsQuery.hasNextPage
-            ? ` of ${count(total)} runs; scroll for more`
-            : ` ${loaded.length === 1 ? 'run' : 'runs'}`
-        }`}
-        empty={<NoRuns filtered={isNarrowed || env !== undefined} />}
+        bar={loadedText(rows.length, 'run', hasNextPage)}
+        empty={
+          total > 0 || isNarrowed ? (
+            <NoMatch title="No runs match these filters" query={page} grammar={runGrammar} hasRange />
+          ) : (
+            <NoRuns />
+          )
+        }
         title={(run) => `Run ${run.session_id}`}
         peek={(run) => <RunDetail agent={run.agent_id} session={run.session_id} isPeek />}
       />
@@ -103,13 +118,8 @@ export default function Runs(): JSX.Element {
   );
 }
 
-function NoRuns({ filtered }: { readonly filtered: boolean }): JSX.Element {
+function NoRuns(): JSX.Element {
   const make = useHostedAction('hostedSampleRun', ['hostedListRuns', 'hostedListRulesets']);
-  if (filtered) {
-    return (
-      <Empty title="No runs match these filters" text="Change the query, or select another environment." />
-    );
-  }
   return (
     <Empty
       title="No runs yet"

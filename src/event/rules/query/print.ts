@@ -7,7 +7,7 @@ const inQuotes = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`
 /** A key that needs no quotes in a path. */
 const plainKey = /^[^\s"():.[\]]+$/;
 
-const pathText = (path: readonly QueryPathPart[]): string =>
+export const pathText = (path: readonly QueryPathPart[]): string =>
   path
     .map(
       ({ key, isList }) => `.${key === '' || plainKey.test(key) ? key : inQuotes(key)}${isList ? '[]' : ''}`,

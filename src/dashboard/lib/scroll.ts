@@ -1,0 +1,51 @@
+// Offsets of scrolled elements, by entry of the browser's history: Back and Forward show a page and its list where they
+// were. They last as long as the document.
+import { useLocation } from '@tanstack/react-router';
+import { type RefObject, useEffect, useRef } from 'react';
+import { after } from './browser.ts';
+
+/** In pixels. */
+const offsets = new Map<string, number>();
+
+/**
+ * Keeps the offset of an element, by its name.
+ * @returns the offset of the present entry when its element appeared, in pixels; 0 in a new entry
+ */
+export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string): number {
+  const key = `${useLocation({ select: ({ state }) => state.__TSR_key ?? '' })} ${name}`;
+  const first = useRef(offsets.get(key) ?? 0);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const keep = (): void => void offsets.set(key, element.scrollTop);
+    // An open peek is an entry of its own, with the list as it is.
+    if (!offsets.has(key)) keep();
+    element.addEventListener('scroll', keep, { passive: true });
+    return () => element.removeEventListener('scroll', keep);
+  }, [box, key]);
+  return first.current;
+}
+
+/** Pause between two attempts, in milliseconds, and their number. */
+const [waitMs, attempts] = [50, 6];
+
+/** Scrolls a new page to its top, and after Back or Forward to where it was, as soon as it is long enough. */
+export function usePageScroll(page: RefObject<HTMLElement | null>, path: string): void {
+  const entry = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
+  const last = useRef(path);
+  useEffect(() => {
+    const element = page.current;
+    if (last.current === path || !element) return;
+    last.current = path;
+    const offset = offsets.get(`${entry} page`) ?? 0;
+    element.scrollTop = offset;
+    let left = offset === 0 ? 0 : attempts;
+    const restore = (): void => {
+      if (left-- === 0 || last.current !== path) return;
+      element.scrollTop = offset;
+      after(waitMs, restore);
+    };
+    restore();
+  }, [page, path, entry]);
+  useScrollMemory(page, 'page');
+}

@@ -1,0 +1,105 @@
+// Lists of more than a page, and what an address and Back bring back: all changes of a range, the place in a list, the
+// time zone; and a list without a match names what narrows it.
+import { beforeAll, expect, it } from 'vitest';
+import { noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+import { library, someEvents } from './seed.ts';
+
+const { hub, cookie } = await hubOfFile();
+const environments = ['development', 'staging', 'production'] as const;
+const deployments = 201;
+
+beforeAll(async () => {
+  const { key } = await hub.key(cookie);
+  const post = async (path: string, body: object): Promise<void> => {
+    const { status } = await hub.call('POST', path, { cookie, body });
+    expect(status, path).toBeLessThan(300);
+  };
+  for (const version of [1, 2]) {
+    await post('/api/v1/bundles', {
+      yaml_content: library.replace('What the', `Version ${version} of what the`),
+    });
+  }
+  const deploy = async (env: string): Promise<void> => {
+    for (let at = 0; at < deployments / environments.length; at += 1) {
+      await post(`/api/v1/bundles/shop/${(at % 2) + 1}/deploy`, { env });
+    }
+  };
+  await Promise.all(environments.map(deploy));
+  await hub.call('POST', '/api/v1/events', { key, agent: 'shop-agent', body: { events: someEvents(180) } });
+}, 180_000);
+
+it('lists more than a page of changes, and flags all of them above the chart', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/changes');
+  await page.getByText('100+ deployments; scroll for more').waitFor();
+  await page.getByRole('columnheader', { name: 'Reason' }).getByRole('button').click();
+  // A sort reads all pages.
+  await page.getByText(`${deployments} deployments`).waitFor();
+  await page.goto('/dashboard/');
+  await page
+    .getByRole('list', { name: 'Deployments in this range' })
+    .getByText(`${deployments}`, { exact: false })
+    .first()
+    .waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('names what narrows a list without a match, and takes it away at a press', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore?env=staging&from=now-1h&q=tool:nothing mode:enforce');
+  await page.getByText('No events match these filters').waitFor();
+  await page.getByRole('button', { name: 'Show last 6 hours' }).waitFor();
+  await page.getByRole('button', { name: 'Remove tool:nothing' }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('mode:enforce');
+  await page.getByRole('button', { name: 'Show all environments' }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('env')).toBeNull();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('restores the place in a list after Back', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore?from=now-7d');
+  const box = page.getByRole('region', { name: 'events', exact: true });
+  await box.waitFor();
+  const offset = () => box.evaluate((element) => (element as unknown as { scrollTop: number }).scrollTop);
+  await box.evaluate((element) => {
+    (element as unknown as { scrollTop: number }).scrollTop = 2_000;
+  });
+  await expect.poll(offset).toBe(2_000);
+  // The row in the middle: a press opens its peek, Open page its page.
+  await box.getByRole('row').nth(16).getByRole('link').click();
+  const place = await offset();
+  expect(place).toBeGreaterThan(1_000);
+  await page.getByRole('link', { name: 'Open page' }).click();
+  await page.getByRole('heading', { name: 'Explain' }).first().waitFor();
+  await page.goBack();
+  await box.waitFor();
+  // Browsers round offsets.
+  await expect.poll(async () => Math.abs((await offset()) - place)).toBeLessThanOrEqual(2);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('shows the times of an address with tz=utc in UTC, and writes the choice into the address', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore?from=2026-01-05T10:00:00Z&to=2026-01-05T11:00:00Z');
+  const range = page.getByRole('button', { name: /^Time range/ });
+  await range.filter({ hasText: '11:00' }).filter({ hasText: '12:00' }).waitFor();
+  await page.goto('/dashboard/explore?from=2026-01-05T10:00:00Z&to=2026-01-05T11:00:00Z&tz=utc');
+  await range.filter({ hasText: '10:00' }).filter({ hasText: '11:00' }).waitFor();
+  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Show times in UTC' }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('tz')).toBeNull();
+  await range.filter({ hasText: '12:00' }).waitFor();
+  await page.getByRole('menuitemcheckbox', { name: 'Show times in UTC' }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('tz')).toBe('utc');
+  noFaults(seen);
+  await seen.context.close();
+});
