@@ -33,10 +33,15 @@ export function approvalLists(
     },
     async listPending(tenantId, filter, page, now) {
       // Naming the environments lets the index bound the deadlines.
-      const named = { ...filter, env: filter.env ?? [...environments], status: 'pending' } as const;
+      const pendingFilter = { ...filter, env: filter.env ?? [...environments], status: 'pending' } as const;
       const cursor = approvals
         .find(
-          { $and: [fitting(tenantId, named, now), ...(page.after ? [behindDeadline(page.after)] : [])] },
+          {
+            $and: [
+              fitting(tenantId, pendingFilter, now),
+              ...(page.after ? [behindDeadline(page.after)] : []),
+            ],
+          },
           { maxTimeMS: maxSearchMs },
         )
         .sort({ deadline: 1, _id: 1 });

@@ -210,24 +210,24 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       // At no time nothing expires: the sums lose this value alone.
       await link.run(removeScript, [keyOf(tenantId, key)], accountsOf(tenantId, '', key, 0));
     },
-    async removeAll(tenantId, limit) {
-      // Every key that has to do with a tenant names it. Jobs stand in several keys each: their queues remove them.
-      const starts = [`value:${tenantId}/`, `value-sums:${tenantId}/`, 'log:{', 'limit:{'];
-      const pattern = `${prefix}*${tenantId}*`;
-      let [cursor, removed] = ['0', 0];
-      do {
-        const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
-        const [next, keys] = Array.isArray(answer) ? answer : [];
-        cursor = String(next ?? '0');
-        const matchingKeys = Array.isArray(keys) ? keys.map(String) : [];
-        const names = matchingKeys.filter((key) =>
-          starts.some((start) => key.startsWith(`${prefix}${start}`)),
-        );
-        if (names.length > 0) await link.send(['UNLINK', ...names]);
-        removed += names.length;
-      } while (cursor !== '0' && removed < limit);
-      return removed;
-    },
+    removeAll: (tenantId, limit) => removeKeysOf(link, prefix, tenantId, limit),
     sweep: async () => 0,
   };
+}
+
+/** Every key that has to do with a tenant names it. Jobs stand in several keys each: their queues remove them. */
+async function removeKeysOf(link: Link, prefix: string, tenantId: string, limit: number): Promise<number> {
+  const starts = [`value:${tenantId}/`, `value-sums:${tenantId}/`, 'log:{', 'limit:{'];
+  const pattern = `${prefix}*${tenantId}*`;
+  let [cursor, removed] = ['0', 0];
+  do {
+    const answer = await link.send(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']);
+    const [next, keys] = Array.isArray(answer) ? answer : [];
+    cursor = String(next ?? '0');
+    const matchingKeys = Array.isArray(keys) ? keys.map(String) : [];
+    const names = matchingKeys.filter((key) => starts.some((start) => key.startsWith(`${prefix}${start}`)));
+    if (names.length > 0) await link.send(['UNLINK', ...names]);
+    removed += names.length;
+  } while (cursor !== '0' && removed < limit);
+  return removed;
 }

@@ -43,15 +43,15 @@ export const createThingSearches = (ports: Ports): ThingSearches => ({
       tools(ports, principal),
       administered(ports, principal),
     ]);
-    const named = byName.flat().filter(({ type, id: other }) => type !== 'agent' || other !== agent[0]?.id);
-    return [...exact, ...chosen, ...agent, ...bestMatches(named, search, maxResults)].slice(0, maxResults);
+    const others = byName.flat().filter(({ type, id: other }) => type !== 'agent' || other !== agent[0]?.id);
+    return [...exact, ...chosen, ...agent, ...bestMatches(others, search, maxResults)].slice(0, maxResults);
   },
 });
 
 type AgentName = Pick<RegistrationSummary, 'agentId' | 'displayName' | 'lastEnv' | 'seenEnvs'>;
 
-const agentThings = (principal: Principal, found: readonly AgentName[]): readonly Thing[] =>
-  found
+const agentThings = (principal: Principal, names: readonly AgentName[]): readonly Thing[] =>
+  names
     .filter((agent) => seesAgent(principal, agent))
     .map((agent) => {
       const { agentId, displayName } = agent;

@@ -412,7 +412,6 @@ describe('a deployment', () => {
     t.newFrames();
     await deploy('staging');
     expect(t.newFrames().map(({ audience, type }) => [audience, type])).toEqual([
-      [`dashboards:${user.tenantId}`, 'bundle_uploaded'],
       [`agents:${user.tenantId}/staging`, 'contract_update'],
       [`dashboards:${user.tenantId}`, 'contract_update'],
       [`dashboards:${user.tenantId}`, 'bundle_deployed'],

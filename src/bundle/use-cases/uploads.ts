@@ -18,7 +18,10 @@ export interface UploadedDocument extends Pick<NewBundle, 'yaml'> {
 
 /** Rights and the document are their callers' to check. */
 export interface Uploads {
-  /** Saves the next version together with its entry in the audit chain, then announces it to dashboards. */
+  /**
+   * Saves the next version together with its entry in the audit chain. Dashboards get a frame for an author's own; the
+   * deployment of an assembled one has frames of its own.
+   */
   upload(principal: Principal, document: UploadedDocument): Promise<BundleVersion>;
   /** The same while the newest version is `after` (0: while there is none); else saves nothing. */
   uploadAfter(
@@ -35,7 +38,7 @@ export const createUploads = (ports: Ports): Uploads => ({
     const bundle = await notedBundles(ports, principal, document).addVersion(
       versionOf(ports, principal, document),
     );
-    await announce(ports, bundle);
+    await announce(ports, document, bundle);
     return bundle;
   },
 
@@ -44,7 +47,7 @@ export const createUploads = (ports: Ports): Uploads => ({
       versionOf(ports, principal, document),
       after,
     );
-    if (bundle !== 'changed') await announce(ports, bundle);
+    if (bundle !== 'changed') await announce(ports, document, bundle);
     return bundle;
   },
 });
@@ -52,8 +55,9 @@ export const createUploads = (ports: Ports): Uploads => ({
 const notedBundles = (ports: Ports, principal: Principal, { subject, outline }: UploadedDocument) =>
   noted(ports, principal, uploaded(subject, outline.name)).bundles;
 
-const announce = ({ announcer }: Ports, bundle: BundleVersion): Promise<void> =>
-  announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+async function announce({ announcer }: Ports, { source }: UploadedDocument, bundle: BundleVersion) {
+  if (source === undefined) await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+}
 
 function versionOf(
   { clock, secrets }: Ports,

@@ -55,6 +55,11 @@ export function StateTerms({
 
 const noValues: QueryValues = {};
 
+function problemIn(text: string, language: QueryBarProps['language']) {
+  const query = readText(text, language);
+  return 'problem' in query ? query.problem : null;
+}
+
 function Bar({ language, query, placeholder, values = noValues, onText }: QueryBarProps): JSX.Element {
   const { text: applied, change } = query;
   const [text, setText] = useState(applied);
@@ -63,8 +68,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useKeys({ '/': () => field.current?.focus() });
-  const read = readText(text, language);
-  const problem = 'problem' in read ? read.problem : null;
+  const problem = problemIn(text, language);
   const choices = open ? completionsOf(text, language.grammar, values).slice(0, maxChoices) : [];
   const completed = (choice: Completion): string =>
     text.slice(0, text.length - lastTerm(text).length) + choice.text;

@@ -147,7 +147,7 @@ export const consoleDashboardFrames = {
       }),
     ]),
   },
-  bundle_uploaded: event('bundle_uploaded', 'A bundle version is uploaded, or saved from a composition.', {
+  bundle_uploaded: event('bundle_uploaded', 'A bundle version is uploaded.', {
     bundle_name: z.string(),
     version,
     revision_hash: hex(64),

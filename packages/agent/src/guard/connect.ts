@@ -44,10 +44,7 @@ export async function connectGuard<G>(
     bundleName,
     tags,
     signing,
-    pins: new Pins(
-      { url: scope.url, account: hub.http.account },
-      cacheFile === undefined ? null : join(dirname(cacheFile), 'reeve-pins'),
-    ),
+    pins: pinsOf(hub, scope.url, cacheFile),
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
       const policy = bundle.compiled.named(bundle.bundleName);
@@ -86,6 +83,12 @@ export async function connectGuard<G>(
     signal?.removeEventListener('abort', close);
   }
 }
+
+const pinsOf = ({ http }: HubClient, url: string, cacheFile: string | undefined): Pins =>
+  new Pins(
+    { url, account: http.account },
+    cacheFile === undefined ? null : join(dirname(cacheFile), 'reeve-pins'),
+  );
 
 function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {
   if (transport === 'sse') return sseTransport(hub.http.fetch);

@@ -1,6 +1,6 @@
 // The sheet before several calls are approved: their sums, common arguments and differences.
 import { useQueries } from '@tanstack/react-query';
-import { type JSX, type KeyboardEvent, useState } from 'react';
+import { type JSX, type KeyboardEvent, type ReactNode, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { call } from '../../lib/api.ts';
 import { keyOf } from '../../lib/query.ts';
@@ -80,6 +80,28 @@ interface BulkSheetProps extends Omit<BulkDialogProps, 'group' | 'isLeftOut'>, M
 /** Different arguments from which on the number of calls must be typed, in production. */
 const manyDiffer = 2;
 
+function Sums({ calls }: { readonly calls: readonly Approval[] }): ReactNode {
+  const sums = sumArguments(calls);
+  if (sums.length === 0) return null;
+  return (
+    <section className="form">
+      <h3>Sums</h3>
+      <dl className="arguments">
+        {sums.map(({ name, total, calls: size }) => (
+          <div key={`${name} ${total}`} className="argument">
+            <dt>
+              <Data text={name} />
+            </dt>
+            <dd className="numbers">
+              <strong>{total}</strong> <span className="muted">in {counted(size, 'call')}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 function BulkSheet(props: BulkSheetProps): JSX.Element {
   const { group, reason, onReason, onDecide, onClose, all } = props;
   const calls = useWholeCalls(props.calls);
@@ -90,7 +112,6 @@ function BulkSheet(props: BulkSheetProps): JSX.Element {
   const isRead = readContent === content;
   const [typed, setTyped] = useState('');
   const { same, differing } = compareArguments(calls);
-  const sums = sumArguments(calls);
   const names = new Set(differing.flatMap((args) => Object.keys(args)));
   const number = String(calls.length);
   const needsNumber = group.env === 'production' && differingArguments(calls).length >= manyDiffer;
@@ -112,23 +133,7 @@ function BulkSheet(props: BulkSheetProps): JSX.Element {
       <Field label="Reason" value={reason} maxLength={2000} placeholder="Optional" onValue={onReason} />
       <ReadToEnd key={content} onRead={() => setReadContent(content)}>
         <div className="form">
-          {sums.length > 0 && (
-            <section className="form">
-              <h3>Sums</h3>
-              <dl className="arguments">
-                {sums.map(({ name, total, calls: size }) => (
-                  <div key={`${name} ${total}`} className="argument">
-                    <dt>
-                      <Data text={name} />
-                    </dt>
-                    <dd className="numbers">
-                      <strong>{total}</strong> <span className="muted">in {counted(size, 'call')}</span>
-                    </dd>
-                  </div>
-                ))}
-              </dl>
-            </section>
-          )}
+          <Sums calls={calls} />
           {Object.keys(same).length > 0 && (
             <section className="form">
               <h3>Identical arguments</h3>

@@ -61,11 +61,11 @@ export default function Approvals(): JSX.Element {
   const isPhone = usePhone();
   const tab = (name: string, number: number): string =>
     number > 0 && !isPhone ? `${name} ${count(number)}` : name;
-  const shown = view === 'mine' ? list : list.filter((one) => isSnoozed(one) === (view === 'snoozed'));
+  const visible = view === 'mine' ? list : list.filter((one) => isSnoozed(one) === (view === 'snoozed'));
   // A page without a visible row is passed over, but not in search of snoozed calls that are all listed.
   const snoozedCount = useSnoozedCount();
-  const mayHaveMore = view !== 'snoozed' || shown.length < snoozedCount;
-  useFirstRow(pending, view === 'decided' || shown.length > 0 || !mayHaveMore);
+  const mayHaveMore = view !== 'snoozed' || visible.length < snoozedCount;
+  useFirstRow(pending, view === 'decided' || visible.length > 0 || !mayHaveMore);
   return (
     <div className="page approvals-page">
       <PageHead
@@ -96,17 +96,17 @@ export default function Approvals(): JSX.Element {
             query={pending}
             isOld={isOld}
             none={() =>
-              isOfOther || (shown.length === 0 && isCut && mayHaveMore) ? (
+              isOfOther || (visible.length === 0 && isCut && mayHaveMore) ? (
                 <Skeleton rows={5} />
               ) : (
-                view === 'mine' && q === '' && shown.length === 0 && <NoneTaken />
+                view === 'mine' && q === '' && visible.length === 0 && <NoneTaken />
               )
             }
           >
             {() => (
               <Queue
                 key={view}
-                list={shown}
+                list={visible}
                 narrowed={q !== '' || view === 'mine'}
                 isSnoozed={view === 'snoozed'}
                 isCut={isCut}

@@ -147,6 +147,13 @@ const firstOpenGroup = (
 ): AlikeCalls | undefined =>
   groups.flatMap((one) => (one ? [openCalls(one, heldIds)] : [])).find(({ calls }) => calls.length > 0);
 
+/** Keys, and a phone's pager, reach the end without a scroll. */
+function useEndOfRows(at: number, size: number, onEnd: () => void): void {
+  useEffect(() => {
+    if (at >= size - 10) onEnd();
+  }, [at, size, onEnd]);
+}
+
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
   const isAway = useSnoozed();
@@ -165,19 +172,14 @@ export function Queue(props: QueueProps): JSX.Element {
   const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const at = chosen ? rows.indexOf(chosen) : -1;
   const { onEnd } = props;
-  // Keys, and a phone's pager, reach the end without a scroll.
-  useEffect(() => {
-    if (at >= rows.length - 10) onEnd();
-  }, [at, rows.length, onEnd]);
+  useEndOfRows(at, rows.length, onEnd);
   const open = (row: Approval): void => {
     setArriving(false);
     change({ id: row.id }, true);
   };
   useSteps(rows, at, open);
   const [review, setReview] = useState<AlikeCalls | null>(null);
-  const groupOf = (row: Approval | undefined): AlikeCalls | null =>
-    sections.find(({ rows: own }) => row !== undefined && own.includes(row))?.group ?? null;
-  const group = groupOf(chosen);
+  const group = sections.find(({ rows: own }) => chosen && own.includes(chosen))?.group ?? null;
   const nextGroup = firstOpenGroup([group, ...sections.map((section) => section.group)], heldIds);
   useCommand('reviewGroup', nextGroup ? () => setReview(nextGroup) : null);
   const press = (approved: boolean): void => {

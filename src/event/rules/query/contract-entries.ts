@@ -25,9 +25,9 @@ function withEntriesOf(term: QueryTerm, entries: ContractEntries): QueryTerm {
 export function withContractEntries<F extends EventFilter>(filter: F, entries: ContractEntries): F {
   const { decisionName, ...others } = filter;
   const terms = (filter.query?.terms ?? []).map((term) => withEntriesOf(term, entries));
-  const named = decisionName === undefined ? null : valueTerm('contract', decisionName);
-  const ofName = named && withEntriesOf(named, entries);
-  if (ofName !== null && ofName !== named)
+  const nameTerm = decisionName === undefined ? null : valueTerm('contract', decisionName);
+  const ofName = nameTerm && withEntriesOf(nameTerm, entries);
+  if (ofName !== null && ofName !== nameTerm)
     return { ...others, query: { terms: [...terms, ofName] } } as unknown as F;
   return filter.query === undefined ? filter : { ...filter, query: { terms } };
 }
