@@ -43,6 +43,31 @@ export class BufferFullError extends Error {
   }
 }
 
+/** The hub stored a batch without these events: it will never store them. */
+export class EventsRejectedError extends Error {
+  readonly events: readonly RejectedEvent[];
+
+  constructor(events: readonly RejectedEvent[]) {
+    const [first] = events;
+    super(
+      `the hub does not store ${events.length} of the audit events, ` +
+        `among them ${first?.callId ?? 'one without a call id'}: ${first?.detail ?? ''}`,
+    );
+    this.name = 'EventsRejectedError';
+    this.events = events;
+  }
+}
+
+/** An event that the hub does not store. */
+export interface RejectedEvent {
+  /** Null: the hub could not read it. */
+  readonly callId: string | null;
+  /** Such as `forbidden`: the API key is not bound to the event's agent. */
+  readonly code: string;
+  /** A sentence for people. */
+  readonly detail: string;
+}
+
 /** Contracts that cannot be used, or no bundle that an agent could start with. */
 export class ConfigurationError extends Error {
   constructor(message: string, cause?: unknown) {

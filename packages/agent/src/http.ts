@@ -30,8 +30,10 @@ export interface HttpOptions {
 export interface RequestOptions {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** False: any 2xx is success and its body is not looked at. Default true. */
-  readonly parse?: boolean;
+  /**
+   * False: any 2xx is success and its body is not looked at. `leniently`: a body that is not JSON is null. Default true.
+   */
+  readonly parse?: boolean | 'leniently';
   /** Besides those of every request; the same at every attempt. */
   readonly headers?: { readonly [name: string]: string };
 }
@@ -172,6 +174,7 @@ export class HttpConnection {
       try {
         return { body: JSON.parse(text), headers };
       } catch {
+        if (options.parse === 'leniently') return { body: null, headers };
         throw new HubResponseError(response.status, text.slice(0, maxErrorText), `${what} (not JSON)`);
       }
     } finally {

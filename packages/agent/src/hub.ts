@@ -2,7 +2,7 @@
 // Streams are stream/.
 import { HubApprovals } from './approvals.ts';
 import type { Succession } from './bundle/signature.ts';
-import { HubResponseError } from './failure.ts';
+import { HubResponseError, type RejectedEvent } from './failure.ts';
 import { HttpConnection, type HttpOptions, httpChecks, identifierPattern } from './http.ts';
 import { type Checks, checkOptions, milliseconds } from './options.ts';
 import type { WireEvent } from './record.ts';
@@ -101,15 +101,18 @@ export class HubClient {
     return this.http.env;
   }
 
-  /** Delivers one batch of events. Any 2xx is success. */
-  postEvents = async (events: readonly WireEvent[], manifest?: AgentManifest): Promise<void> => {
+  /** Delivers one batch of events. Any 2xx is success. @returns the events of the batch that the hub does not store */
+  postEvents = async (
+    events: readonly WireEvent[],
+    manifest?: AgentManifest,
+  ): Promise<readonly RejectedEvent[]> => {
     const shortManifest = manifest && {
       agent_id: manifest.agentId,
       policy_version: manifest.policyVersion,
       contracts: manifest.contracts,
     };
     const body = shortManifest ? { events, agent_manifest: shortManifest } : { events };
-    await this.http.request('POST', '/events', { body, parse: false });
+    return rejectedIn(await this.http.request('POST', '/events', { body, parse: 'leniently' }));
   };
 
   /** Tells which version of which bundle this agent now runs. Does nothing at a hub that has no such route. */
@@ -181,5 +184,19 @@ function successionsOf(value: unknown): readonly Succession[] {
     const { previous_key: previousKey, public_key: publicKey, rotated_at: rotatedAt, signature } = fields;
     const texts = [previousKey, publicKey, rotatedAt, signature].every((field) => typeof field === 'string');
     return texts ? [{ previousKey, publicKey, rotatedAt, signature } as Succession] : [];
+  });
+}
+
+/** Of the answer to a batch; empty for a hub that lists none. */
+function rejectedIn(answer: unknown): readonly RejectedEvent[] {
+  const { rejected } = (answer ?? {}) as { readonly rejected?: unknown };
+  if (!Array.isArray(rejected)) return [];
+  return rejected.map((item): RejectedEvent => {
+    const { call_id: callId, code, detail } = (item ?? {}) as { readonly [name: string]: unknown };
+    return {
+      callId: typeof callId === 'string' ? callId : null,
+      code: String(code ?? ''),
+      detail: String(detail ?? ''),
+    };
   });
 }

@@ -35,9 +35,11 @@ export { type Clock, systemClock, type Timer } from './clock.ts';
 export {
   BufferFullError,
   ConfigurationError,
+  EventsRejectedError,
   HubConnectionError,
   HubResponseError,
   type OnError,
+  type RejectedEvent,
 } from './failure.ts';
 export {
   type CallRounds,

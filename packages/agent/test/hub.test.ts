@@ -133,6 +133,23 @@ describe('requests', () => {
 });
 
 describe('events, reports and bundles', () => {
+  it('names the events that the hub does not store, and reads nothing into an answer of another form', async () => {
+    const detail = 'The key is not bound to this agent.';
+    const rejected = [
+      { index: 0, call_id: 'c', code: 'forbidden', detail },
+      { index: 1, call_id: null, code: 'not_an_object', detail: 'An event must be an object.' },
+    ];
+    hub.on('POST /events', { body: { accepted: 1, duplicates: 0, rejected } });
+    expect(await client().postEvents([])).toEqual([
+      { callId: 'c', code: 'forbidden', detail },
+      { callId: null, code: 'not_an_object', detail: 'An event must be an object.' },
+    ]);
+    for (const text of ['null', '"ok"', 'not JSON', '{"rejected":7}']) {
+      hub.on('POST /events', { text });
+      expect(await client().postEvents([])).toEqual([]);
+    }
+  });
+
   it('takes any 2xx as success, an empty one too', async () => {
     hub.on('POST /events', { status: 204 });
     await client().postEvents([]);

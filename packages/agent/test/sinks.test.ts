@@ -285,6 +285,22 @@ describe('the server sink', () => {
     expect(sent).toEqual(Array.from({ length: 20 }, (_, n) => `call-${n}`).filter((id) => id !== 'call-7'));
   });
 
+  it('tells of the events that the hub leaves out of a batch, counts them, and does not send them again', async () => {
+    const sent: string[] = [];
+    const { sink, errors } = setUp({
+      post: async (events) => {
+        sent.push(...events.map((event) => event.call_id));
+        return [{ callId: 'call-1', code: 'forbidden', detail: 'The key is not bound to this agent.' }];
+      },
+    });
+    for (const n of [1, 2]) await sink.emit(record(n));
+    await sink.close();
+    expect(sent).toEqual(['call-1', 'call-2']);
+    expect(sink.refused).toBe(1);
+    expect(errors).toEqual([expect.objectContaining({ name: 'EventsRejectedError' })]);
+    expect(String(errors[0])).toContain('call-1: The key is not bound to this agent.');
+  });
+
   it('keeps events when the key is refused', async () => {
     const { sink, state } = setUp();
     state.failure = new HubResponseError(401, 'no', 'post');

@@ -36,7 +36,7 @@ export interface EventCounts {
   readonly waiting: number;
   /** Events lost because the buffer was full. */
   readonly dropped: number;
-  /** Events that the hub refused as malformed. */
+  /** Events that the hub does not store: malformed, or of an agent that the key is not bound to. */
   readonly refused: number;
 }
 

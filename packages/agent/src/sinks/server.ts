@@ -1,7 +1,7 @@
 // Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room.
 // Optionally kept on disk (spool).
 import { type Clock, systemClock, type Timer } from '../clock.ts';
-import { BufferFullError, HubResponseError, type OnError } from '../failure.ts';
+import { BufferFullError, EventsRejectedError, HubResponseError, type OnError } from '../failure.ts';
 import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
 import type { Sink } from './sink.ts';
 import { Spool } from './spool.ts';
@@ -19,7 +19,7 @@ export interface AgentManifest {
 }
 
 export interface ServerSinkOptions {
-  /** Sends one batch; `hub.events.post`. */
+  /** Sends one batch; `hub.postEvents`. A list in the answer names the events that the hub does not store. */
   readonly post: (events: readonly WireEvent[], manifest?: AgentManifest) => Promise<unknown>;
   readonly agentId: string;
   /** The bundle that decided, at the time of the record. */
@@ -49,7 +49,7 @@ const refusals = new Set([400, 413, 422]);
 export class ServerSink implements Sink {
   /** New events lost because the buffer was full. */
   dropped = 0;
-  /** Events the hub refused as malformed, one by one. */
+  /** Events that the hub does not store: malformed, or of an agent that the key is not bound to. */
   refused = 0;
   readonly #options: ServerSinkOptions;
   readonly #clock: Clock;
@@ -222,10 +222,14 @@ export class ServerSink implements Sink {
   async #post(events: readonly WireEvent[]): Promise<void> {
     if (events.length === 0) return;
     const manifest = this.#options.manifest?.() ?? null;
+    let answer: unknown;
     if (manifest && manifest.policyVersion !== this.#manifestSent) {
-      await this.#options.post(events, manifest);
+      answer = await this.#options.post(events, manifest);
       this.#manifestSent = manifest.policyVersion;
-    } else await this.#options.post(events);
+    } else answer = await this.#options.post(events);
+    if (!Array.isArray(answer) || answer.length === 0) return;
+    this.refused += answer.length;
+    this.#options.onError?.(new EventsRejectedError(answer), 'sending audit events');
   }
 }
 

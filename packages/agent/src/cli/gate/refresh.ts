@@ -153,9 +153,10 @@ async function send(plan: ConnectionPlan, options: HubOptions, state: GateState)
   const { postEvents } = hub;
   hub.postEvents = async (...batch) => {
     checkLock(state);
-    await postEvents(...batch);
+    const rejected = await postEvents(...batch);
     // Sent events leave the file after this.
     checkLock(state);
+    return rejected;
   };
   if (plan.contracts.length > 0) {
     const guard = await Guard.fromFile(plan.contracts, {
