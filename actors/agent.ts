@@ -96,12 +96,12 @@ function hasOther(first: Connection | null, id: string, now: number): boolean {
 /** Moves the agent's streams that are not pinned to a bundle, `onward` after them. */
 function moveStreams(
   { bundleName, source }: Resolution,
-  connected: boolean,
+  isConnected: boolean,
   { key, now, epoch }: ActorContext<ActorPorts>,
   onward: readonly Tell[] = [],
 ): Effects {
   const { tenantId, env, agentId } = readKey(key);
-  const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
+  const moved = { agentId, bundleName, connected: isConnected, resolvedAt: { epoch, at: now() } };
   return {
     announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
     tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', moved), ...onward],
@@ -136,13 +136,13 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       state.effective = next;
       // A `resolve` that follows a change of rules or of the assignment finds no difference any more. A stream's own
       // tags move no other stream.
-      const moves =
+      const shouldMove =
         before !== null &&
         before.bundleName !== next.bundleName &&
         hasOther(state.connections, stream.connectionId, context.now()) &&
         resolve({ ...state, tags }, registration, rules, key, context).bundleName !== before.bundleName;
       const outcome = connected(state, stream, next, context);
-      return moves ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
+      return shouldMove ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
     },
 
     disconnect(state, { connectionId }) {
@@ -168,8 +168,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
-      const connected = state.connections !== null || seenHere;
-      return { reply: next, ...moveStreams(next, connected, context, onward) };
+      const isConnected = state.connections !== null || seenHere;
+      return { reply: next, ...moveStreams(next, isConnected, context, onward) };
     },
 
     async report(_state, { bundleName, policyVersion, at }, { key, ports, now }) {

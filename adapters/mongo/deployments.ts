@@ -130,7 +130,7 @@ async function addDeployment(
   const path = `current.${field}`;
   const sequencePath = `sequences.${field}`;
   type Answer =
-    | { readonly added: OrderedDeployment; readonly asOf: number }
+    | { readonly added: OrderedDeployment; readonly before?: OrderedDeployment; readonly asOf: number }
     | { readonly existing: OrderedDeployment }
     | 'no_version'
     | 'stale_key'
@@ -158,13 +158,15 @@ async function addDeployment(
         [sequencePath]: deployment.sequence,
         [`fences.${deployment.env}`]: fence,
       };
-      return { answer: { added, asOf: document.revision + 1 }, set };
+      return { answer: { added, ...(before ? { before } : {}), asOf: document.revision + 1 }, set };
     },
     ['active', 'deployments', path, sequencePath, `removed.${bundleField(deployment.bundleName)}`, 'fences'],
   );
   if (typeof answer === 'string') return answer;
   if ('existing' in answer) return bare(answer.existing);
   await keep(c, answer.added, answer.asOf);
+  // Newer than an end that was written and never decided on: this deployment ended what came before it.
+  if (answer.before) await keep(c, answer.before, answer.asOf);
   return bare(answer.added);
 }
 

@@ -161,25 +161,28 @@ class RunReader {
     if (rows.length === 0) return byRun;
     const envs = new Map(rows.map((row) => [row._id, row.env]));
     const groups = await this.#approvals
-      .aggregate<PendingGroup>([
-        {
-          $match: {
-            tenantId,
-            status: 'pending',
-            env: { $in: [...new Set(envs.values())] },
-            deadline: { $gt: now },
-            agentId: { $in: [...new Set(rows.map((row) => fromBsonText(row.agentId)))] },
-            'context.sessionId': { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
+      .aggregate<PendingGroup>(
+        [
+          {
+            $match: {
+              tenantId,
+              status: 'pending',
+              env: { $in: [...new Set(envs.values())] },
+              deadline: { $gt: now },
+              agentId: { $in: [...new Set(rows.map((row) => fromBsonText(row.agentId)))] },
+              'context.sessionId': { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
+            },
           },
-        },
-        {
-          $group: {
-            _id: runOfApproval,
-            count: { $sum: 1 },
-            oldest: { $min: { createdAt: '$createdAt', arrival: '$arrival', id: '$_id' } },
+          {
+            $group: {
+              _id: runOfApproval,
+              count: { $sum: 1 },
+              oldest: { $min: { createdAt: '$createdAt', arrival: '$arrival', id: '$_id' } },
+            },
           },
-        },
-      ])
+        ],
+        bounded,
+      )
       .toArray();
     for (const { _id, count, oldest } of groups) {
       const id = runId(tenantId, _id.agentId, _id.sessionId);
@@ -220,21 +223,24 @@ class RunReader {
     now: number,
   ): Promise<readonly (readonly [Env, readonly string[]])[]> {
     const groups = await this.#approvals
-      .aggregate<Pick<PendingGroup, '_id'>>([
-        {
-          $match: {
-            tenantId,
-            ...inEnvs(env),
-            status: 'pending',
-            deadline: { $gt: now },
-            ...(agentId === undefined ? {} : { agentId }),
-            'context.sessionId': sessionId ?? { $type: 'string' },
+      .aggregate<Pick<PendingGroup, '_id'>>(
+        [
+          {
+            $match: {
+              tenantId,
+              ...inEnvs(env),
+              status: 'pending',
+              deadline: { $gt: now },
+              ...(agentId === undefined ? {} : { agentId }),
+              'context.sessionId': sessionId ?? { $type: 'string' },
+            },
           },
-        },
-        { $group: { _id: runOfApproval, createdAt: { $max: '$createdAt' } } },
-        { $sort: { createdAt: -1 } },
-        { $limit: maxWaiting },
-      ])
+          { $group: { _id: runOfApproval, createdAt: { $max: '$createdAt' } } },
+          { $sort: { createdAt: -1 } },
+          { $limit: maxWaiting },
+        ],
+        bounded,
+      )
       .toArray();
     const ids = new Map<Env, string[]>();
     for (const { _id } of groups) {

@@ -21,7 +21,7 @@ export function mongoWorkspaces(workspaces: Collection<WorkspaceRow>): Workspace
     },
     tenantOf,
     async hasAny(issuer) {
-      const start = idOf({ issuer, workspaceId: '' }).slice(0, -1);
+      const start = idOf({ issuer, workspaceId: '' }).slice(0, -2);
       const within = { $gte: start, $lt: `${start}\u{10ffff}` };
       return (await workspaces.findOne({ _id: within }, { projection: { _id: 1 } })) !== null;
     },

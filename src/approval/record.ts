@@ -301,17 +301,6 @@ export const decidedFields = (decision: Decision, at: number) => ({
 /** `decidedVia` of a denial by the agent that asked. */
 export const withdrawnVia = 'withdrawn';
 
-/** Labels of `decidedVia` that the hub alone writes: no request of a person may name one. */
-const reservedVias: readonly string[] = [
-  'chat_bot',
-  'workspace_chat',
-  'community_chat',
-  'system',
-  withdrawnVia,
-];
-
-/** Label of the place where a person decided. */
-export const decidedViaLabel = line(64).refine(
-  (label) => !reservedVias.includes(label),
-  `must be none of ${reservedVias.join(', ')}`,
-);
+/** Label of the place where a person decided. @param reserved labels of decisions that no person made */
+export const decidedViaLabel = (...reserved: readonly string[]) =>
+  line(64).refine((label) => !reserved.includes(label), `must not be ${reserved.join(' or ')}`);

@@ -120,7 +120,7 @@ export interface Meters {
   readonly loginFailures: LabelledCount<readonly [LoginFailure]>;
 }
 
-/** Counts an approval that has ended.  at time of its end */
+/** Counts an approval that has ended. @param at time of its end, in epoch milliseconds */
 export function countEnd(
   meters: Pick<Meters, 'approvals' | 'approvalWaits'>,
   { env, status, createdAt }: Pick<Approval, 'env' | 'status' | 'createdAt'>,

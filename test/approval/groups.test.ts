@@ -152,11 +152,15 @@ it.each([
 it('count on over pages of the store that end early, at their bytes', async () => {
   const pending = Array.from({ length: 4_000 }, () => anApproval({ toolName: 'refund', status: 'pending' }));
   const pageSize = 300;
-  const list: ApprovalStore['list'] = async (_tenant, _filter, { after }) => {
+  const listPending: ApprovalStore['listPending'] = async (_tenant, _filter, { after }) => {
     const start = after === undefined ? 0 : pending.findIndex(({ id }) => id === after.id) + 1;
     return { items: pending.slice(start, start + pageSize), more: start + pageSize < pending.length };
   };
-  const ports = { store: { approvals: { list } }, clock: { now: () => 0 }, secrets: { sha256 } };
+  const ports = {
+    store: { approvals: { listPending } },
+    clock: { now: () => 0, monotonic: () => 0 },
+    secrets: { sha256 },
+  };
   const viewer = { tenantId: 't', env: null, roles: new Set(['viewer']), envRoles: null };
   const { list: listGroups } = createApprovalGroups(
     ports as unknown as Parameters<typeof createApprovalGroups>[0],

@@ -305,7 +305,6 @@ it.each([
   [{ decision: 'approved', decided_via: 'chat_bot' }],
   [{ decision: 'approved', decided_via: 'system' }],
   [{ decision: 'rejected', decided_via: 'withdrawn' }],
-  [{ decision: 'rejected', decided_via: 'workspace_chat' }],
   [{ decision: 'approved', reason: 'x'.repeat(2001) }],
 ])('a decision with %o is refused', async (body) => {
   const { id } = await ask();

@@ -14,7 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { assignee } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, consoleApprovalRequest, decidedViaLabel } from '../record.ts';
+import { approvalRecord, consoleApprovalRequest, decidedViaLabel, withdrawnVia } from '../record.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**
@@ -183,7 +183,7 @@ export const approvalRoutes = routes({
       approved: z.boolean(),
       reason: text(2000).nullish(),
       /** Only a label of where it was reviewed. The hub's own labels are refused. */
-      decided_via: decidedViaLabel.nullish(),
+      decided_via: decidedViaLabel(withdrawnVia).nullish(),
     }),
     status: 200,
     reply: approval,

@@ -10,7 +10,7 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { approvalRecord, decidedViaLabel, hostedApprovalRequest } from '../record.ts';
+import { approvalRecord, decidedViaLabel, hostedApprovalRequest, withdrawnVia } from '../record.ts';
 
 export const hostedApproval = approvalRecord.reply('hosted', 'list');
 const hostedStatuses = hostedApproval.shape.status.options;
@@ -107,7 +107,7 @@ export const hostedApprovalRoutes = routes({
     body: z.object({
       decision: z.enum(['approved', 'rejected']),
       /** Only a label of where it was reviewed. The hub's own labels are refused. */
-      decided_via: decidedViaLabel.nullish(),
+      decided_via: decidedViaLabel('chat_bot', 'system', withdrawnVia).nullish(),
       reason: text(2000).nullish(),
     }),
     limits: [limits.decisions],

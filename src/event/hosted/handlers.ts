@@ -240,7 +240,6 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     mode: event.mode,
     timestamp: micros(event.timestamp),
     environment: typeof environment === 'string' && environment !== '' ? environment : event.env,
-    env: event.env,
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
     run_id: payload?.run_id || null,

@@ -77,10 +77,8 @@ export const decisionEvent = z.looseObject({
   action: name,
   mode: name,
   timestamp: instant,
-  /** The agent's own word if it sent one, else the same as `env`. */
+  /** The agent's own word if it sent one, else the environment that the event belongs to. */
   environment: name,
-  /** The environment that the event belongs to. */
-  env: name,
   session_id: name.nullable(),
   parent_session_id: name.nullable(),
   run_id: nullable,

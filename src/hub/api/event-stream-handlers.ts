@@ -107,7 +107,9 @@ class EventFrame implements Frame {
   }
 
   get json(): Uint8Array {
-    this.#json ??= Buffer.from(listedText(renderEvent(this.event, this.#ruleset)));
+    this.#json ??= Buffer.from(
+      listedText({ ...renderEvent(this.event, this.#ruleset), env: this.event.env }),
+    );
     return this.#json;
   }
 }

@@ -108,13 +108,10 @@ class EvidenceBundle {
   }
 }
 
-/**
- * The ruleset of a hash may become known later, so only `rulesets` contains it. Without `env`: bundles of one run keep
- * their bytes in all versions of the hub.
- */
+/** The ruleset of a hash may become known later, so only `rulesets` contains it. */
 function shownOf(event: StoredEvent) {
-  const { ruleset_name: _name, ruleset_version: _version, env: _env, ...fields } = renderEvent(event, null);
-  return fields;
+  const { ruleset_name: _name, ruleset_version: _version, ...visibleFields } = renderEvent(event, null);
+  return visibleFields;
 }
 
 /** Bytes that are encoded at once; a multiple of three, so that the pieces of base64 fit together. */
