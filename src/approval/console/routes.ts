@@ -182,7 +182,7 @@ export const approvalRoutes = routes({
     body: z.object({
       approved: z.boolean(),
       reason: text(2000).nullish(),
-      /** Only a label of where it was reviewed. The hub's own labels are refused. */
+      /** Only a label of where it was reviewed. The agent's own word for a withdrawal is refused. */
       decided_via: decidedViaLabel(withdrawnVia).nullish(),
     }),
     status: 200,

@@ -106,7 +106,7 @@ export const hostedApprovalRoutes = routes({
     params,
     body: z.object({
       decision: z.enum(['approved', 'rejected']),
-      /** Only a label of where it was reviewed. The hub's own labels are refused. */
+      /** Only a label of where it was reviewed. Words for decisions that no person makes are refused. */
       decided_via: decidedViaLabel('chat_bot', 'system', withdrawnVia).nullish(),
       reason: text(2000).nullish(),
     }),

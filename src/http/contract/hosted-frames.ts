@@ -10,7 +10,7 @@ const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${cha
 export const decisionFrame = 'decision';
 
 /** A decision event with the environment that it belongs to, beside the agent's own word for it. */
-const followedEvent = decisionEvent.extend({ env });
+export const followedEvent = decisionEvent.extend({ env });
 
 /** The event that carries a whole document. */
 export const documentEvent = 'contract_update';

@@ -74,7 +74,7 @@ export const oidc: Handlers<typeof oidcRoutes> = {
     } catch (error) {
       if (!(error instanceof HubError) || error.code === 'internal') throw error;
       const isRefused = error.code === 'unauthenticated';
-      // The provider knew the person: others of the same network go on signing in.
+      // Nobody guessed: others of the same network go on signing in.
       if (!isRefused) await request.limits.takeBack(limits.logins);
       return new Reply(pageOf(isRefused ? unconfirmed : error.message), {
         status: isRefused ? 401 : error.code === 'conflict' ? 409 : error.code === 'unavailable' ? 503 : 403,

@@ -7,11 +7,11 @@ import { anyEnv, type EnvRole, rolesText } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Claims } from '../../shared/ports/jwt.ts';
 import type { SignInProvider } from '../../shared/ports/sign-in-provider.ts';
-import { systemPrincipal } from '../../shared/principal.ts';
+import { type OperatorRole, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { emailClaims, type User } from '../record.ts';
 import { inviteHash, inviteOf } from '../rules/invite.ts';
-import { type OidcSettings, rolesIn, textAt } from '../rules/oidc.ts';
+import { type OidcSettings, roleOf, rolesIn, textAt } from '../rules/oidc.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { counted, type Logins, type NewLogin, type Origin } from './logins.ts';
 import { isSoundReturn, readState, type SignInState, sealState, stateMs } from './oidc-state.ts';
@@ -166,24 +166,24 @@ const foreignWorkspace = (): HubError =>
 
 /**
  * The tenant of the workspace in the claims; null where they name none, and while no workspace of the issuer is linked.
+ * @param maker the role of a person whose workspace may get a tenant of its own; null: none is made
  * @throws HubError forbidden for a workspace that is not linked, beside one that is
  */
 async function claimedTenant(
   { oidc, issuer, store }: Ports,
   claims: Claims,
-  roles: readonly EnvRole[],
+  maker: OperatorRole | null,
 ): Promise<string | null> {
   const workspaceId = textAt(claims, oidc.workspaceClaims);
   if (workspaceId === null) return null;
-  const isAdmin = roles.some(({ role }) => role === 'admin');
-  const tenant = await issuer.tenantOf(workspaceId, isAdmin ? 'admin' : null);
+  const tenant = await issuer.tenantOf(workspaceId, maker);
   if (tenant === null && (await store.workspaces.hasAny(oidc.issuer))) throw foreignWorkspace();
   return tenant;
 }
 
 /** The tenant of the workspace in the claims, or the only one. @throws HubError forbidden */
 async function tenantOf(ports: Ports, claims: Claims, roles: readonly EnvRole[]): Promise<string> {
-  const tenant = await claimedTenant(ports, claims, roles);
+  const tenant = await claimedTenant(ports, claims, roleOf(roles));
   if (tenant !== null) return tenant;
   const [only, another] = await ports.store.tenants.tenantIds();
   if (only !== undefined && another === undefined) return only;
@@ -250,7 +250,7 @@ async function rolesNow(ports: Ports, user: User, claims: Claims): Promise<reado
   if (ports.oidc.rolesFrom === 'here') return user.roles;
   const roles = rolesOf(ports, claims);
   // A provider with several organisations gives the roles of the one in which the person signed in.
-  const tenant = await claimedTenant(ports, claims, roles);
+  const tenant = await claimedTenant(ports, claims, null);
   if (tenant === null || tenant === user.tenantId) return roles;
   throw new HubError(
     'forbidden',

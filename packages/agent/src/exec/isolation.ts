@@ -55,7 +55,9 @@ export async function bubblewrapArguments({ within, notWithin, readOnly, cwd }: 
     ...readOnly.map((path) => ({ path, isReadOnly: true })),
     ...(seesAll ? [{ path: '/', isReadOnly: false }] : within.map((path) => ({ path, isReadOnly: false }))),
   ]);
-  const binds = places.filter(({ path }) => path !== '/' || !seesAll).flatMap(bindsOf(places));
+  const binds = places
+    .filter(({ path, isReadOnly }) => path !== '/' || isReadOnly || !seesAll)
+    .flatMap(bindsOf(places));
   // A deeper mount covers a part of the one above it; of two at one path the last holds.
   binds.sort((a, b) => depthOf(a.path) - depthOf(b.path) || Number(a.isReadOnly) - Number(b.isReadOnly));
   return [

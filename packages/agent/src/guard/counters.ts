@@ -19,8 +19,8 @@ export class RunCounters {
   readonly #store: SessionStore;
   readonly #prefix: string;
   readonly #tool: string;
-  /** An execution was counted here and not taken back. */
-  #isCounted = false;
+  /** Keys of an execution that was counted here and not taken back. */
+  #counted: string[] = [];
 
   constructor(store: SessionStore, sessionId: string, tool: string) {
     this.#store = store;
@@ -46,16 +46,26 @@ export class RunCounters {
 
   /** Counts one execution. Made before the tool runs, so that calls side by side cannot pass a limit together. */
   async execution(): Promise<Omit<Counters, 'attempts'>> {
-    const executions = await this.#store.increment(`${this.#prefix}execs`);
-    this.#isCounted = true;
-    return { executions, toolExecutions: await this.#store.increment(this.#tool) };
+    return {
+      executions: await this.#count(`${this.#prefix}execs`),
+      toolExecutions: await this.#count(this.#tool),
+    };
+  }
+
+  async #count(key: string): Promise<number> {
+    const value = await this.#store.increment(key);
+    this.#counted.push(key);
+    return value;
   }
 
   /** Takes the execution back: the tool did not run. */
   async withdraw(): Promise<void> {
-    this.#isCounted = false;
-    await this.#store.increment(`${this.#prefix}execs`, -1);
-    await this.#store.increment(this.#tool, -1);
+    await this.#takeBack([`${this.#prefix}execs`, this.#tool]);
+  }
+
+  async #takeBack(keys: readonly string[]): Promise<void> {
+    this.#counted = [];
+    for (const key of keys) await this.#store.increment(key, -1);
   }
 
   /** Runs a task before the tool. An execution that was counted in a task that fails is taken back. */
@@ -64,7 +74,7 @@ export class RunCounters {
       await task();
     } catch (failure) {
       // The failure of the task is the one that the caller needs.
-      if (this.#isCounted) await this.withdraw().catch(() => {});
+      await this.#takeBack(this.#counted).catch(() => {});
       throw failure;
     }
   }

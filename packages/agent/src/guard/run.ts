@@ -150,10 +150,7 @@ export class GovernedCall<A extends object, R> {
 
   async #allow(): Promise<boolean> {
     if (!(await this.#reserve())) return false;
-    await this.#record('call_allowed', {}).catch(async (failure: unknown) => {
-      await this.#counters.withdraw();
-      throw failure;
-    });
+    await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
     return true;

@@ -1,5 +1,7 @@
 // The result of a tool as text, for `output.text`. JSON of what JSON can write; other values by their content.
 
+import { types } from 'node:util';
+
 /** `text` is undefined for null, and for a result whose content cannot be read. */
 export interface ResultText {
   readonly text: string | undefined;
@@ -19,22 +21,37 @@ export function resultText(output: unknown): ResultText {
   if (typeof output === 'string') return { text: output, isReadable: true };
   if (typeof output !== 'object') return { text: String(output), isReadable: true };
   try {
-    const plain = isJson(output, new Set()) ? output : new ContentCopier().copy(output, '');
-    const text = typeof plain === 'string' ? plain : JSON.stringify(plain);
+    const text = isJson(output, new Set()) ? JSON.stringify(output) : contentText(output);
     return { text, isReadable: true };
   } catch {
     return { text: undefined, isReadable: false };
   }
 }
 
+/** @throws as `ContentCopier.copy` */
+function contentText(output: object): string | undefined {
+  const content = new ContentCopier().copy(output, '');
+  const isBare = typeof content === 'string' && !hasJson(output);
+  return isBare ? content : JSON.stringify(content);
+}
+
+interface WithJson {
+  toJSON(name: string): unknown;
+}
+
+const hasJson = (value: object): value is WithJson => 'toJSON' in value && typeof value.toJSON === 'function';
+
 const isPlain = (value: object): boolean => {
   const kind: unknown = Object.getPrototypeOf(value);
   return kind === null || Object.getPrototypeOf(kind) === null;
 };
 
+/** Some programs teach JSON to write big integers. */
+const bigintsAreJson = (): boolean => 'toJSON' in BigInt.prototype;
+
 /** True if JSON leaves out nothing of a value but functions. */
 function isJson(value: unknown, open: Set<object>): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint';
+  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' || bigintsAreJson();
   if (open.has(value) || !(Array.isArray(value) || isPlain(value))) return false;
   open.add(value);
   const areJson = Object.values(value).every((item) => isJson(item, open));
@@ -44,13 +61,27 @@ function isJson(value: unknown, open: Set<object>): boolean {
 
 const utf8 = new TextDecoder();
 
+/** The built-in kind of a value, which a class cannot give itself; also for values of another realm. */
+function kindOf(value: object): string {
+  if (Array.isArray(value)) return 'Array';
+  if (types.isUint8Array(value) || types.isUint8ClampedArray(value) || types.isDataView(value))
+    return 'bytes';
+  if (types.isAnyArrayBuffer(value)) return 'bytes';
+  if (types.isTypedArray(value)) return 'Array';
+  if (types.isMap(value)) return 'Map';
+  if (types.isSet(value)) return 'Set';
+  if (types.isRegExp(value) || value instanceof URLSearchParams) return 'text';
+  if (types.isBoxedPrimitive(value)) return 'boxed';
+  return types.isNativeError(value) || value instanceof Error ? 'Error' : 'object';
+}
+
 class ContentCopier {
   readonly #open = new Set<object>();
   #values = 0;
 
   /** @throws whatever getters of the value throw; Error for content that cannot be read */
   copy(value: unknown, name: string): unknown {
-    if (typeof value === 'bigint') return String(value);
+    if (typeof value === 'bigint') return bigintsAreJson() ? value : String(value);
     if (typeof value !== 'object' || value === null) return value;
     if (++this.#values > maxValues) throw new Error('the result contains too many values');
     // The content of an enclosing value is written there.
@@ -62,21 +93,41 @@ class ContentCopier {
   }
 
   #content(value: object, name: string): unknown {
-    const kind = Object.prototype.toString.call(value).slice(8, -1);
-    if (/^(?:Uint8(?:Clamped)?Array|DataView|(?:Shared)?ArrayBuffer)$/.test(kind))
-      return utf8.decode(value as Uint8Array);
-    if (/Array$/.test(kind)) return this.#list(Array.from(value as unknown[]));
-    if ('toJSON' in value && typeof value.toJSON === 'function') return this.copy(value.toJSON(name), name);
+    const kind = kindOf(value);
+    if (kind === 'bytes') return utf8.decode(value as Uint8Array);
+    if (kind === 'Array') return this.#list(Array.from(value as unknown[]));
+    if (!hasJson(value)) return this.#own(value, kind);
+    const written = value.toJSON(name);
+    if (typeof written !== 'object' || written === null) return this.copy(written, name);
+    // Once, as JSON does, also where the answer has such a method itself.
+    if (written === value) return this.#own(value, kind);
+    if (!hasJson(written)) return this.copy(written, name);
+    if (this.#open.has(written)) return '[CIRCULAR]';
+    this.#open.add(written);
+    const copy = this.#own(written, kindOf(written));
+    this.#open.delete(written);
+    return copy;
+  }
+
+  #own(value: object, kind: string): unknown {
+    if (kind === 'Error') return this.#error(value as Error);
+    const names = Object.keys(value);
+    if (kind === 'object') {
+      const isClosed = names.length === 0 && !isPlain(value);
+      const isStream = Symbol.asyncIterator in value || ('pipe' in value && typeof value.pipe === 'function');
+      if (isClosed || isStream) throw new Error('the content of the result cannot be read');
+      return this.#fields(value, names);
+    }
+    if (kind === 'boxed') return this.copy(value.valueOf(), '');
+    const content = this.#builtIn(value, kind);
+    // Fields that a program added to a built-in kind.
+    return names.length === 0 ? content : { ...this.#fields(value, names), content };
+  }
+
+  #builtIn(value: object, kind: string): unknown {
     if (kind === 'Set') return this.#list([...Set.prototype.values.call(value)]);
     if (kind === 'Map') return this.#map([...Map.prototype.entries.call(value)]);
-    if (/^(?:RegExp|URLSearchParams|String|BigInt)$/.test(kind)) return String(value);
-    if (/^(?:Number|Boolean)$/.test(kind)) return value.valueOf();
-    if (value instanceof Error || kind === 'Error') return this.#error(value as Error);
-    const names = Object.keys(value);
-    const isClosed = names.length === 0 && !isPlain(value);
-    if (isClosed || Symbol.asyncIterator in value || 'pipe' in value)
-      throw new Error('the content of the result cannot be read');
-    return this.#fields(value, names);
+    return String(value);
   }
 
   #list(items: readonly unknown[]): unknown[] {
