@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { mcpRunOptions } from '../src/adapters/mcp-result.ts';
 import { Guard, ResultReplacedError } from '../src/index.ts';
+import { resultText } from '../src/rules/evaluate/result-text.ts';
 import { bundleOf } from './rules/evaluate/rules.ts';
 
 const post = (effect: string, when: string, message = 'leak'): string =>
@@ -98,6 +99,40 @@ describe('a result that JSON alone cannot write', () => {
     }
     const unrelated = await run(post('deny', '{tool.name: {equals: other}}'), result);
     expect(unrelated).toMatchObject({ returned: result, warnings: [] });
+  });
+
+  class Written {
+    constructor(readonly note: string) {}
+    toJSON(): this {
+      return this;
+    }
+  }
+  class Sums extends Map<string, string> {
+    note = '';
+  }
+  const sums = Object.assign(new Sums([['a', 'b']]), { note: key });
+  class Tagged {
+    readonly items = [key];
+    readonly [Symbol.toStringTag] = 'MyArray';
+  }
+
+  it.each([
+    ['a method toJSON that gives the value itself', new Written(key)],
+    ['a field of a subclass of Map', sums],
+    ['a class that calls itself an array', new Tagged()],
+  ])('is judged by its content: %s', async (_name, result) => {
+    expect(String((await run(post('deny', keys), result)).returned)).toContain('[OUTPUT SUPPRESSED] leak');
+  });
+
+  it.each([
+    new Date(0),
+    new URL('https://example.com/a?b'),
+    Object('text'),
+    { at: new Date(0), list: [1, 'a', null, undefined] },
+    new Written('plain'),
+    { pipe: 'a', id: 1 },
+  ])('is the text that JSON writes, where JSON leaves nothing out: %j', (result) => {
+    expect(resultText(result)).toEqual({ text: JSON.stringify(result), isReadable: true });
   });
 
   it('is read by its own fields alone', async () => {

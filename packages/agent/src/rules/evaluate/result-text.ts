@@ -31,7 +31,7 @@ export function resultText(output: unknown): ResultText {
 /** @throws as `ContentCopier.copy` */
 function contentText(output: object): string | undefined {
   const content = new ContentCopier().copy(output, '');
-  const isBare = typeof content === 'string' && !hasJson(output);
+  const isBare = typeof content === 'string' && !hasJson(output) && !types.isBoxedPrimitive(output);
   return isBare ? content : JSON.stringify(content);
 }
 
