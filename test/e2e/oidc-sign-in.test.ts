@@ -227,6 +227,18 @@ describe('claims that name a workspace', () => {
   });
 });
 
+describe('with AUTO_PROVISION', () => {
+  it('a person who is here makes no tenant by signing in from another workspace', async () => {
+    await hub.stop();
+    settings.AUTO_PROVISION = 'true';
+    await hub.start();
+    person('hal', { org_id: 'third', org_role: 'boss' });
+    expect((await signIn('hal')).answer.status).toBe(403);
+    const headers = { Authorization: `Bearer ${operatorToken}` };
+    expect((await hub.call('GET', '/api/v1/operator/tenants', { headers })).body.tenants).toHaveLength(1);
+  });
+});
+
 describe('with PASSWORD_LOGIN=off', () => {
   it('passwords open nothing, and a link of the operator does', async () => {
     await hub.stop();
