@@ -135,13 +135,13 @@ describe('a stream to an agent of an earlier revision', () => {
     const open = await openStreams(stop.signal);
     const errors: unknown[] = [];
     const { emit } = ServerResponse.prototype;
-    // An ended response does not close before its bytes are read.
+    // An ended response finishes, and closes, only once its bytes are read.
     const spy = vi.spyOn(ServerResponse.prototype, 'emit').mockImplementation(function (
       this: ServerResponse,
       ...[name, ...values]: Parameters<typeof emit>
     ) {
       if (name === 'error') errors.push(values[0]);
-      return name === 'close' || name === 'error' ? true : emit.call(this, name, ...values);
+      return name === 'finish' || name === 'error' ? true : emit.call(this, name, ...values);
     });
     try {
       const first = await open();
