@@ -121,6 +121,40 @@ describe('events that the hub cannot take', () => {
   });
 });
 
+describe('events of a guard', () => {
+  const connected = (extra: object) =>
+    Guard.fromYaml(yamlFor('one'), {
+      hub: new HubClient({ url: hub.url, apiKey: 'svk_production_x' }),
+      openTelemetry: null,
+      ...extra,
+    });
+
+  it('that the full buffer refuses are told to onError once, and counted', async () => {
+    hub.on('POST /events', { status: 503, body: {} });
+    const errors: unknown[] = [];
+    const onError = (failure: unknown, what: string) => {
+      if (what === 'writing an audit record') errors.push(failure);
+    };
+    const guard = connected({ onError });
+    guards.push(guard);
+    for (let call = 0; call < 5003; call++) await guard.run('say', {}, ok);
+    expect(errors).toEqual([expect.any(BufferFullError)]);
+    expect(guard.eventCounts?.dropped).toBe(6);
+  });
+
+  it('are delivered by a close that passes an unreadable spool to onError', async () => {
+    const errors: unknown[] = [];
+    const onError = (failure: unknown, what: string) => {
+      if (what !== 'writing an audit record') errors.push(failure);
+    };
+    const guard = connected({ spoolFile: join(folder, 'missing', 'spool'), onError });
+    await guard.run('say', {}, ok);
+    await guard.close();
+    expect(verdicts()).toEqual(['call_allowed', 'call_executed']);
+    expect(errors).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
+  });
+});
+
 describe('a connected guard', () => {
   it('leaves no stream open when it cannot be made', async () => {
     const failing = connectGuard(

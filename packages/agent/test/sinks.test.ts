@@ -1,5 +1,5 @@
 // Each sink's promises: lines, order, bounds, marks, batches, and what survives a failure or a crash.
-import { type FileHandle, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -91,6 +91,20 @@ describe('line sinks', () => {
     await sink.close();
     const lines = (await readFile(path, 'utf8')).trim().split('\n');
     expect(lines).toHaveLength(4);
+    expect([0, 2, 3].map((n) => JSON.parse(lines[n] ?? '').call_id)).toEqual(['call-1', 'call-3', 'call-4']);
+  });
+
+  it('goes on after a failed append when its path is gone', async () => {
+    const path = join(folder, 'audit.jsonl');
+    const sink = new FileSink(path);
+    await sink.emit(record(1));
+    const half = await failNext('appendFile');
+    await expect(sink.emit(record(2))).rejects.toThrow('no space');
+    half.mockRestore();
+    await rename(path, `${path}.1`);
+    for (const n of [3, 4]) await sink.emit(record(n));
+    await sink.close();
+    const lines = (await readFile(`${path}.1`, 'utf8')).trim().split('\n');
     expect([0, 2, 3].map((n) => JSON.parse(lines[n] ?? '').call_id)).toEqual(['call-1', 'call-3', 'call-4']);
   });
 
@@ -437,6 +451,18 @@ describe('the server sink', () => {
       await expect(sink.emit(record(1))).rejects.toThrow('ENOENT');
       await expect(sink.close()).rejects.toThrow('ENOENT');
       expect(ids()).toEqual([['call-1']]);
+    });
+
+    it('says once that its file cannot be read, and delivers what memory holds', async () => {
+      const { sink, clock, errors, ids } = setUp({ spoolFile: join(folder, 'missing', 'spool') });
+      for (const n of [1, 2]) {
+        await expect(sink.emit(record(n))).rejects.toThrow('ENOENT');
+        clock.advance(5000);
+        await until(() => ids().length === n);
+        await sink.flush().catch((failure: unknown) => errors.push(failure));
+      }
+      await sink.close();
+      expect(errors).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
     });
 
     it('sends what a long outage left: more events than a call has room for arguments', async () => {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
 import { systemClock } from '../clock.ts';
-import type { OnError } from '../failure.ts';
+import { BufferFullError, type OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
 import { globMatch } from '../rules/evaluate/glob.ts';
@@ -333,7 +333,7 @@ export class Guard implements Governs {
       });
       this.#serverSink = server;
       sinks.push({
-        emit: (record) => server.emit(record),
+        emit: options.strictAudit ? (record) => server.emit(record) : onceWhileFull(server),
         close: () => closeServerSink(server, options.spoolFile, this.#onError),
       });
     }
@@ -343,6 +343,21 @@ export class Guard implements Governs {
     if (!remote && stdout) sinks.push(new StdoutSink());
     return [...sinks, ...(options.sinks ?? [])];
   }
+}
+
+/** Emits to the sink; of the refusals while its buffer stays full, only the first is thrown. */
+function onceWhileFull(sink: Sink): Sink['emit'] {
+  let isFull = false;
+  return async (record) => {
+    try {
+      await sink.emit(record);
+      isFull = false;
+    } catch (failure) {
+      const isRepeat = isFull && failure instanceof BufferFullError;
+      isFull = failure instanceof BufferFullError;
+      if (!isRepeat) throw failure;
+    }
+  };
 }
 
 /** @throws TypeError */

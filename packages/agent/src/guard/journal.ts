@@ -65,6 +65,10 @@ export const redactedPrincipal = (
     claims: redaction.redactArgs(principal.claims ?? {}) as Principal['claims'] & object,
   };
 
+/** The failure of the one sink that failed; the whole when several did. */
+const singleFailure = (failure: unknown): unknown =>
+  failure instanceof AggregateError && failure.errors.length === 1 ? failure.errors[0] : failure;
+
 export class Journal {
   readonly #ports: JournalPorts;
   readonly #facts: CallFacts;
@@ -105,7 +109,7 @@ export class Journal {
       await sink.emit(record);
     } catch (failure) {
       if (strict) throw failure;
-      onError(failure, 'writing an audit record');
+      onError(singleFailure(failure), 'writing an audit record');
     }
     return record;
   }

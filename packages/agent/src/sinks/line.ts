@@ -42,14 +42,14 @@ export class FileSink implements Sink {
         this.#file = null;
       });
       const file = await this.#file;
-      const start = this.#isTorn && !(await this.#endsWhole()) ? '\n' : '';
+      const start = this.#isTorn && !(await this.#endsWhole().catch(() => false)) ? '\n' : '';
       this.#isTorn = true;
       await file.appendFile(start + line);
       this.#isTorn = false;
     });
   }
 
-  /** True if the file is empty or ends with a whole line. */
+  /** True if the file is empty or ends with a whole line. @throws Error when it cannot be read, such as a pipe */
   async #endsWhole(): Promise<boolean> {
     const file = await open(this.path, 'r');
     try {

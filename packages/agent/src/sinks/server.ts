@@ -66,6 +66,8 @@ export class ServerSink implements Sink {
   /** The last flush failed: only the timer tries again, not every event. */
   #failing = false;
   #closed = false;
+  /** A flush has thrown the failure to read the spool. */
+  #isUnreadThrown = false;
 
   constructor(options: ServerSinkOptions) {
     this.#options = options;
@@ -117,7 +119,7 @@ export class ServerSink implements Sink {
 
   /**
    * Sends all that is held; stops at the first failure, keeps what was not taken, and throws it. A spool that cannot be
-   * read is thrown after what memory holds was sent.
+   * read is thrown once, after what memory holds was sent.
    */
   async flush(): Promise<void> {
     const unread = await this.#ready.then(
@@ -130,7 +132,9 @@ export class ServerSink implements Sink {
       if (this.#held.length > 0) this.#schedule();
     });
     await this.#flushing;
-    if (unread) throw unread.failure;
+    if (!unread || this.#isUnreadThrown) return;
+    this.#isUnreadThrown = true;
+    throw unread.failure;
   }
 
   /**

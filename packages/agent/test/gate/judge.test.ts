@@ -580,5 +580,10 @@ describe('the state of gates', () => {
     writeFileSync(state.path('sending.jsonl'), '');
     truncateSync(state.path('sending.jsonl'), maxEventBytes);
     expect(state.canSendMore).toBe(false);
+    // A later outage has a count of its own.
+    truncateSync(state.path('events.jsonl'), 0);
+    expect(state.appendEvent('{}')).toBe(0);
+    truncateSync(state.path('events.jsonl'), maxEventBytes);
+    expect(state.appendEvent('{}')).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 // Which session counts the calls of clients that share a listener, and how long their sessions at a legacy server last.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { Guard } from '../../src/index.ts';
@@ -103,7 +104,8 @@ describe('clients that share a listener', () => {
 });
 
 describe('a stream to an agent of an earlier revision', () => {
-  it('carries a sign of life, so that a machine that vanished does not keep its session', async () => {
+  /** Makes a session. @returns a function that opens its stream for what belongs to no request */
+  async function openStreams(signal: AbortSignal): Promise<() => Promise<Response>> {
     await listen();
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
     const capabilities = { protocolVersion: '2025-11-25', capabilities: {} };
@@ -112,9 +114,13 @@ describe('a stream to an agent of an earlier revision', () => {
     const greeting = await fetch(url, { method: 'POST', headers, body });
     await greeting.text();
     const session = { 'Mcp-Session-Id': greeting.headers.get('mcp-session-id') ?? '' };
+    return () => fetch(url, { headers: { ...session, Accept: 'text/event-stream' }, signal });
+  }
+
+  it('carries a sign of life, so that a machine that vanished does not keep its session', async () => {
     const stop = new AbortController();
-    const options = { headers: { ...session, Accept: 'text/event-stream' }, signal: stop.signal };
-    const stream = await fetch(url, options);
+    const open = await openStreams(stop.signal);
+    const stream = await open();
     const reader = stream.body?.getReader();
     const next = async () => Buffer.from((await reader?.read())?.value ?? []).toString();
     for (let turn = 0; turn < 2; turn++) {
@@ -122,5 +128,31 @@ describe('a stream to an agent of an earlier revision', () => {
       expect(await next()).toBe(': keepalive\n\n');
     }
     stop.abort();
+  });
+
+  it('carries none after its end, even while its reader has not taken the rest', async () => {
+    const stop = new AbortController();
+    const open = await openStreams(stop.signal);
+    const errors: unknown[] = [];
+    const { emit } = ServerResponse.prototype;
+    // An ended response finishes, and closes, only once its bytes are read.
+    const spy = vi.spyOn(ServerResponse.prototype, 'emit').mockImplementation(function (
+      this: ServerResponse,
+      ...[name, ...values]: Parameters<typeof emit>
+    ) {
+      if (name === 'error') errors.push(values[0]);
+      return name === 'finish' || name === 'error' ? true : emit.call(this, name, ...values);
+    });
+    try {
+      const first = await open();
+      await open();
+      await first.text();
+      clock.advance(15_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(errors).toEqual([]);
+    } finally {
+      stop.abort();
+      spy.mockRestore();
+    }
   });
 });

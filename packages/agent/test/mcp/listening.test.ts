@@ -44,6 +44,22 @@ async function waitsOf(answer: () => Response): Promise<number[]> {
   return clock.waits.slice(0, 4);
 }
 
+it('is asked again soon at a server that ends it after each message', async () => {
+  const event = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
+  const waits = await waitsOf(
+    () => new Response(event, { headers: { 'Content-Type': 'text/event-stream' } }),
+  );
+  expect(waits).toEqual([1500, 1500, 1500, 1500]);
+});
+
+it('is asked again soon once the server has answered a message', async () => {
+  const answer = (): Response => {
+    connection.send({ kind: 'notification', method: 'notifications/progress', params: {} });
+    return new Response('', { status: 503 });
+  };
+  expect(await waitsOf(answer)).toEqual([1500, 1500, 1500, 1500]);
+});
+
 it.each([
   ['answers 503', () => new Response('', { status: 503 })],
   ['ends it', () => new Response('', { headers: { 'Content-Type': 'text/event-stream' } })],

@@ -99,12 +99,13 @@ export class GateState {
 
   /**
    * One write, so that lines of gates side by side never mix.
-   * @returns 0; for an event that has no room, the number of events left out so far
+   * @returns 0; for an event that has no room, the number of events left out since one had room
    */
   appendEvent(line: string): number {
     const path = this.path('events.jsonl');
     if (sizeOf(path) < maxEventBytes) {
       appendFileSync(path, `${line}\n`, { mode: 0o600 });
+      rmSync(this.path('left-out'), { force: true });
       return 0;
     }
     appendFileSync(this.path('left-out'), '.', { mode: 0o600 });

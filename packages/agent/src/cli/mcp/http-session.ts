@@ -106,6 +106,8 @@ export class HttpSession {
     let timer: Timer;
     const keep = (): void => {
       timer = this.#clock.after(keepAlive, () => {
+        // A stream that has ended closes only once its reader has taken the rest.
+        if (response.writableEnded || response.destroyed) return;
         response.write(': keepalive\n\n');
         if (response.writableLength > maxUnread) response.destroy();
         keep();

@@ -33,7 +33,7 @@ export interface RemoteOptions {
 /** Times that a cut stream is resumed before its request counts as failed. */
 const maxResumes = 5;
 const resumeWait = 1000;
-/** Milliseconds of a stream after which a server that ends it is asked again soon. */
+/** Milliseconds of a stream without events after which a server that ends it is asked again soon. */
 const longEnough = 5000;
 
 export const remoteServer =
@@ -55,11 +55,14 @@ class RemoteConnection implements Connection {
   #greeting: { readonly id: Id; readonly onAnswer: () => void } | null = null;
   /** Messages leave in order up to their answers' headers only where the handshake needs it. */
   #ready: Promise<void> = Promise.resolve();
+  /** Of the stream for what the server sends by itself. */
+  readonly #backoff: Backoff;
 
   constructor(options: RemoteOptions, events: ConnectionEvents) {
     this.#options = options;
     this.#fetch = options.fetch ?? globalThis.fetch;
     this.#events = events;
+    this.#backoff = new Backoff(options.clock);
   }
 
   send(message: Message, declarations: readonly ParamDeclaration[] = []): void {
@@ -133,6 +136,7 @@ class RemoteConnection implements Connection {
         if (message.kind === 'request' && this.#refused(message.id, text)) return;
         throw new Error(`it answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`);
       }
+      this.#backoff.reset();
       if (message.kind === 'request' && message.method === 'initialize') {
         this.#session = response.headers.get('mcp-session-id');
       }
@@ -255,7 +259,6 @@ class RemoteConnection implements Connection {
   async #listen(): Promise<void> {
     let position: string | null = null;
     const { clock } = this.#options;
-    const backoff = new Backoff(clock);
     while (!this.#closed.signal.aborted) {
       try {
         const response = await this.#get(position);
@@ -267,14 +270,15 @@ class RemoteConnection implements Connection {
         } else {
           const openedAt = clock.monotonic();
           await this.#read(response, null, this.#closed.signal, (id) => {
+            this.#backoff.reset();
             if (id !== null && id !== '') position = id;
           });
-          if (clock.monotonic() - openedAt >= longEnough) backoff.reset();
+          if (clock.monotonic() - openedAt >= longEnough) this.#backoff.reset();
         }
       } catch {
         // The next attempt shows whether the stream can be read.
       }
-      await sleep(clock, backoff.next(), this.#closed.signal).catch(() => {});
+      await sleep(clock, this.#backoff.next(), this.#closed.signal).catch(() => {});
     }
   }
 }
