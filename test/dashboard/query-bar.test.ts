@@ -6,6 +6,7 @@ import { eventGrammar } from '../../src/event/rules/query/fields.ts';
 
 const values = {
   tool: [['run_sql', 3], ['read it', 2], 'a,b'],
+  agent: ['*', '<b>', '>9'],
   verdict: [['denied', 7]],
   args: [
     ['path', 4],
@@ -45,6 +46,14 @@ it.each([
   ['tool:"read', [['tool:"read it" ', 2]]],
   ['tool:(x, ru', [['tool:(x, run_sql', 3]]],
   ['tool:("a,b",a', [['tool:("a,b","a,b"', undefined]]],
+  [
+    'agent:',
+    [
+      ['agent:"*" ', undefined],
+      ['agent:"<b>" ', undefined],
+      ['agent:">9" ', undefined],
+    ],
+  ],
   ['verdict:d', [['verdict:denied ', 7]]],
   ['arg', [['args.', undefined]]],
   [

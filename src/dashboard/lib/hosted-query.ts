@@ -29,6 +29,12 @@ export function useHosted<N extends HostedOperation>(
 /** Fields of the query that select the next page. */
 export type Onward = { readonly [name: string]: string | number };
 
+/** A cursor is valid only with the filters that it was issued for, so later pages repeat the period of the first one. */
+interface NextPage {
+  readonly onward: Onward;
+  readonly period: object;
+}
+
 /** @param onward returns the additional fields for the next page, null after the last page */
 export function useHostedPages<N extends HostedOperation>(
   operation: N,
@@ -36,29 +42,29 @@ export function useHostedPages<N extends HostedOperation>(
   onward: (page: HostedReply<N>) => Onward | null,
   options: { readonly own?: boolean; readonly moving?: Moving } = {},
 ) {
-  return useInfiniteQuery<
-    HostedReply<N>,
-    ApiError,
-    { pages: HostedReply<N>[] },
-    readonly unknown[],
-    Onward | null
-  >({
-    // With a separate key, the live stream does not refresh the list. Its page announces new rows.
-    queryKey: [
-      options.own ? `own ${operation}` : operation,
-      'pages',
-      input,
-      ...(options.moving ? [options.moving.name] : []),
-    ],
-    initialPageParam: null,
-    queryFn: ({ pageParam, signal }) =>
-      callHosted(
-        operation,
-        { ...input, query: { ...input.query, ...options.moving?.query(), ...pageParam } },
-        signal,
-      ),
-    getNextPageParam: onward,
-  });
+  type PeriodPage = HostedReply<N> & { readonly period: object };
+  return useInfiniteQuery<PeriodPage, ApiError, { pages: PeriodPage[] }, readonly unknown[], NextPage | null>(
+    {
+      // With a separate key, the live stream does not refresh the list. Its page announces new rows.
+      queryKey: [
+        options.own ? `own ${operation}` : operation,
+        'pages',
+        input,
+        ...(options.moving ? [options.moving.name] : []),
+      ],
+      initialPageParam: null,
+      queryFn: async ({ pageParam, signal }) => {
+        const period = pageParam?.period ?? options.moving?.query() ?? {};
+        const query = { ...input.query, ...period, ...pageParam?.onward };
+        const page = await callHosted(operation, { ...input, query }, signal);
+        return Object.assign({}, page, { period });
+      },
+      getNextPageParam: (page) => {
+        const fields = onward(page);
+        return fields && { onward: fields, period: page.period };
+      },
+    },
+  );
 }
 
 /** Pages of a list with a cursor. */

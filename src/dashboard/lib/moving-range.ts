@@ -5,7 +5,8 @@ import type { Search } from './search.ts';
 import { serverNow } from './server-time.ts';
 
 /** The range in the address, evaluated for each request. */
-export const rangeOf = (search: Search): Moving => ({
-  name: `${search.from ?? ''} ${search.to ?? ''}`,
-  query: () => instantsOf(spanOf(search, serverNow())),
-});
+export const rangeOf = (search: Search) =>
+  ({
+    name: `${search.from ?? ''} ${search.to ?? ''}`,
+    query: () => instantsOf(spanOf(search, serverNow())),
+  }) satisfies Moving;

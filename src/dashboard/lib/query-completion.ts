@@ -1,5 +1,6 @@
 // Completions of a query that a person is typing: fields, values with their counts, and paths of arguments.
 import type { QueryGrammar } from '../../event/rules/query/fields.ts';
+import { valueText } from '../../event/rules/query/print.ts';
 
 /** A value to offer, alone or with the number of its calls. */
 type QueryValue = readonly [value: string, count?: number];
@@ -72,8 +73,8 @@ export function completionsOf(
   return offered
     .filter(([value]) => value.startsWith(start) && value !== start)
     .map(([value, size]) => {
-      const needsQuotes = /[\s"()]/.test(value) || (list !== '' && value.includes(','));
-      const written = needsQuotes ? `"${value.replace(/[\\"]/g, '\\$&')}"` : value;
+      // The value stands for itself alone, even with a leading operator or a `*`.
+      const written = valueText({ text: value, isQuoted: true }, 'text', list !== '');
       return {
         text: `${sign}${name}:${list}${written}${list === '' ? ' ' : ''}`,
         label: `${sign}${name}:${value}`,

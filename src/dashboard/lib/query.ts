@@ -152,6 +152,7 @@ export interface PagedList {
   readonly hasNextPage?: boolean;
   readonly isFetchingNextPage?: boolean;
   readonly isFetchNextPageError?: boolean;
+  readonly isFetching?: boolean;
   fetchNextPage?(): unknown;
 }
 
@@ -164,9 +165,12 @@ export function usePageRows<P, R>(
   return useMemo(() => (data?.pages ?? []).flatMap(rowsOf), [data]);
 }
 
-/** Loads the next page of a list. After an error, only a click repeats the request. */
+/**
+ * Loads the next page of a list. After an error, only a click repeats the request. A refresh is awaited, because the
+ * next page would cancel it.
+ */
 export function readOn(list: PagedList): void {
-  if (list.hasNextPage && !list.isFetchingNextPage && !list.isFetchNextPageError) void list.fetchNextPage?.();
+  if (list.hasNextPage && !list.isFetching && !list.isFetchNextPageError) void list.fetchNextPage?.();
 }
 
 /** Loads pages until one has a row that the page displays. */

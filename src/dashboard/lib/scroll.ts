@@ -26,10 +26,22 @@ export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string
   return first.current;
 }
 
+/** Calls `act` at the first press, key or turn of the wheel. @returns stops listening */
+export function onFirstInput(act: () => void): () => void {
+  const stop = new AbortController();
+  const end = (): void => {
+    stop.abort();
+    act();
+  };
+  for (const name of ['wheel', 'pointerdown', 'keydown'])
+    addEventListener(name, end, { capture: true, passive: true, signal: stop.signal });
+  return () => stop.abort();
+}
+
 /** Pause between two attempts, in milliseconds, and their number. */
 const [waitMs, attempts] = [50, 6];
 
-/** Scrolls a new page to its top, and after Back or Forward to where it was, as soon as it is long enough. */
+/** Scrolls a new page to its top, and after Back or Forward to where it was, as soon as it is long enough. A person who scrolls ends this. */
 export function usePageScroll(page: RefObject<HTMLElement | null>, path: string): void {
   const entry = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
   const last = useRef(path);
@@ -40,8 +52,15 @@ export function usePageScroll(page: RefObject<HTMLElement | null>, path: string)
     const offset = offsets.get(`${entry} page`) ?? 0;
     element.scrollTop = offset;
     let left = offset === 0 ? 0 : attempts;
+    const stop = onFirstInput(() => {
+      left = 0;
+    });
     const restore = (): void => {
-      if (left-- === 0 || last.current !== path) return;
+      if (left === 0 || last.current !== path) {
+        stop();
+        return;
+      }
+      left -= 1;
       element.scrollTop = offset;
       after(waitMs, restore);
     };

@@ -1,8 +1,25 @@
 // Series of calls as bars and sums.
+import { dayMs } from '../../shared/duration.ts';
 import type { Calls } from '../ui/ribbon.tsx';
 import type { Reply } from './api.ts';
 
 export type Series = Reply<'statsSeries'>['series'][number];
+
+/** The hub's limit. */
+const maxPoints = 200;
+
+/**
+ * The points to request for a range: one bucket more, because the first one begins before the range, and enough for
+ * the widest buckets, which are days.
+ * @param least buckets of a short range
+ */
+export function pointsOf(
+  { since, until }: { readonly since: string; readonly until: string },
+  least: number,
+): number {
+  const days = Math.ceil((Date.parse(until) - Date.parse(since)) / dayMs);
+  return Math.min(maxPoints, Math.max(least, days) + 1);
+}
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
 

@@ -4,9 +4,8 @@ import type { JSX } from 'react';
 import { call, type Input } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { rangeOf } from '../lib/moving-range.ts';
-import type { Moving } from '../lib/query.ts';
 import { type Env, useEnv, useFilters } from '../lib/search.ts';
-import { barsOf, callsOf, type Series } from '../lib/series.ts';
+import { barsOf, callsOf, pointsOf, type Series } from '../lib/series.ts';
 import { createStore, useStore } from '../lib/store.ts';
 import { Ribbon, Sparkline, sumOf } from './ribbon.tsx';
 import type { Column } from './table.tsx';
@@ -31,7 +30,7 @@ const scales = createStore<ReadonlyMap<string, number>>(new Map());
 interface Place {
   readonly by: By;
   readonly env: Env | undefined;
-  readonly moving: Moving;
+  readonly moving: ReturnType<typeof rangeOf>;
 }
 
 const columnKey = ({ by, env, moving }: Place): string => `${by} ${env ?? ''} ${moving.name}`;
@@ -40,10 +39,10 @@ async function read(place: Place, values: readonly string[]): Promise<Answer> {
   const { by, env, moving } = place;
   const seriesByValue = new Map<string, Series>();
   for (let at = 0; at < values.length; at += maxValues) {
-    // One more, because the first bucket begins before the range.
-    const query = { by, values: values.slice(at, at + maxValues), points: points[by] + 1 };
+    const range = moving.query();
+    const query = { by, values: values.slice(at, at + maxValues), points: pointsOf(range, points[by]) };
     const { series } = await call('statsSeries', {
-      query: { ...query, ...moving.query(), ...(env ? { env } : {}) },
+      query: { ...query, ...range, ...(env ? { env } : {}) },
     } as Input<'statsSeries'>);
     for (const one of series) seriesByValue.set(one.value ?? '', one);
   }
@@ -73,12 +72,12 @@ function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.
   const [search] = useFilters();
   const place = { by, env: useEnv(), moving: rangeOf(search) };
   const key = columnKey(place);
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: ['statsSeries', 'cell', key, value],
     queryFn: () => seriesOf(place, value),
   });
   const scale = useStore(scales).get(key) ?? 1;
-  if (!data) return null;
+  if (!data) return isError ? <span className="muted">unavailable</span> : null;
   const calls = callsOf(data);
   if (sumOf(calls) === 0) return <span className="muted">none</span>;
   return (

@@ -61,7 +61,7 @@ export function useDeploymentMarkers(from: number, until: number) {
   const env = useEnv();
   const [search] = useFilters();
   const query = { limit: 200, ...(env ? { env } : {}) };
-  const deploymentsQuery = usePages('listDeployments', { query }, { moving: rangeOf(search) });
+  const deploymentsQuery = usePages('listDeployments', { query }, { moving: rangeOf(search), keep: true });
   const deployments = usePageRows(deploymentsQuery, ({ reply }) => reply);
   useEffect(() => {
     if (deployments.length < maxDeployments) readOn(deploymentsQuery);

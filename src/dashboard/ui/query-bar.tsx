@@ -19,8 +19,8 @@ export interface QueryBarProps {
   readonly query: PageQuery;
   readonly placeholder: string;
   readonly values?: QueryValues;
-  /** Called with the text that a person begins or changes. */
-  readonly onText?: (text: string) => void;
+  /** Called with the text that a person begins or changes; with null when the person leaves or submits it. */
+  readonly onText?: (text: string | null) => void;
 }
 
 /** Another query in the address, from a facet or from Back, replaces the typed text. */
@@ -86,6 +86,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
       setOpen(false);
     } else if (event.key === 'Enter' && highlighted.current === undefined) {
       setOpen(false);
+      onText?.(null);
       if (problem === null && text.trim() !== applied) change(text.trim());
     } else return;
     event.preventDefault();
@@ -123,7 +124,10 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
             spellCheck={false}
             onKeyDown={press}
             onFocus={() => onText?.(text)}
-            onBlur={() => setOpen(false)}
+            onBlur={() => {
+              setOpen(false);
+              onText?.(null);
+            }}
           />
           {text !== '' && (
             <Button

@@ -4,7 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
-import { useScrollMemory } from '../lib/scroll.ts';
+import { onFirstInput, useScrollMemory } from '../lib/scroll.ts';
 import { counted } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
@@ -81,6 +81,14 @@ function useWindow<R extends RowData>(
     if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
   const isRestored = useRef(initialOffset === 0);
+  // A list that became shorter never reaches the offset. It must not move under a person who reads it.
+  useEffect(
+    () =>
+      onFirstInput(() => {
+        isRestored.current = true;
+      }),
+    [],
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: more rows make room for the offset
   useEffect(() => {
     const element = box.current;

@@ -14,7 +14,8 @@ export const pathText = (path: readonly QueryPathPart[]): string =>
     )
     .join('');
 
-function valueText({ text, isQuoted }: QueryValue, kind: FieldKind | null, isInList: boolean): string {
+/** A value of a term or of a list, in quotes only where it needs them. */
+export function valueText({ text, isQuoted }: QueryValue, kind: FieldKind | null, isInList: boolean): string {
   // A word in quotes would be a phrase.
   if (kind === null || kind === 'words') return isQuoted ? inQuotes(text) : text;
   const needsQuotes =
