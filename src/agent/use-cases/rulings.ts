@@ -23,7 +23,6 @@ import { CompiledRulings } from './compiled-rulings.ts';
 const maxDocuments = 500;
 /** Versions whose entries are remembered, over all tenants; most have none. */
 const maxNames = 10_000;
-const noEntries: ContractNames['entries'] = new Map();
 /** Deployments whose entries are known, beside the current ones. */
 const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
@@ -195,7 +194,7 @@ class EffectiveContracts implements Rulings {
     const own = several.flatMap((contract) =>
       (contract.entries ?? []).map((id) => [id, contractIdOf(contract)] as const),
     );
-    const entries = cached ?? (own.length === 0 ? noEntries : new Map(own));
+    const entries = cached ?? new Map(own);
     this.#entries.set(key, entries, Number.POSITIVE_INFINITY);
     return entries;
   }
