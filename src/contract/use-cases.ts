@@ -93,7 +93,7 @@ const subjectOf = (contractId: string): string => `Contract '${contractId}'`;
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
   readonly rollouts: Rollouts;
-  readonly rulings: Pick<Rulings, 'entryNames'>;
+  readonly rulings: Pick<Rulings, 'entries'>;
 };
 
 const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
@@ -146,7 +146,7 @@ export const createContracts = (ports: Ports): Contracts => ({
   async get({ tenantId }, contractId, mayBeEntry = false) {
     const contract = await ports.store.contracts.latest(tenantId, contractId);
     if (contract) return viewOf(ports, contract);
-    const id = mayBeEntry && (await ports.rulings.entryNames(tenantId)).entries.get(contractId);
+    const id = mayBeEntry && (await ports.rulings.entries(tenantId)).get(contractId);
     const ofEntry = id ? await ports.store.contracts.latest(tenantId, id) : null;
     if (!ofEntry) throw absent(contractId);
     return viewOf(ports, ofEntry);

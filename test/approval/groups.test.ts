@@ -1,5 +1,5 @@
 // Pending approvals that are alike: groups, sums of amounts, what differs, and the members of a group.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ApprovalStore } from '../../src/approval/port.ts';
 import { amountOf } from '../../src/approval/rules/amounts.ts';
 import { createApprovalGroups } from '../../src/approval/use-cases/groups.ts';
@@ -167,4 +167,41 @@ it('count on over pages of the store that end early, at their bytes', async () =
   );
   const listing = await listGroups(viewer as unknown as Principal, null, null);
   expect(listing.groups.map(({ count }) => count)).toEqual([4_000]);
+});
+
+it('stop reading arguments that are kept apart once their time is over', async () => {
+  const pending = Array.from({ length: 100 }, () =>
+    anApproval({ toolName: 'refund', status: 'pending', toolArgs: null, argsBytes: 5_000 }),
+  );
+  let elapsed = 0;
+  let reads = 0;
+  const ports = {
+    store: {
+      approvals: {
+        listPending: async () => ({ items: pending, more: false }),
+        getWhole: async (_tenant: string, id: string) => {
+          reads++;
+          elapsed += 100;
+          return anApproval({ id, toolArgs: { amount: 1, currency: 'EUR' } });
+        },
+      },
+    },
+    clock: { now: () => 0, monotonic: () => elapsed },
+    secrets: { sha256 },
+  };
+  const viewer = { tenantId: 't', env: null, roles: new Set(['viewer']), envRoles: null };
+  const listing = await createApprovalGroups(
+    ports as unknown as Parameters<typeof createApprovalGroups>[0],
+  ).list(viewer as unknown as Principal, null, null);
+  expect(reads).toBe(11);
+  expect(listing.groups).toMatchObject([{ count: 100, amounts: [{ currency: 'EUR', sum: 11 }] }]);
+  expect(listing.groups[0]?.ids).toHaveLength(100);
+});
+
+it('make one number format for all amounts of a currency', () => {
+  const formats = vi.spyOn(Intl.NumberFormat.prototype, 'resolvedOptions');
+  for (let i = 0; i < 20; i++)
+    expect(amountOf({ amount_cents: 100 * i, currency: 'KWD' })?.value).toBe(i / 10);
+  expect(formats.mock.calls.length).toBe(1);
+  formats.mockRestore();
 });

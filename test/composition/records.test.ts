@@ -64,7 +64,16 @@ it('a roll-out records the new pin, the version and the deployment as acts of th
   expect((await entries()).slice(0, 4)).toMatchObject([
     { action_type: 'ruleset.deployed', actor, details: { ...details, version: 2 } },
     { action_type: 'bundle.uploaded', actor, details: { ...details, version: 2 } },
-    { action_type: 'composition.updated', actor, subject: { id: 'team' }, details },
+    {
+      action_type: 'composition.updated',
+      actor,
+      subject: { id: 'team' },
+      details: {
+        ...details,
+        before: { items: [{ version: 1 }] },
+        after: { items: [{ version: 2 }] },
+      },
+    },
     { action_type: 'contract.updated', actor: { id: user.userId }, details },
   ]);
 });

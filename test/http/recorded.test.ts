@@ -1,6 +1,8 @@
 // People's acts are in the audit chain: one entry for each change, none for a refusal.
 import { expect, it } from 'vitest';
 import { auditSubjects, entriesOf } from '../../src/audit/record.ts';
+import { eventGrammar } from '../../src/event/rules/query/fields.ts';
+import { principalOf } from '../../src/http/contract/principal.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { apiFamilies } from '../../src/hub/api/families.ts';
 import { definition } from '../contract/library.ts';
@@ -134,6 +136,25 @@ it('records an export of events before its first byte', async () => {
     expect((await recorded(t, admin)).at(-1)).toBe('user.exported_events ann@example.com');
   }
   running.end();
+  await t.close();
+});
+
+it('records the filter of an export as it was asked for, without what searches add to it', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const principal = principalOf(admin);
+  const query = await t.hub.app.eventSearches.read(principal, 'agent:a1 call:c1', eventGrammar);
+  const running = t.hub.app.eventExports.start(principal, { env: null, query });
+  for await (const page of running.pages) expect(page).toEqual([]);
+  running.end();
+  const links = await t.hub.store.audit.links(admin.tenantId, 2, 2, 1 << 20);
+  const [entry] = links.flatMap(({ body }) => entriesOf(body));
+  expect(entry).toMatchObject({
+    action_type: 'user.exported_events',
+    details: { query: 'agent:a1 call:c1' },
+  });
+  expect(entry?.details).not.toHaveProperty('agent_id');
+  expect(entry?.details).not.toHaveProperty('call_id');
   await t.close();
 });
 

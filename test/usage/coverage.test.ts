@@ -2,7 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
+import { principalOf } from '../../src/http/contract/principal.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { HubError } from '../../src/shared/error.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { addComposition, addContract, definition } from '../contract/library.ts';
 import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -193,6 +195,26 @@ it('of a contract with two tools agree with searches, filters and what needs att
   expect((await read('many-2', { entry: 'true' })).body.contract_id).toBe('many');
   await expect(read('many-2')).rejects.toMatchObject({ code: 'not_found' });
   await expect(read('many-3', { entry: 'true' })).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('lets events and contracts be read by their entries while documents cannot be read', async () => {
+  await addContract(t, user, 'many', {
+    definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },
+  });
+  await addComposition(t, user, 'team', ['many']);
+  await t.call('deployComposition', { params: { name: 'team' } }, user);
+  await ingest([event('write', { verdict: 'call_denied', payload: { decision_name: 'many-2' } })]);
+  const contractsOf = () => Promise.reject(new HubError('overloaded', 'Too many documents.'));
+  const { app } = t.changed({ evaluator: { ...evaluator, contractsOf } });
+  const reader = principalOf(user);
+  await expect(
+    app.statistics.contracts(reader, { env: null, since: 0, until: t.clock.now() }),
+  ).rejects.toMatchObject({ code: 'overloaded' });
+  const filter = await app.eventSearches.withEntries(reader, { env: null, decisionName: 'many' });
+  expect((await app.eventSearches.page(reader, filter, 10, null)).events).toHaveLength(1);
+  const { by } = await app.eventSearches.facets(reader, { env: null });
+  expect(by.decisionName.top).toEqual([{ value: 'many', count: 1 }]);
+  expect((await app.contracts.get(reader, 'many-2', true)).contract.contractId).toBe('many');
 });
 
 it('counts a call once that two overlapping entries of one contract decided', async () => {

@@ -1,7 +1,7 @@
 // The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
 // read once.
 import { environmentKey } from '../../../actors/protocol.ts';
-import { contractIdOf } from '../../bundle/record.ts';
+import { type AssembledContract, contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { HubError } from '../../shared/error.ts';
@@ -23,7 +23,6 @@ import { CompiledRulings } from './compiled-rulings.ts';
 const maxDocuments = 500;
 /** Versions whose entries are remembered, over all tenants; most have none. */
 const maxNames = 10_000;
-const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
 /** Deployments whose entries are known, beside the current ones. */
 const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
@@ -46,9 +45,11 @@ export interface EnvironmentRulings {
 export interface Rulings {
   inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
   /**
-   * Entries that stand for contracts of the library: of what is deployed now, and of the newest 50 deployments, which
-   * agents that are behind still run. @throws HubError overloaded, unavailable
+   * Ids of contracts of the library by the entries that stand for them: of what is deployed now, and of the newest 50
+   * deployments, which agents that are behind still run. Reads no document.
    */
+  entries(tenantId: string): Promise<ContractNames['entries']>;
+  /** The same with what the documents say of their tools. @throws HubError overloaded, unavailable */
   entryNames(tenantId: string): Promise<ContractNames>;
   /** Standings of these agents, in their order. Agents that are not registered are known by their id alone. */
   standings(
@@ -63,8 +64,9 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>;
 class EffectiveContracts implements Rulings {
   readonly #ports: Ports;
   readonly #documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
-  /** Of versions of bundles, which never change. */
-  readonly #names = new BoundedMap<ContractNames>(maxNames);
+  /** These two: of versions of bundles, which never change. */
+  readonly #entries = new BoundedMap<ContractNames['entries']>(maxNames);
+  readonly #overlaps = new BoundedMap<boolean>(maxNames);
   readonly #compiledRulings = new CompiledRulings();
 
   constructor(ports: Ports) {
@@ -92,30 +94,25 @@ class EffectiveContracts implements Rulings {
     };
   }
 
+  async entries(tenantId: string): Promise<ContractNames['entries']> {
+    const all: [string, string][] = [];
+    for (const [key, deployment] of await this.#versions(tenantId))
+      all.push(...(await this.#entriesIn(key, deployment)));
+    return new Map(all);
+  }
+
   async entryNames(tenantId: string): Promise<ContractNames> {
-    const all: ContractNames[] = [];
-    const past = await this.#ports.store.deployments.list(
-      tenantId,
-      {},
-      { limit: pastDeployments, offset: 0 },
-    );
-    const current = await this.#ports.store.deployments.currentAll(tenantId);
-    const versions = new Map<string, Deployment>();
-    // Where an id stood for another contract before, what is deployed now decides.
-    for (const deployment of [...past.items].reverse().concat(current)) {
-      const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
-      versions.delete(key);
-      versions.set(key, deployment);
+    const all: [string, string][] = [];
+    let overlap = false;
+    for (const [key, deployment] of await this.#versions(tenantId)) {
+      const entries = await this.#entriesIn(key, deployment);
+      if (entries.size === 0) continue;
+      all.push(...entries);
+      const own = this.#overlaps.get(key, 0) ?? (await this.#mayOverlapIn(deployment));
+      this.#overlaps.set(key, own, Number.POSITIVE_INFINITY);
+      overlap ||= own;
     }
-    for (const [key, deployment] of versions) {
-      const contractNames = this.#names.get(key, 0) ?? (await this.#namesIn(deployment));
-      this.#names.set(key, contractNames, Number.POSITIVE_INFINITY);
-      if (contractNames.entries.size > 0) all.push(contractNames);
-    }
-    return {
-      entries: new Map(all.flatMap(({ entries }) => [...entries])),
-      mayOverlap: all.some((one) => one.mayOverlap),
-    };
+    return { entries: new Map(all), mayOverlap: overlap };
   }
 
   async standings(
@@ -171,22 +168,45 @@ class EffectiveContracts implements Rulings {
     return this.#compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
   }
 
-  async #namesIn(deployment: Deployment): Promise<ContractNames> {
-    const { tenantId, bundleName, version } = deployment;
-    const bundle = await this.#ports.store.bundles.version(tenantId, bundleName, version);
-    const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
-    if (several.length === 0) return noNames;
-    const entries = new Map<string, string>();
-    let overlap = false;
-    const tools = new Map((await this.#contractsOf(deployment)).map((one) => [one.id, one.tools]));
-    for (const contract of several) {
-      const { entries: ids = [] } = contract;
-      for (const id of ids) entries.set(id, contractIdOf(contract));
-      // A contract without readable tools may match any tool.
-      const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
-      overlap ||= mayOverlap(each);
+  /** What is deployed now behind what was: where an id stood for another contract before, the later one decides. */
+  async #versions(tenantId: string): Promise<ReadonlyMap<string, Deployment>> {
+    const { deployments } = this.#ports.store;
+    const past = await deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });
+    const current = await deployments.currentAll(tenantId);
+    const versions = new Map<string, Deployment>();
+    for (const deployment of [...past.items].reverse().concat(current)) {
+      const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+      versions.delete(key);
+      versions.set(key, deployment);
     }
-    return { entries, mayOverlap: overlap };
+    return versions;
+  }
+
+  /** Contracts of a version that stand in it as several entries. */
+  async #severalIn({ tenantId, bundleName, version }: Deployment): Promise<readonly AssembledContract[]> {
+    const bundle = await this.#ports.store.bundles.version(tenantId, bundleName, version);
+    return (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
+  }
+
+  async #entriesIn(key: string, deployment: Deployment): Promise<ContractNames['entries']> {
+    const cached = this.#entries.get(key, 0);
+    const several = cached ? [] : await this.#severalIn(deployment);
+    const own = several.flatMap((contract) =>
+      (contract.entries ?? []).map((id) => [id, contractIdOf(contract)] as const),
+    );
+    const entries = cached ?? new Map(own);
+    this.#entries.set(key, entries, Number.POSITIVE_INFINITY);
+    return entries;
+  }
+
+  /** @throws HubError overloaded, unavailable */
+  async #mayOverlapIn(deployment: Deployment): Promise<boolean> {
+    const tools = new Map((await this.#contractsOf(deployment)).map((one) => [one.id, one.tools]));
+    const several = await this.#severalIn(deployment);
+    // A contract without readable tools may match any tool.
+    return several.some(({ entries = [] }) =>
+      mayOverlap(entries.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one))),
+    );
   }
 }
 

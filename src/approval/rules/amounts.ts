@@ -1,5 +1,6 @@
 // The amount of money that a call's arguments name. Pure; runs in browsers.
 
+import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { isMapping } from '../../shared/json/mapping.ts';
 
 export interface Amount {
@@ -14,6 +15,8 @@ const moneyNames =
   /^(?:amount|price|total|subtotal|cost|fee|budget|refund|balance|sum)(?:cents|minor|pence)?$/;
 const currencyPattern = /^[A-Za-z]{3}$/;
 const maxDepth = 3;
+/** By currency: a format is dear to make. More than all currencies that exist. */
+const decimals = new BoundedMap<number>(500);
 
 /** Folds `amount_cents`, `amountCents` and `amount-cents` into one name. */
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
@@ -21,6 +24,16 @@ const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/
 function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,6})?$/.test(value) ? Number(value) : null;
+}
+
+/** The decimal digits of a currency, such as 2. */
+function decimalsOf(currency: string): number {
+  const before = decimals.get(currency, 0);
+  if (before !== undefined) return before;
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  decimals.set(currency, digits, Number.POSITIVE_INFINITY);
+  return digits;
 }
 
 /** The code of the `currency` among the arguments, upper case; null without one. */
@@ -38,8 +51,7 @@ export function moneyValue(name: string, value: unknown, currency: string): numb
   const number = isNumber ? Number(value) : Number.NaN;
   if (!Number.isFinite(number) || Math.abs(number) > Number.MAX_SAFE_INTEGER) return null;
   if (!/(?:cents|minor|pence)$/.test(plain)) return number;
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
-  return number / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2);
+  return number / 10 ** decimalsOf(currency);
 }
 
 /** An amount with the names that lead to its argument. */

@@ -55,7 +55,7 @@ const maxGroups = 100;
 const maxMembers = 200;
 /** Bytes of arguments kept apart that one answer reads. Further ones count as absent. */
 const maxReadArgs = 16 * 1024 * 1024;
-/** Milliseconds for a page of members. */
+/** Milliseconds for a page of members, and for the arguments kept apart that a list of groups reads. */
 const budgetMs = 1_000;
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'>;
@@ -167,12 +167,14 @@ async function pendingGroups(
   return [...byText.values()].sort(comparePlaces);
 }
 
-/** Adds the arguments that are kept apart from their approval, as many as one answer reads. */
-function argumentReader({ store }: Ports): (approval: Approval) => Promise<Approval> {
+/** Adds the arguments that are kept apart from their approval, as many as one answer reads in its time. */
+function argumentReader({ store, clock }: Ports): (approval: Approval) => Promise<Approval> {
+  const began = clock.monotonic();
   let bytes = 0;
   return async (approval) => {
     const { argsBytes, tenantId, id } = approval;
     if (argsBytes <= maxInlineArgs || bytes + argsBytes > maxReadArgs) return approval;
+    if (clock.monotonic() - began > budgetMs) return approval;
     bytes += argsBytes;
     const stored = await store.approvals.getWhole(tenantId, id);
     return { ...approval, toolArgs: stored?.toolArgs ?? null };

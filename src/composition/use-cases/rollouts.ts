@@ -92,7 +92,13 @@ async function rollOutOne(
   requireAssembled(planned);
   requireDeployable(await inspector.inspect(tenantId, planned.yaml));
   const patch = { items: before.items.map(({ version: _pinned, ...item }) => item) };
-  const details = changeBy(ports, before, patch);
+  const summaries = await store.compositions.items(tenantId, name);
+  const latest = new Map(summaries.map((item) => [item.contractId, item.latestVersion]));
+  const pinned = before.items.map((item) => ({
+    ...item,
+    version: latest.get(item.contractId) ?? item.version,
+  }));
+  const details = changeBy(ports, before, { items: pinned });
   const { compositions } = recorded(ports, 'composition', by, 'updated', name, { details });
   const composition = await compositions.update(tenantId, name, patch, ports.clock.now(), before.updatedAt);
   if (typeof composition === 'string' || 'unknownContract' in composition) {

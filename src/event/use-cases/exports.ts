@@ -39,16 +39,17 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
   /** The export is recorded before its first event is sent. */
   async function* read(
     principal: Principal,
-    filter: EventFilter,
+    visible: EventFilter,
   ): AsyncGenerator<readonly StoredEvent[], void, undefined> {
     const { tenantId, actor } = principal;
     const note = noteOf(ports, tenantId, auditActor(principal), {
       action: 'user.exported_events',
       subject: { id: auditActor(principal).id, name: actorName(actor) },
       summary: `${actorName(actor)} exported audit events.`,
-      details: JSON.parse(JSON.stringify({ ...filter, ...textOf(filter) })) as JsonObject,
+      details: JSON.parse(JSON.stringify({ ...visible, ...textOf(visible) })) as JsonObject,
     });
     await store.audit.append([note]);
+    const filter = narrowedByQuery(visible);
     let cursor: string | null = null;
     do {
       const page = await store.events.search(tenantId, filter, pageSize, cursor);
@@ -63,7 +64,7 @@ export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'se
       const permit = admission.take(principal, 'eventExports');
       try {
         return {
-          pages: read(principal, narrowedByQuery(eventsSeenBy(principal, filter))),
+          pages: read(principal, eventsSeenBy(principal, filter)),
           end: permit.release,
         };
       } catch (error) {

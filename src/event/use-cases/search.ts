@@ -53,7 +53,7 @@ export interface EventSearches {
   ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress>;
   /**
    * The filter, in which the id of a contract of the library also stands for its other entries in documents. Pages and
-   * counts take filters as they are. @throws HubError overloaded, unavailable
+   * counts take filters as they are.
    */
   withEntries<F extends EventFilter>(principal: Principal, filter: F): Promise<F>;
   /** The query of a text. @throws HubError validation_failed with the position of the mistake */
@@ -86,7 +86,7 @@ const defaultBudgetMs = 1_000;
 const readsPayloads = ({ query }: EventFilter): boolean =>
   query !== undefined && queryTest(query).needsPayload;
 
-type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entryNames'> };
+type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entries'> };
 
 class QuerySearches implements EventSearches {
   readonly #ports: Ports;
@@ -114,7 +114,7 @@ class QuerySearches implements EventSearches {
 
   async withEntries<F extends EventFilter>({ tenantId }: Principal, filter: F): Promise<F> {
     if (!namesContracts(filter)) return filter;
-    return withContractEntries(filter, (await this.#ports.rulings.entryNames(tenantId)).entries);
+    return withContractEntries(filter, await this.#ports.rulings.entries(tenantId));
   }
 
   async skip(
@@ -157,7 +157,7 @@ class QuerySearches implements EventSearches {
     const counted = await (readsPayloads(visible)
       ? this.#scans.facets(principal, visible, facetLimit, budgetMs)
       : this.#ports.store.events.facets(principal.tenantId, visible, facetLimit));
-    const { entries } = await this.#ports.rulings.entryNames(principal.tenantId);
+    const entries = await this.#ports.rulings.entries(principal.tenantId);
     const decisionName = facetByContract(counted.by.decisionName, entries);
     return { ...counted, by: { ...counted.by, decisionName } };
   }
