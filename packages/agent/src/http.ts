@@ -30,9 +30,7 @@ export interface HttpOptions {
 export interface RequestOptions {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * False: any 2xx is success and its body is not looked at. `leniently`: a body that is not JSON is null. Default true.
-   */
+  /** False: the body of a 2xx is not looked at. `leniently`: a body that is not JSON is null. Default true. */
   readonly parse?: boolean | 'leniently';
   /** Besides those of every request; the same at every attempt. */
   readonly headers?: { readonly [name: string]: string };

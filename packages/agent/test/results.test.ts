@@ -102,7 +102,10 @@ describe('a result that JSON alone cannot write', () => {
   });
 
   class Written {
-    constructor(readonly note: string) {}
+    readonly note: string;
+    constructor(note: string) {
+      this.note = note;
+    }
     toJSON(): this {
       return this;
     }
