@@ -143,6 +143,30 @@ describe('approving many', { timeout: 60_000 }, () => {
 });
 
 describe('a decision about many', { timeout: 60_000 }, () => {
+  it('reloads the list once after its last call, not after each', async () => {
+    await refunds('reload_once', 30);
+    const { seen, page, bar } = await selected('reload_once', 30);
+    const lists: string[] = [];
+    let answers = 0;
+    await page.route('**/api/v1/approvals/*', async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue();
+      answers += 1;
+      await route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this call.' } });
+    });
+    page.on('request', (request) => {
+      if (answers > 0 && new URL(request.url()).pathname === '/api/v1/approvals') lists.push(request.url());
+    });
+    await bar.getByRole('button', { name: 'Deny 30' }).click();
+    await page.clock.fastForward(5_100);
+    await page.getByText('no calls denied, 30 failed and still selected.').waitFor();
+    await bar.getByText('The hub refuses this call.').waitFor();
+    await page.waitForTimeout(500);
+    expect(answers).toBe(30);
+    expect(lists.length).toBeGreaterThan(0);
+    expect(new Set(lists).size).toBe(lists.length);
+    await seen.context.close();
+  });
+
   it('is taken back before it is sent', async () => {
     const [id = ''] = await refunds('taken_back', 2);
     const { seen, page, sent, bar } = await selected('taken_back', 2);
@@ -212,6 +236,14 @@ const call = (over: object): Approval =>
   }) as Approval;
 
 describe('calls that are alike', () => {
+  it('are grouped in linear time', () => {
+    const calls = Array.from({ length: 40_000 }, (_, n) => call({ id: String(n) }));
+    const start = performance.now();
+    expect(groupAlike(calls)[0]?.calls.length).toBe(40_000);
+    // A list that is copied for each call takes several seconds.
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
   it('have one tool, the same contracts and one environment', () => {
     const several = { contracts: [{ name: 'c' }, { name: 'd' }] };
     const groups = groupAlike([

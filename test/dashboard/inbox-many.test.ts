@@ -64,6 +64,39 @@ it('opens the call that expires first, counts all, and reaches the last one', {
   await seen.context.close();
 });
 
+it('names failed calls that only the sheet loaded, and shows the error without a selection', {
+  timeout: 120_000,
+}, async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.route('**/api/v1/approvals/*', (route) =>
+    route.request().method() === 'PUT'
+      ? route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this call.' } })
+      : route.continue(),
+  );
+  // The list stays at its first page; the sheet reads its own.
+  await page.route(
+    (url) => url.pathname === '/api/v1/approvals' && url.searchParams.has('cursor'),
+    (route) =>
+      route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this page.' } }),
+  );
+  await page.goto('/dashboard/inbox?env=staging');
+  const bar = page.getByRole('region', { name: 'Bulk decision' });
+  const review = queue(page).getByRole('button', { name: `Review ${groupSize}` });
+  await review.click();
+  await page.getByRole('button', { name: 'Deny 200' }).click();
+  await page
+    .getByText(/^no calls denied, (\d+ failed and still selected, )?\d+ failed and not in the list\.$/)
+    .waitFor();
+  await bar.getByText('The hub refuses this call.').waitFor();
+  const clear = bar.getByRole('button', { name: 'Clear selection' });
+  if ((await clear.count()) > 0) await clear.click();
+  await bar.getByText('The hub refuses this call.').waitFor();
+  await bar.getByRole('button', { name: 'Close' }).click();
+  await bar.waitFor({ state: 'hidden' });
+  await seen.context.close();
+});
+
 it('reviews a group in parts: only the calls that were visible are decided', {
   timeout: 120_000,
 }, async () => {

@@ -35,7 +35,9 @@ export function groupAlike(calls: readonly Approval[]): readonly AlikeCalls[] {
   const groups = new Map<string, Approval[]>();
   for (const call of calls) {
     const key = JSON.stringify([call.tool_name, contractsOf(call), call.env]);
-    groups.set(key, [...(groups.get(key) ?? []), call]);
+    const group = groups.get(key);
+    if (group) group.push(call);
+    else groups.set(key, [call]);
   }
   return [...groups.values()].flatMap((group) => {
     const [first] = group;

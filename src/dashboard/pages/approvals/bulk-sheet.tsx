@@ -51,7 +51,7 @@ export function BulkDialog({ group, isLeftOut, ...rest }: BulkDialogProps): JSX.
   const members = useMembers(group, isLeftOut);
   const { calls, next, isLoading, error } = members;
   const size = calls.length;
-  const all = group?.hub && next !== null ? Math.max(group.hub.count, size) : size;
+  const all = group && next !== null ? Math.max(group.hub?.count ?? group.calls.length, size) : size;
   return (
     <Dialog
       title={

@@ -7,6 +7,7 @@ import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type AlikeCalls, groupAlike } from './alike.ts';
 import { type Held, HeldRow } from './held.tsx';
+import { pageSize } from './members.ts';
 import type { Approval } from './model.ts';
 
 export interface BulkProps {
@@ -17,14 +18,15 @@ export interface BulkProps {
   readonly error: ApiError | null;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
+  readonly onClearError: () => void;
   readonly onSelect: (ids: readonly string[]) => void;
   readonly onReview: (group: AlikeCalls) => void;
 }
 
 export function Bulk(props: BulkProps): JSX.Element | null {
-  const { calls, held, error } = props;
+  const { calls, held, error, onClearError } = props;
   const bar = useRef<HTMLElement>(null);
-  const isOpen = calls.length > 0 || held.decisions.length > 0;
+  const isOpen = calls.length > 0 || held.decisions.length > 0 || error !== null;
   useEffect(() => {
     if (isOpen) bar.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
@@ -35,9 +37,14 @@ export function Bulk(props: BulkProps): JSX.Element | null {
         <HeldRow key={decision.ids[0]} decision={decision} onUndo={() => held.undo(decision)} />
       ))}
       {calls.length > 0 && <Selected {...props} />}
-      {error && calls.length > 0 && (
+      {error && (
         <div className="bulk-says">
           <Failed error={error} />
+          {calls.length === 0 && (
+            <Button kind="quiet" onClick={onClearError}>
+              Close
+            </Button>
+          )}
         </div>
       )}
       {held.question}
@@ -51,6 +58,7 @@ function Selected({ calls, held, reason, onReason, onSelect, onReview }: BulkPro
   const [alike] = groups;
   const isUnlike = groups.length > 1;
   const id = 'bulk-unlike';
+  const part = calls.slice(0, pageSize);
   return (
     <>
       <strong>{calls.length} selected</strong>
@@ -75,14 +83,19 @@ function Selected({ calls, held, reason, onReason, onSelect, onReview }: BulkPro
         kind="danger"
         busy={held.isSending}
         disabled={cannot !== null}
-        onClick={() => held.hold(calls, false, reason)}
+        onClick={() => held.hold(part, false, reason)}
       >
-        Deny {calls.length}
+        Deny {part.length}
       </Button>
       <Button kind="quiet" onClick={() => onSelect([])}>
         Clear selection
       </Button>
       {cannot && <p className="field-error bulk-says">{cannot}</p>}
+      {part.length < calls.length && (
+        <p className="muted bulk-says">
+          A decision covers at most {pageSize} calls: the others stay selected.
+        </p>
+      )}
       {isUnlike && (
         <div className="bulk-says">
           <p id={id} className="muted">

@@ -41,16 +41,27 @@ const placeOf = ({ pathname, search }: { readonly pathname: string; readonly sea
   return JSON.stringify([pathname, env, view, text]);
 };
 
-async function send({ ids, approved, reason }: HeldDecision): Promise<ReturnedCalls> {
+/**
+ * Sends a decision, and reports its outcome in a message.
+ * @param list a call that only a sheet loaded is not in it, and cannot stay selected
+ */
+async function send(
+  { ids, approved, reason }: HeldDecision,
+  list: readonly Approval[],
+): Promise<ReturnedCalls> {
   const outcomes = await decideAll(ids, approved, reason);
   const all = [...outcomes.values()];
   const own = all.filter((one) => one.state === 'decided' && one.mine).length;
   const lost = all.filter((one) => one.state === 'decided' && !one.mine).length;
   const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
+  const listed = new Set(list.map(({ id }) => id));
+  const unlisted = failed.filter(([id]) => !listed.has(id)).length;
+  const selected = failed.length - unlisted;
   const parts = [
     `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
     ...(lost > 0 ? [`${lost} already decided by others`] : []),
-    ...(failed.length > 0 ? [`${failed.length} failed and still selected`] : []),
+    ...(selected > 0 ? [`${selected} failed and still selected`] : []),
+    ...(unlisted > 0 ? [`${unlisted} failed and not in the list`] : []),
   ];
   say(`${parts.join(', ')}.`, failed.length > 0 ? 'deny' : 'allow');
   const [, first] = failed[0] ?? [];
@@ -68,7 +79,8 @@ export interface Held {
   readonly question: JSX.Element;
 }
 
-export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
+/** @param list the loaded calls, which can stay selected */
+export function useHeld(list: readonly Approval[], onReturn: (calls: ReturnedCalls) => void): Held {
   const [decisions, setDecisions] = useState<readonly HeldDecision[]>([]);
   const [sending, setSending] = useState<readonly HeldDecision[]>([]);
   const returnCalls = useEffectEvent(onReturn);
@@ -83,7 +95,7 @@ export function useHeld(onReturn: (calls: ReturnedCalls) => void): Held {
     setDecisions((before) => before.filter((decision) => decision !== one));
   const sendNow = async (decision: HeldDecision): Promise<void> => {
     setSending((before) => [...before, decision]);
-    returnCalls(await send(decision));
+    returnCalls(await send(decision, list));
     setSending((before) => before.filter((one) => one !== decision));
   };
   const sendDue = useEffectEvent(sendNow);

@@ -5,11 +5,12 @@ import { ApiError, callPage } from '../../lib/api.ts';
 import type { AlikeCalls } from './alike.ts';
 import { type Approval, decisions, statusOf } from './model.ts';
 
-const pageSize = 200;
+/** Calls of a group that a sheet lists at once, and the maximum of a decision about the selection. */
+export const pageSize = 200;
 
 interface LoadedMembers {
   readonly calls: readonly Approval[];
-  /** Cursor of the next page; null after the last one. */
+  /** Cursor of the next page, or its place in the list; null after the last one. */
   readonly next: string | null;
   readonly isLoading: boolean;
   readonly error: ApiError | null;
@@ -51,6 +52,10 @@ export function useMembers(group: AlikeCalls | null, isLeftOut: (call: Approval)
     }
   };
   const { calls, next, isLoading, error } = members;
+  const [local, setLocal] = useState<{ readonly group: AlikeCalls | null; readonly size: number }>({
+    group: null,
+    size: pageSize,
+  });
   const hubKey = group?.hub?.key;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each group
   useEffect(() => {
@@ -65,6 +70,14 @@ export function useMembers(group: AlikeCalls | null, isLeftOut: (call: Approval)
   useEffect(() => {
     if (hasNone) readOn();
   }, [hasNone, next]);
-  if (group && hubKey === undefined) return { ...noMembers, calls: group.calls, readOn };
+  if (group && hubKey === undefined) {
+    const size = local.group === group ? local.size : pageSize;
+    return {
+      ...noMembers,
+      calls: group.calls.slice(0, size),
+      next: size < group.calls.length ? String(size) : null,
+      readOn: () => setLocal({ group, size: size + pageSize }),
+    };
+  }
   return { ...members, readOn };
 }

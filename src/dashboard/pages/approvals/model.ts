@@ -55,10 +55,19 @@ export const decisions = createStore<{ readonly [id: string]: Decision }>({});
 const know = (id: string, decision: Decision): void =>
   decisions.set((before) => ({ ...before, [id]: decision }));
 
+/** Sends a decision, then reloads the list. */
+export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
+  const decision = await sendDecision(id, approved, reason);
+  refreshQueue();
+  return decision;
+}
+
+const refreshQueue = (): void => refresh(['listApprovals', 'statsOverview']);
+
 /**
  * Sends a decision. After a 409, another person decided first, and the reloaded approval contains the name.
  */
-export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
+async function sendDecision(id: string, approved: boolean, reason: string): Promise<Decision> {
   const before = decisions.get()[id];
   if (before && before.state !== 'failed') return before;
   know(id, { state: 'sending', approved, sentAt: now() });
@@ -79,7 +88,6 @@ export async function decide(id: string, approved: boolean, reason: string): Pro
     }
   }
   know(id, decision);
-  refresh(['listApprovals', 'statsOverview']);
   return decision;
 }
 
@@ -95,7 +103,7 @@ const isOwn = (approval: Approval, approved: boolean, before: Decision | undefin
 /** Maximum of parallel requests. */
 const atOnce = 8;
 
-/** Returns the outcome of each decision by approval id. */
+/** Returns the outcome of each decision by approval id. The list reloads once, after the last of them. */
 export async function decideAll(
   ids: readonly string[],
   approved: boolean,
@@ -105,9 +113,10 @@ export async function decideAll(
   const outcomes = new Map<string, Decision>();
   const work = async (): Promise<void> => {
     for (let id = left.shift(); id !== undefined; id = left.shift())
-      outcomes.set(id, await decide(id, approved, reason));
+      outcomes.set(id, await sendDecision(id, approved, reason));
   };
   await Promise.all(Array.from({ length: atOnce }, work));
+  refreshQueue();
   return outcomes;
 }
 

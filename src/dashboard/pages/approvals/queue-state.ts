@@ -1,15 +1,24 @@
 // The state of the queue: its rows in their order, what became of the open one, and decisions from this page.
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { useCall } from '../../lib/query.ts';
 import { type Approval, byDeadline, type Decision, decisions } from './model.ts';
 
+/** The previous list while the rows are the same, so that what is computed from it stays. */
+function useSameRows(rows: readonly Approval[]): readonly Approval[] {
+  const last = useRef(rows);
+  const isSame = rows.length === last.current.length && rows.every((row, at) => row === last.current[at]);
+  if (!isSame) last.current = rows;
+  return last.current;
+}
+
 /**
- * The queue in its order. An approval that is decided while it is open stays in its place until the person selects
+ * The queue in its order, the same list until a row changes. An approval that is decided while it is open stays in its place until the person selects
  * another one, because nothing may move under the pointer.
  */
 export function useQueue(
   list: readonly Approval[],
   looked: readonly (string | undefined)[],
+  isShown: (row: Approval) => boolean,
 ): readonly Approval[] {
   const kept = useRef(new Map<string, Approval>());
   const inList = new Map(list.map((one) => [one.id, one]));
@@ -24,7 +33,8 @@ export function useQueue(
   }
   for (const one of list)
     if (one.status === 'pending' || looked.includes(one.id)) kept.current.set(one.id, one);
-  return [...kept.current.values()].sort(byDeadline);
+  const rows = useSameRows([...kept.current.values()].filter(isShown));
+  return useMemo(() => [...rows].sort(byDeadline), [rows]);
 }
 
 /**
@@ -58,4 +68,11 @@ export function useSentDecision(
     sent.current = decision?.state === 'sending' && id !== undefined ? id : null;
     if (wasSent && id !== undefined && decision?.state === 'decided' && decision.mine) onDecided(id);
   });
+}
+
+/** Keys, and a phone's pager, reach the end without a scroll. */
+export function useEndOfRows(at: number, size: number, onEnd: () => void): void {
+  useEffect(() => {
+    if (at >= size - 10) onEnd();
+  }, [at, size, onEnd]);
 }

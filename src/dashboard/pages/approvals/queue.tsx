@@ -1,6 +1,6 @@
 // The queue of pending approvals with one of them open: beside the list, below its row on a narrow screen, or alone on
 // a phone.
-import { type JSX, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -20,7 +20,7 @@ import { type Held, useHeld } from './held.tsx';
 import { LinkedApproval } from './linked.tsx';
 import { type Approval, decide, decisions, statusOf } from './model.ts';
 import { openCalls, QueueList, Review } from './queue-list.tsx';
-import { decidedOf, useOutcome, useQueue, useSentDecision } from './queue-state.ts';
+import { decidedOf, useEndOfRows, useOutcome, useQueue, useSentDecision } from './queue-state.ts';
 import { sectionsOf, useHubGroups } from './sections.ts';
 import { useSnoozed } from './snooze.tsx';
 
@@ -71,9 +71,10 @@ function useOpenRow(
   const decisionsById = useStore(decisions);
   const last = useRef<string | undefined>(undefined);
   const isAway = useSnoozed();
-  const queue = useQueue(list, [id ?? last.current, passed?.id]).filter((one) => isAway(one) === isSnoozed);
-  const isPending = (row: Approval): boolean => statusOf(row, decisionsById) === 'pending';
-  const isOpen = (row: Approval): boolean => isPending(row) && !heldIds.has(row.id);
+  const looked = [id ?? last.current, passed?.id];
+  const queue = useQueue(list, looked, (one) => isAway(one) === isSnoozed);
+  const isOpen = (row: Approval): boolean =>
+    statusOf(row, decisionsById) === 'pending' && !heldIds.has(row.id);
   const implied =
     narrow || id !== undefined
       ? undefined
@@ -83,12 +84,18 @@ function useOpenRow(
   const listed = queue.find((row) => row.id === id) ?? implied;
   last.current = listed?.id;
   const chosen = useOutcome(listed, list);
-  const sections = sectionsOf(
-    queue.map((row) => (row === listed && chosen ? chosen : row)),
-    isPending,
-    useHubGroups(isCut && !narrowed),
+  const outcome = chosen === listed ? undefined : chosen;
+  const hubGroups = useHubGroups(isCut && !narrowed);
+  const sections = useMemo(
+    () =>
+      sectionsOf(
+        queue.map((row) => (row.id === outcome?.id ? outcome : row)),
+        (row) => statusOf(row, decisionsById) === 'pending',
+        hubGroups,
+      ),
+    [queue, outcome, decisionsById, hubGroups],
   );
-  const rows = sections.flatMap((section) => section.rows);
+  const rows = useMemo(() => sections.flatMap((section) => section.rows), [sections]);
   return { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows };
 }
 
@@ -147,13 +154,6 @@ const firstOpenGroup = (
 ): AlikeCalls | undefined =>
   groups.flatMap((one) => (one ? [openCalls(one, heldIds)] : [])).find(({ calls }) => calls.length > 0);
 
-/** Keys, and a phone's pager, reach the end without a scroll. */
-function useEndOfRows(at: number, size: number, onEnd: () => void): void {
-  useEffect(() => {
-    if (at >= size - 10) onEnd();
-  }, [at, size, onEnd]);
-}
-
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
   const isAway = useSnoozed();
@@ -162,7 +162,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
   const selection = useSelection();
   const { ids: selected, setIds: setSelected } = selection;
-  const held = useHeld(({ ids, error }) => {
+  const held = useHeld(props.list, ({ ids, error }) => {
     selection.setError(error);
     setSelected((before) => new Set([...before, ...ids]));
   });
@@ -226,7 +226,7 @@ export function Queue(props: QueueProps): JSX.Element {
       <GroupDecisions
         {...{ selection, held, chosen, review, setReview }}
         isLeftOut={(call) => heldIds.has(call.id) || isAway(call) !== props.isSnoozed}
-        calls={rows.filter((row) => picks.live.includes(row.id))}
+        calls={rows.filter((row) => selected.has(row.id) && isOpen(row))}
       />
       {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} isCut={props.isCut} />}
       {isPhone ? (
@@ -291,6 +291,7 @@ function GroupDecisions({
         {...{ calls, held, error, reason }}
         onReason={setReason}
         onSelect={(ids) => setSelected(new Set(ids))}
+        onClearError={() => selection.setError(null)}
         onReview={setReview}
       />
       <BulkDialog

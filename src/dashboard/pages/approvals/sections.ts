@@ -1,4 +1,5 @@
 // The queue in sections: calls that are alike as one group, at the place of the most urgent of them, and single calls.
+import { useMemo } from 'react';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { type AlikeCalls, groupAlike, type HubGroup, moneyText } from './alike.ts';
@@ -42,10 +43,14 @@ export const sectionsOf = (
 export function useHubGroups(enabled: boolean): ReadonlyMap<string, HubGroup> {
   const env = useEnv();
   const { data } = useCall('approvalGroups', { query: env ? { env } : {} }, { enabled });
-  return new Map(
-    (enabled ? (data?.groups ?? []) : []).map((one) => [
-      keyOf(one.tool_name, one.contract_names, one.env),
-      { key: one.key, count: one.count, money: moneyText(one.amounts) },
-    ]),
+  return useMemo(
+    () =>
+      new Map(
+        (enabled ? (data?.groups ?? []) : []).map((one) => [
+          keyOf(one.tool_name, one.contract_names, one.env),
+          { key: one.key, count: one.count, money: moneyText(one.amounts) },
+        ]),
+      ),
+    [data, enabled],
   );
 }

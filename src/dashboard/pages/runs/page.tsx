@@ -1,5 +1,5 @@
 // The runs page: sessions by their latest activity, and a peek with the timeline of one of them.
-import type { JSX } from 'react';
+import { type JSX, useState } from 'react';
 import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
@@ -8,14 +8,14 @@ import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-q
 import { usePageRows } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { counted, loadedText } from '../../lib/text.ts';
+import { count, counted, loadedText } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
-import { Empty, PageHead } from '../../ui/parts.tsx';
+import { Button, Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -64,6 +64,32 @@ const runLanguage: QueryLanguage = {
 const keyOf = (run: Run): string => runKey(run.agent_id, run.session_id);
 const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
+/** Pages without a run of the range that load by themselves. Then a press on a button reads on. */
+const maxEmptyPages = 10;
+
+/** Number of the last pages without a run that is visible. */
+const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible: readonly Run[]): number => {
+  const shown = new Set(visible);
+  const last = pages.findLastIndex(({ runs }) => runs.some((run) => shown.has(run)));
+  return pages.length - 1 - last;
+};
+
+/** The search of a range in the past, which reads newer runs first: how far it came, and whether it goes on. */
+function useRunSearch(
+  pages: readonly { readonly runs: readonly Run[] }[],
+  rows: readonly Run[],
+  mayHaveMore: boolean,
+  question: string,
+) {
+  const [permitted, setPermitted] = useState({ question, pages: 0 });
+  const permittedPages = permitted.question === question ? permitted.pages : 0;
+  const isPaused = mayHaveMore && emptyPages(pages, rows) >= maxEmptyPages && pages.length >= permittedPages;
+  return {
+    isPaused,
+    further: () => setPermitted({ question, pages: pages.length + maxEmptyPages }),
+  };
+}
+
 export default function Runs(): JSX.Element {
   const [search] = useFilters();
   const page = usePageQuery(runLanguage);
@@ -82,7 +108,16 @@ export default function Runs(): JSX.Element {
       Date.parse(run.last_activity_at) >= from &&
       Date.parse(run.started_at) < until,
   );
-  const hasNextPage = runsQuery.hasNextPage && Date.parse(loaded.at(-1)?.last_activity_at ?? '') >= from;
+  const pages = runsQuery.data?.pages ?? [];
+  const isPastRange = Date.parse(loaded.at(-1)?.last_activity_at ?? '') < from;
+  const mayHaveMore = runsQuery.hasNextPage && !isPastRange;
+  const question = JSON.stringify([filters, env, search.from, search.to]);
+  const { isPaused, further } = useRunSearch(pages, rows, mayHaveMore, question);
+  const hasNextPage = mayHaveMore && !isPaused;
+  // The hub lists only the newest runs.
+  const isCut = !isPastRange && (isPaused || (!mayHaveMore && pages.at(-1)?.has_more === true));
+  const searched = `${counted(rows.length, 'run')} of this range among the newest ${count(loaded.length)}`;
+  const furtherButton = isPaused && <Button onClick={further}>Search further</Button>;
   const total = runsQuery.data?.pages[0]?.total ?? 0;
   return (
     <div className="page">
@@ -103,9 +138,28 @@ export default function Runs(): JSX.Element {
         columns={columns}
         keyOf={keyOf}
         linkOf={linkOf}
-        bar={loadedText(rows.length, 'run', hasNextPage)}
+        bar={
+          isCut ? (
+            <span className="muted">
+              {searched} {furtherButton}
+            </span>
+          ) : (
+            loadedText(rows.length, 'run', hasNextPage)
+          )
+        }
         empty={
-          total > 0 || isNarrowed ? (
+          isCut ? (
+            <Empty
+              title={`No run of this range among the newest ${count(loaded.length)}`}
+              text={
+                isPaused
+                  ? 'Older runs are not searched yet.'
+                  : 'The list ends here. To reach older runs, add a term to the query.'
+              }
+            >
+              {furtherButton}
+            </Empty>
+          ) : total > 0 || isNarrowed ? (
             <NoMatch title="No runs match these filters" query={page} grammar={runGrammar} hasRange />
           ) : (
             <NoRuns />
