@@ -29,7 +29,7 @@ export function useHosted<N extends HostedOperation>(
 /** Fields of the query that select the next page. */
 export type Onward = { readonly [name: string]: string | number };
 
-/** A cursor is valid only with the filters that it was issued for, so later pages repeat the period of the first one. */
+/** A cursor is valid only with the filters that it came with, so later pages repeat the period of the first one. */
 interface NextPage {
   readonly onward: Onward;
   readonly period: object;

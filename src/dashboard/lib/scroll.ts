@@ -41,7 +41,10 @@ export function onFirstInput(act: () => void): () => void {
 /** Pause between two attempts, in milliseconds, and their number. */
 const [waitMs, attempts] = [50, 6];
 
-/** Scrolls a new page to its top, and after Back or Forward to where it was, as soon as it is long enough. A person who scrolls ends this. */
+/**
+ * Scrolls a new page to its top, and after Back or Forward to where it was, as soon as it is long enough. A person who
+ * scrolls ends this.
+ */
 export function usePageScroll(page: RefObject<HTMLElement | null>, path: string): void {
   const entry = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
   const last = useRef(path);
