@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { tailFits } from '../../src/dashboard/pages/events/tail-filter.ts';
 import { renderEvent } from '../../src/event/hosted/handlers.ts';
+import { decisionEvent } from '../../src/event/hosted/routes.ts';
 import type { StoredEvent } from '../../src/event/record.ts';
-import { followedEvent } from '../../src/http/contract/hosted-frames.ts';
 import { anEvent, t0, uuid } from '../conformance/fixtures.ts';
 
 const stored: StoredEvent = {
@@ -38,15 +38,6 @@ it.each([
   ['contract:no-plums', false],
   ['duration:>8ms', false],
 ])('a query of the tail finds by outcomes as the hub does: %s', (text, isMatch) => {
-  const sent: unknown = JSON.parse(JSON.stringify({ ...renderEvent(stored, null), env: stored.env }));
-  expect(tailFits(text)(followedEvent.parse(sent))).toBe(isMatch);
-});
-
-it('finds an event by its environment, not by the word that its agent sent', () => {
-  const event = { ...stored, env: 'staging', payload: { environment: 'production' } } as const;
-  const sent = followedEvent.parse(
-    JSON.parse(JSON.stringify({ ...renderEvent(event, null), env: event.env })),
-  );
-  expect([sent.env, sent.environment]).toEqual(['staging', 'production']);
-  expect(['env:staging', 'env:production'].map((text) => tailFits(text)(sent))).toEqual([true, false]);
+  const sent: unknown = JSON.parse(JSON.stringify(renderEvent(stored, null)));
+  expect(tailFits(text)(decisionEvent.parse(sent))).toBe(isMatch);
 });

@@ -2,12 +2,12 @@
 // received event. Events that the hub can no longer send appear as a gap in the list.
 import { createParser } from 'eventsource-parser';
 import type { z } from 'zod';
-import type { followedEvent } from '../../http/contract/hosted-frames.ts';
+import type { decisionEvent } from '../../event/hosted/routes.ts';
 import { sessionEnded } from '../lib/api.ts';
 import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
 import { SilenceTimer } from './silence.ts';
 
-export type TailEvent = z.output<typeof followedEvent>;
+export type TailEvent = z.output<typeof decisionEvent>;
 
 /** A row of the tail: an event, or a gap. */
 export type TailRow =

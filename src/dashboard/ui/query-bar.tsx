@@ -60,6 +60,25 @@ function problemIn(text: string, language: QueryBarProps['language']) {
   return 'problem' in query ? query.problem : null;
 }
 
+interface ProblemProps {
+  readonly id: string;
+  readonly text: string;
+  readonly position: number;
+  readonly length: number;
+  readonly expected: string;
+}
+
+function Problem({ id, text, position, length, expected }: ProblemProps): JSX.Element {
+  return (
+    <p id={id} className="field-error" role="alert">
+      <span className="query-wrong">
+        <Data text={text.slice(position, position + length) || 'End'} max={80} />
+      </span>
+      : position {position}, expected {expected}.
+    </p>
+  );
+}
+
 function Bar({ language, query, placeholder, values = noValues, onText }: QueryBarProps): JSX.Element {
   const { text: applied, change } = query;
   const [text, setText] = useState(applied);
@@ -153,14 +172,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
           </Autocomplete.List>
         )}
       </Autocomplete.Root>
-      {problem && text.trim() !== '' && (
-        <p id={`${id}-problem`} className="field-error" role="alert">
-          <span className="query-wrong">
-            <Data text={text.slice(problem.position, problem.position + problem.length) || 'End'} max={80} />
-          </span>
-          : position {problem.position}, expected {problem.expected}.
-        </p>
-      )}
+      {problem && text.trim() !== '' && <Problem id={`${id}-problem`} text={text} {...problem} />}
     </search>
   );
 }

@@ -9,9 +9,6 @@ const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${cha
 /** The event about a decision event: its data is that event alone. */
 export const decisionFrame = 'decision';
 
-/** A decision event with the environment that it belongs to, beside the agent's own word for it. */
-export const followedEvent = decisionEvent.extend({ env });
-
 /** The event that carries a whole document. */
 export const documentEvent = 'contract_update';
 
@@ -46,14 +43,14 @@ export const hostedAgentFrames = {
     summary:
       'A decision event is stored. An agent receives its own events, an operator all in the environment; only one ' +
       'session if the stream names it.',
-    data: followedEvent,
+    data: decisionEvent,
   },
 } satisfies FrameTable;
 
 /** Without an `event:` line, which browsers call `message`. */
 export const decisionEventFrames = {
   message: {
-    summary: 'A decision event is stored. The fields are those of `GET /v1/events`, and `env`.',
-    data: followedEvent,
+    summary: 'A decision event is stored. The fields are those of `GET /v1/events`.',
+    data: decisionEvent,
   },
 } satisfies FrameTable;

@@ -107,9 +107,7 @@ class EventFrame implements Frame {
   }
 
   get json(): Uint8Array {
-    this.#json ??= Buffer.from(
-      listedText({ ...renderEvent(this.event, this.#ruleset), env: this.event.env }),
-    );
+    this.#json ??= Buffer.from(listedText(renderEvent(this.event, this.#ruleset)));
     return this.#json;
   }
 }

@@ -12,8 +12,8 @@ function useSameRows(rows: readonly Approval[]): readonly Approval[] {
 }
 
 /**
- * The queue in its order, the same list until a row changes. An approval that is decided while it is open stays in its place until the person selects
- * another one, because nothing may move under the pointer.
+ * The queue in its order, the same list until a row changes. An approval that is decided while it is open stays in its
+ * place until the person selects another one, because nothing may move under the pointer.
  */
 export function useQueue(
   list: readonly Approval[],

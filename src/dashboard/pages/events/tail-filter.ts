@@ -33,7 +33,7 @@ const queriedOf = (event: TailEvent): QueriedEvent => ({
     timestamp: Date.parse(event.timestamp),
     payload: event as unknown as JsonObject,
   },
-  env: event.env,
+  env: event.environment,
   sample: false,
   outcomes: outcomesOf(event),
 });

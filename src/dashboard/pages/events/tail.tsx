@@ -96,7 +96,7 @@ const columns: readonly Column<TailRow>[] = [
     envColumn(
       'env',
       'Environment',
-      ofEvent((event) => event.env),
+      ofEvent((event) => event.environment),
       1.5,
     ),
   ),

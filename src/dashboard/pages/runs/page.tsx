@@ -69,8 +69,8 @@ const maxEmptyPages = 10;
 
 /** Number of the last pages without a run that is visible. */
 const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible: readonly Run[]): number => {
-  const shown = new Set(visible);
-  const last = pages.findLastIndex(({ runs }) => runs.some((run) => shown.has(run)));
+  const visibleRuns = new Set(visible);
+  const last = pages.findLastIndex(({ runs }) => runs.some((run) => visibleRuns.has(run)));
   return pages.length - 1 - last;
 };
 

@@ -1,7 +1,5 @@
 // The result of a tool as text, for `output.text`. JSON of what JSON can write; other values by their content.
 
-import { types } from 'node:util';
-
 /** `text` is undefined for null, and for a result whose content cannot be read. */
 export interface ResultText {
   readonly text: string | undefined;
@@ -31,7 +29,7 @@ export function resultText(output: unknown): ResultText {
 /** @throws as `ContentCopier.copy` */
 function contentText(output: object): string | undefined {
   const content = new ContentCopier().copy(output, '');
-  const isBare = typeof content === 'string' && !hasJson(output) && !types.isBoxedPrimitive(output);
+  const isBare = typeof content === 'string' && !hasJson(output) && !isBoxed(output);
   return isBare ? content : JSON.stringify(content);
 }
 
@@ -61,18 +59,41 @@ function isJson(value: unknown, open: Set<object>): boolean {
 
 const utf8 = new TextDecoder();
 
-/** The built-in kind of a value, which a class cannot give itself; also for values of another realm. */
+/** Getters that throw for every value without the slot that they read, whatever its class is called. */
+const getter = (prototype: object, name: PropertyKey) =>
+  Object.getOwnPropertyDescriptor(prototype, name)?.get;
+const typedKind = getter(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
+const mapSize = getter(Map.prototype, 'size');
+const setSize = getter(Set.prototype, 'size');
+const bufferLength = getter(ArrayBuffer.prototype, 'byteLength');
+
+function reads(read: (() => unknown) | undefined, value: object): boolean {
+  try {
+    read?.call(value);
+    return read !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const isBoxed = (value: object): boolean =>
+  value instanceof String || value instanceof Number || value instanceof Boolean || value instanceof BigInt;
+
+/** The built-in kind of a value, which a class cannot give itself. */
 function kindOf(value: object): string {
   if (Array.isArray(value)) return 'Array';
-  if (types.isUint8Array(value) || types.isUint8ClampedArray(value) || types.isDataView(value))
-    return 'bytes';
-  if (types.isAnyArrayBuffer(value)) return 'bytes';
-  if (types.isTypedArray(value)) return 'Array';
-  if (types.isMap(value)) return 'Map';
-  if (types.isSet(value)) return 'Set';
-  if (types.isRegExp(value) || value instanceof URLSearchParams) return 'text';
-  if (types.isBoxedPrimitive(value)) return 'boxed';
-  return types.isNativeError(value) || value instanceof Error ? 'Error' : 'object';
+  if (ArrayBuffer.isView(value)) {
+    const kind = typedKind?.call(value);
+    return kind === undefined || kind === 'Uint8Array' || kind === 'Uint8ClampedArray' ? 'bytes' : 'Array';
+  }
+  if (reads(bufferLength, value)) return 'bytes';
+  if (reads(mapSize, value)) return 'Map';
+  if (reads(setSize, value)) return 'Set';
+  if (value instanceof RegExp || value instanceof URLSearchParams) return 'text';
+  if (isBoxed(value)) return 'boxed';
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
+    ? 'Error'
+    : 'object';
 }
 
 class ContentCopier {
