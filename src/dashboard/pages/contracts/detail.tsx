@@ -30,7 +30,14 @@ export function ContractDetail({
   /** Without forms and actions. */
   readonly isPeek?: boolean;
 }): JSX.Element {
-  const contractQuery = useCall('getContract', { params: { contract_id: id }, query: { entry: 'true' } });
+  const ownQuery = useCall('getContract', { params: { contract_id: id } });
+  const isUnknown = ownQuery.error?.status === 404;
+  const entryQuery = useCall(
+    'getContract',
+    { params: { contract_id: id }, query: { entry: 'true' } },
+    { enabled: isUnknown },
+  );
+  const contractQuery = isUnknown && !entryQuery.error ? entryQuery : ownQuery;
   const navigate = useNavigate();
   const contractId = contractQuery.data?.contract_id ?? id;
   useEffect(() => {
