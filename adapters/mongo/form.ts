@@ -117,3 +117,9 @@ export function textSearch(search: string): readonly { readonly [operator: strin
 
 export const fromBsonText = (text: string): string =>
   text.startsWith(escaped) ? (JSON.parse(text.slice(1)) as string) : text;
+
+/** Ids that are JSON lists whose first text is this one. */
+export function listIdsOf(first: string) {
+  const start = JSON.stringify([first]).slice(0, -1);
+  return { $gte: start, $lt: `${start}\uffff` };
+}

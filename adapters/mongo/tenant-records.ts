@@ -1,7 +1,7 @@
 // Tenants as a whole in MongoDB, and their removal: all documents of a tenant, in every collection.
 import type { Collection, Db, Document } from 'mongodb';
 import type { TenantFigures, TenantRecord, TenantRecordStore } from '../../src/tenant/port/records.ts';
-import { fromRow } from './form.ts';
+import { fromRow, listIdsOf } from './form.ts';
 import { deleteSome } from './removal.ts';
 import type { TenantCollections, TenantRow } from './tenants.ts';
 
@@ -21,12 +21,6 @@ const record = (row: Stored | null): TenantRecord | null => row && recordIn(row)
 const recordOf = async (stored: Collection<Stored>, id: string): Promise<TenantRecord | null> =>
   record(await stored.findOne({ _id: id }));
 
-/** Ids that are JSON lists which begin with the tenant. */
-const idsIn = (tenantId: string): Document => {
-  const start = JSON.stringify([tenantId]).slice(0, -1);
-  return { _id: { $gte: start, $lt: `${start}\uffff` } };
-};
-
 /** All records of a tenant in a collection: a field names it, or the id begins with it. */
 const ofTenant = (tenantId: string): Document => ({
   $or: [
@@ -34,7 +28,7 @@ const ofTenant = (tenantId: string): Document => ({
     { 'note.tenantId': tenantId },
     { 'founding.tenant._id': tenantId },
     { _id: { $gte: tenantId, $lt: `${tenantId}\uffff` } },
-    idsIn(tenantId),
+    { _id: listIdsOf(tenantId) },
   ],
 });
 

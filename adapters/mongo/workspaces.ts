@@ -2,6 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { Workspace, WorkspaceStore } from '../../src/tenant/port/workspaces.ts';
 import { unlessTaken } from './failure.ts';
+import { listIdsOf } from './form.ts';
 
 export interface WorkspaceRow {
   /** Issuer and workspace, as a JSON list. */
@@ -21,9 +22,7 @@ export function mongoWorkspaces(workspaces: Collection<WorkspaceRow>): Workspace
     },
     tenantOf,
     async hasAny(issuer) {
-      const start = idOf({ issuer, workspaceId: '' }).slice(0, -2);
-      const within = { $gte: start, $lt: `${start}\u{10ffff}` };
-      return (await workspaces.findOne({ _id: within }, { projection: { _id: 1 } })) !== null;
+      return (await workspaces.findOne({ _id: listIdsOf(issuer) }, { projection: { _id: 1 } })) !== null;
     },
   };
 }

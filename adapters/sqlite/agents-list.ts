@@ -6,9 +6,10 @@ import type { AgentQuery } from '../../src/agent/port.ts';
 import type { AgentPlace, RegistrationSummary } from '../../src/agent/record.ts';
 import { FirstOf } from '../../src/shared/concurrency/first-of.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
-import { findsIn, foldedText } from '../../src/shared/search-text.ts';
+import { foldedText } from '../../src/shared/search-text.ts';
 import { summaries } from './agent-seen.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
+import { mentions } from './mentions.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
 
@@ -21,10 +22,6 @@ const unlimited = -1;
 const living = 'FROM registrations WHERE tenant_id = ?1 AND retired_at IS NULL';
 
 const times = { lastSeenAt: 'ifnull(last_seen_at, 0)', createdAt: 'created_at' } as const;
-
-/** True if a search for `needle` finds the id or the name; SQLite knows no other cases than those of ASCII. */
-const isNamed = (texts: readonly unknown[], needle: string | null): boolean =>
-  needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 /** By agent id, behind ?2 if there is a place; at most ?3. */
 const walkIds = (descending: boolean, hasPlace: boolean): string => {
@@ -60,7 +57,7 @@ function* namesById(
   for (let last = after?.agentId ?? null; ; ) {
     const rows = db.all(walkIds(descending, last !== null), [tenantId, last, rowsAtOnce]);
     for (const [rowid, ...texts] of rows) {
-      if (names.length < limit && isNamed(texts, needle)) names.push(rowid as SqlValue);
+      if (names.length < limit && mentions(texts, needle)) names.push(rowid as SqlValue);
     }
     const [, lastId] = rows.at(-1) ?? [];
     if (names.length >= limit || rows.length < rowsAtOnce || lastId === undefined) return names;
@@ -103,7 +100,7 @@ function* namesByTime(
     const sql = walkTimes(order, descending, upper === null);
     const params = [tenantId, at, agentId, last, upper as SqlValue, limitAtOnce];
     for (const [rowid, id, name, time] of db.all(sql, params)) {
-      if (isNamed([id, name], needle))
+      if (mentions([id, name], needle))
         first.add({ rowid: rowid as SqlValue, time: Number(time), ordinal: ordinal++ });
     }
     if (upper === null) return first.sorted().map(({ rowid }) => rowid);

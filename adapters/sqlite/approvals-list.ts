@@ -5,8 +5,9 @@ import type { ApprovalFilter, ApprovalPageRequest } from '../../src/approval/por
 import type { Approval } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
-import { findsIn, foldedText } from '../../src/shared/search-text.ts';
-import { type Database, givenText, type Row, type SqlValue } from './database.ts';
+import { foldedText } from '../../src/shared/search-text.ts';
+import type { Database, Row, SqlValue } from './database.ts';
+import { mentions } from './mentions.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
 import { envsParameter, inEnvs } from './table.ts';
@@ -27,10 +28,6 @@ const walk = (columns: readonly string[]) => `SELECT ${['rowid', 'created_at', f
   FROM approvals WHERE tenant_id = ?1 AND created_at <= ?7 AND (created_at < ?7 OR rowid < ?8)
   ORDER BY created_at DESC, rowid DESC LIMIT ?9`;
 const [walkAll, walkSearched] = [walk([]), walk(searchedColumns)];
-
-/** True if a search for `needle` finds one of the texts; SQLite knows no other cases than those of ASCII. */
-export const mentions = (texts: readonly unknown[], needle: string | null): boolean =>
-  needle === null || texts.some((text) => typeof text === 'string' && findsIn(givenText(text), needle));
 
 interface Place {
   readonly createdAt: number;

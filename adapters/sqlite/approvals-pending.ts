@@ -6,8 +6,9 @@ import type { Approval } from '../../src/approval/record.ts';
 import { environments, isInFilter } from '../../src/shared/ids.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { foldedText } from '../../src/shared/search-text.ts';
-import { mentions, type Reading, searchedColumns } from './approvals-list.ts';
+import { type Reading, searchedColumns } from './approvals-list.ts';
 import type { Database, SqlValue } from './database.ts';
+import { mentions } from './mentions.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
 

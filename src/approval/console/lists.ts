@@ -8,7 +8,7 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Approval } from '../record.ts';
-import type { ApprovalMatches } from '../use-cases/search.ts';
+import type { ApprovalMatches, ApprovalSearch } from '../use-cases/search.ts';
 import type { ApprovalPage, Approvals } from '../use-cases.ts';
 import { deadlineCursor, placeOf, readDeadline, readPlace, renderForPeople } from '../wire.ts';
 import type { approvalRoutes } from './routes.ts';
@@ -41,55 +41,63 @@ export function listApprovals(hub: Hub, query: ListQuery, caller: UserCaller) {
   return sort === 'expires_at' ? listByDeadline(request) : listNewest(request);
 }
 
-async function listNewest({ hub, query, caller, filter }: ListRequest) {
+function listNewest(request: ListRequest) {
+  const { hub, caller, filter } = request;
   const principal = principalOf(caller);
-  const cursor = openListCursor(hub, caller, newestFirst, query.cursor);
-  const after = cursor === undefined ? undefined : readPlace(cursor);
-  const { limit, offset, q } = query;
-  if (q !== undefined) {
-    const terms = await hub.app.eventSearches.read(principal, q, approvalGrammar);
-    const search = { query: terms, filter, limit, after };
-    return matchList(
-      hub,
-      caller,
-      newestFirst,
-      limit,
-      await hub.app.approvalSearches.newest(principal, search),
-    );
-  }
-  const page = await hub.app.approvals.list(principal, filter, {
-    limit,
-    offset,
-    ...omitUndefined({ after }),
+  return listPage(request, {
+    order: newestFirst,
+    placeIn: readPlace,
+    search: (search) => hub.app.approvalSearches.newest(principal, search),
+    page: (page) => hub.app.approvals.list(principal, filter, page),
   });
-  return pageList(hub, caller, newestFirst, query, page);
 }
 
 /** @throws HubError validation_failed for another status than `pending` */
-async function listByDeadline({ hub, query, caller, filter: { status, ...filter } }: ListRequest) {
+async function listByDeadline(request: ListRequest) {
+  const { status, ...filter } = request.filter;
   if (status !== undefined && status !== 'pending') {
     throw validationFailed([
       { loc: ['query', 'status'], msg: 'must be pending or absent with sort=expires_at' },
     ]);
   }
+  const { hub, caller } = request;
   const principal = principalOf(caller);
-  const cursor = openListCursor(hub, caller, byDeadline, query.cursor);
-  const after = cursor === undefined ? undefined : readDeadline(cursor);
+  return listPage(
+    { ...request, filter },
+    {
+      order: byDeadline,
+      placeIn: readDeadline,
+      search: (search) => hub.app.approvalSearches.pending(principal, search),
+      page: (page) => hub.app.approvals.listPending(principal, filter, page),
+    },
+  );
+}
+
+/** What the two orders of a list read by themselves. */
+interface ListReads<Place> {
+  readonly order: ListOrder;
+  readonly placeIn: (cursor: string) => Place;
+  readonly search: (search: ApprovalSearch<Place>) => Promise<ApprovalMatches>;
+  readonly page: (page: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly after?: Place;
+  }) => Promise<ApprovalPage>;
+}
+
+async function listPage<Place>(
+  { hub, query, caller, filter }: ListRequest,
+  { order, placeIn, search, page }: ListReads<Place>,
+) {
+  const cursor = openListCursor(hub, caller, order, query.cursor);
+  const after = cursor === undefined ? undefined : placeIn(cursor);
   const { limit, offset, q } = query;
-  if (q !== undefined) {
-    const terms = await hub.app.eventSearches.read(principal, q, approvalGrammar);
-    const search = { query: terms, filter, limit, after };
-    return matchList(
-      hub,
-      caller,
-      byDeadline,
-      limit,
-      await hub.app.approvalSearches.pending(principal, search),
-    );
+  if (q === undefined) {
+    const start = after === undefined ? {} : { after };
+    return pageList(hub, caller, order, query, await page({ limit, offset, ...start }));
   }
-  const pageRequest = { limit, offset, ...omitUndefined({ after }) };
-  const page = await hub.app.approvals.listPending(principal, filter, pageRequest);
-  return pageList(hub, caller, byDeadline, query, page);
+  const terms = await hub.app.eventSearches.read(principalOf(caller), q, approvalGrammar);
+  return matchList(hub, caller, order, limit, await search({ query: terms, filter, limit, after }));
 }
 
 async function listMembers({ hub, query, caller, filter: { env } }: ListRequest, key: string) {
