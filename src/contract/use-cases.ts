@@ -64,7 +64,7 @@ export interface Contracts {
   /**
    * The latest version.
    * @param mayBeEntry also takes the id of an entry in a deployed document, for the entry's contract
-   * @throws HubError not_found; with `mayBeEntry` also overloaded, unavailable
+   * @throws HubError not_found
    */
   get(principal: Principal, contractId: string, mayBeEntry?: boolean): Promise<ContractView>;
   /** @throws HubError not_found */
