@@ -15,7 +15,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AttentionItem } from '../record.ts';
 
 export type AttentionPorts = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'health'> & {
-  readonly rulings: Pick<Rulings, 'entryNames'>;
+  readonly rulings: Pick<Rulings, 'entries'>;
   readonly vocabularies: Pick<Vocabularies, 'ofDeployment'>;
 };
 
@@ -73,7 +73,7 @@ export async function denySpikes(
   env: Env,
 ): Promise<readonly AttentionItem[]> {
   const now = clock.now();
-  const { entries } = await rulings.entryNames(tenantId);
+  const entries = await rulings.entries(tenantId);
   const by = 'contract' as const;
   const recent = { env, by, since: now - windowMs, until: now + 1, entries };
   const { top } = await store.events.seriesTotals(tenantId, recent, maxItems);

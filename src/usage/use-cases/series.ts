@@ -39,7 +39,7 @@ export interface SeriesReader {
   read(principal: Principal, question: SeriesQuestion): Promise<SeriesAnswer>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entryNames'> };
+type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entries'> };
 
 export const createSeriesReader = ({ store, clock, rulings }: Ports): SeriesReader => ({
   async read(principal, { env, by, values, top, points, since, until }) {
@@ -61,7 +61,7 @@ export const createSeriesReader = ({ store, clock, rulings }: Ports): SeriesRead
       by,
       since,
       until,
-      ...(by === 'contract' ? { entries: (await rulings.entryNames(tenantId)).entries } : {}),
+      ...(by === 'contract' ? { entries: await rulings.entries(tenantId) } : {}),
     };
     const isRanked = by !== 'total' && values === null;
     const ranked = isRanked ? await store.events.seriesTotals(tenantId, scope, top) : null;

@@ -68,7 +68,7 @@ export interface Statistics {
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'actors'> & {
   readonly sampleRuns: Pick<SampleRuns, 'pending'>;
-  readonly rulings: Pick<Rulings, 'entryNames'>;
+  readonly rulings: Pick<Rulings, 'entries' | 'entryNames'>;
 };
 
 const noAgents: FleetNumbers = { connected: 0, current: 0, drift: 0, unknown: 0 };
@@ -120,7 +120,7 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
     const { tenantId } = principal;
     const now = clock.now();
     const envsInSight = listedEnvs(principal, env);
-    const { entries } = await rulings.entryNames(tenantId);
+    const entries = await rulings.entries(tenantId);
     const [pending, ofSample, totalAgents, counts] = await Promise.all([
       store.approvals.countPending(tenantId, envsInSight, now),
       sampleRuns.pending(tenantId, envsInSight),
