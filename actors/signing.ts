@@ -5,9 +5,9 @@ import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import { type Deployment, nextSequence } from '../src/deployment/record.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
 import { snakeKeys } from '../src/shared/snake-keys.ts';
+import type { NewSignature } from '../src/signing/port.ts';
 import type { KeySuccession, SigningKey } from '../src/signing/record.ts';
 import { attestationText, successionText } from '../src/signing/rules/attestation.ts';
-import type { NewSignature } from '../src/tenant/port/identity.ts';
 import { deployNote } from './deployment-notes.ts';
 import type { ActorPorts } from './ports.ts';
 

@@ -4,7 +4,7 @@
 // deployment leaves the document only after the history contains it.
 
 import type { Collection, Filter } from 'mongodb';
-import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/bundle/port.ts';
+import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/deployment/port.ts';
 import type { Deployment, Undeployment } from '../../src/deployment/record.ts';
 import { rollbacksAmong } from '../../src/deployment/rules/versions.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';

@@ -1,7 +1,7 @@
 // API keys in MongoDB: one document each, unique by hash. Revoked ones stay, so that their hash stays taken.
 import type { Collection } from 'mongodb';
+import type { KeyStore } from '../../src/key/port.ts';
 import { type ApiKey, keyRecord } from '../../src/key/record.ts';
-import type { KeyStore } from '../../src/tenant/port/identity.ts';
 import { whenTaken } from './failure.ts';
 import { pageOf } from './page.ts';
 

@@ -1,7 +1,7 @@
 // Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in
 // from.
 import type { Collection } from 'mongodb';
-import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
+import { type LoginStore, maxNetworks } from '../../src/user/port/logins.ts';
 import type { Login } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';
 import { deleteSome } from './removal.ts';

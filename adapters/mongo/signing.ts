@@ -5,8 +5,8 @@
 import type { Collection } from 'mongodb';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import type { SigningStore } from '../../src/signing/port.ts';
 import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/signing/record.ts';
-import type { SigningStore } from '../../src/tenant/port/identity.ts';
 import { unlessTaken } from './failure.ts';
 import { decide, readVersioned } from './versioned-document.ts';
 

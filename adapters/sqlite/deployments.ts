@@ -1,6 +1,6 @@
 // Deployments in SQLite. The newest of a bundle in an environment carries is_current.
 
-import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/bundle/port.ts';
+import type { DeploymentFilter, DeploymentPageRequest, DeploymentStore } from '../../src/deployment/port.ts';
 import { type Deployment, deploymentRecord, type Undeployment } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { Page } from '../../src/shared/ports/page.ts';

@@ -1,8 +1,8 @@
 // API keys in SQLite.
 
+import type { KeyStore } from '../../src/key/port.ts';
 import { type ApiKey, keyRecord } from '../../src/key/record.ts';
 import { taken } from '../../src/shared/error.ts';
-import type { KeyStore } from '../../src/tenant/port/identity.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';

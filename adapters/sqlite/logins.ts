@@ -1,6 +1,6 @@
 // Login sessions in SQLite.
 
-import { type LoginStore, maxNetworks } from '../../src/tenant/port/identity.ts';
+import { type LoginStore, maxNetworks } from '../../src/user/port/logins.ts';
 import { type Login, loginRecord } from '../../src/user/record.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';

@@ -1,5 +1,6 @@
 // Signing keys and their rotation in SQLite.
 
+import type { NewSignature, SigningStore } from '../../src/signing/port.ts';
 import {
   type KeySuccession,
   maxSuccessions,
@@ -7,7 +8,6 @@ import {
   signingKeyRecord,
   successionRecord,
 } from '../../src/signing/record.ts';
-import type { NewSignature, SigningStore } from '../../src/tenant/port/identity.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { tableOf } from './table.ts';

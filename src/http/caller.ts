@@ -1,6 +1,7 @@
 // Identifies callers: one strategy for each authentication scheme that a route can declare. Also checks that a
 // browser's page may call.
 
+import type { KeyStore } from '../key/port.ts';
 import { type ApiKey, isExpired } from '../key/record.ts';
 import { includesRole, roleIn, rolesText } from '../shared/env-roles.ts';
 import { HubError } from '../shared/error.ts';
@@ -8,8 +9,9 @@ import type { Control } from '../shared/frame.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import type { KeyStore, LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import type { TenantStore } from '../tenant/port/identity.ts';
 import type { TenantRecordStore } from '../tenant/port/records.ts';
+import type { LoginStore } from '../user/port/logins.ts';
 import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
 import { type ClosedTenants, createClosedTenants } from './closed-tenants.ts';

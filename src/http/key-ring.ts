@@ -1,11 +1,11 @@
 // API keys on the request path: hash, bounded cache, last use. Makes and revokes none.
 
+import type { KeyStore } from '../key/port.ts';
 import { type ApiKey, isExpired } from '../key/record.ts';
 import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
 import type { Clock, Timer } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import type { KeyStore } from '../tenant/port/identity.ts';
 
 const knownMs = 60_000;
 const unknownMs = 5_000;

@@ -4,7 +4,8 @@ import { dayMs } from '../shared/duration.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import type { LoginStore, TenantStore } from '../tenant/port/identity.ts';
+import type { TenantStore } from '../tenant/port/identity.ts';
+import type { LoginStore } from '../user/port/logins.ts';
 import type { Login, User } from '../user/record.ts';
 
 const cacheMs = 5_000;

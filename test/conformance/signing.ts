@@ -1,7 +1,7 @@
 // Every store's promises about signing keys and their rotation (tenant/port/identity, SigningStore).
 import { describe, expect, it } from 'vitest';
+import type { NewSignature } from '../../src/signing/port.ts';
 import { type KeySuccession, maxSuccessions } from '../../src/signing/record.ts';
-import type { NewSignature } from '../../src/tenant/port/identity.ts';
 import {
   aBundle,
   aDeployment,

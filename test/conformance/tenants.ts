@@ -2,7 +2,7 @@
 // signing.ts.
 import { describe, expect, it } from 'vitest';
 import { memberRoles } from '../../src/shared/env-roles.ts';
-import { maxNetworks } from '../../src/tenant/port/identity.ts';
+import { maxNetworks } from '../../src/user/port/logins.ts';
 import {
   aKey,
   aLogin,

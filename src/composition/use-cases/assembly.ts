@@ -1,9 +1,10 @@
 // A composition as the YAML that agents load. Writes nothing.
-import { type ItemView, maxDefinitions } from '../../contract/port.ts';
+import { maxDefinitions } from '../../contract/port.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../evaluation/port/evaluator.ts';
 import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { ItemView } from '../port.ts';
 import type { Composition } from '../record.ts';
 
 /** `too_large` when no bundle could hold their definitions. */

@@ -2,7 +2,6 @@
 import { changeBy, recorded } from '../../audit/note.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
-import type { CompositionPatch, ItemSummary } from '../../contract/port.ts';
 import type { DeployChoice } from '../../deployment/use-cases/deployments.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import { requireRole } from '../../shared/access.ts';
@@ -13,6 +12,7 @@ import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
+import type { CompositionPatch, ItemSummary } from '../port.ts';
 import type { Composition, CompositionItem, CompositionSummary } from '../record.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import type { Release, Releases } from './releases.ts';

@@ -2,7 +2,6 @@
 // environment's.
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
 import { auditActor } from '../../audit/record.ts';
-import type { DeploymentFilter, DeploymentPageRequest } from '../../bundle/port.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
 import { requireDeployable, textOf } from '../../bundle/rules/deployable.ts';
 import { type Finding, isError } from '../../bundle/rules/finding.ts';
@@ -20,6 +19,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { KeySuccession } from '../../signing/record.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
+import type { DeploymentFilter, DeploymentPageRequest } from '../port.ts';
 import { type Deployment, deploymentSubject, deploymentTags } from '../record.ts';
 import { versionsByHash } from '../rules/versions.ts';
 
