@@ -63,3 +63,8 @@ export interface BundleSummary {
   readonly contractCount: number | null;
   readonly lastDeployedAt: number | null;
 }
+
+export interface RulesetVersionKey {
+  readonly name: string;
+  readonly version: number;
+}

@@ -46,6 +46,7 @@ const law: { readonly [layer: string]: readonly string[] } = {
     'agent rules',
     'type console',
     'type hosted',
+    'type wire',
     'type http',
     'type hub',
   ],
@@ -67,13 +68,8 @@ export const exceptions: readonly string[] = [
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/sent-copies.ts',
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/updates.ts',
   'src/http/contract/handler.ts → src/hub/use-cases.ts',
-  'src/http/contract/hosted-frames.ts → src/event/hosted/routes.ts',
-  'src/run/hosted/evidence-handlers.ts → src/approval/hosted/handlers.ts',
-  'src/run/hosted/evidence-handlers.ts → src/event/hosted/handlers.ts',
+  'src/http/contract/hosted-frames.ts → src/event/wire/hosted-event.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
-  'src/session/hosted/handlers.ts → src/hub/api/probe.ts',
-  'src/session/hosted/routes.ts → src/hub/api/health-routes.ts',
-  'src/session/hosted/routes.ts → src/session/console/routes.ts',
   'src/usage/use-cases/coverage.ts → src/agent/use-cases/compiled-rulings.ts',
 ];
 

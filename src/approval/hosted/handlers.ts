@@ -9,7 +9,8 @@ import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principa
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
-import { type Approval, type ApprovalStatus, approvalRecord, hostedApprovalRequest } from '../record.ts';
+import { type Approval, type ApprovalStatus, hostedApprovalRequest } from '../record.ts';
+import { render } from '../wire/hosted.ts';
 import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../wire.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
 
@@ -122,5 +123,3 @@ const statusOf = {
   rejected: 'denied',
   timed_out: 'timeout',
 } as const satisfies { readonly [status: string]: ApprovalStatus };
-
-export const render = (approval: Approval) => approvalRecord.render('hosted', approval);

@@ -3,11 +3,7 @@
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-
-export interface RulesetVersionKey {
-  readonly name: string;
-  readonly version: number;
-}
+import type { RulesetVersionKey } from '../record.ts';
 
 export interface RulesetNames {
   /**

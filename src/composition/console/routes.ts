@@ -1,8 +1,9 @@
 // Routes of compositions.
 import { z } from 'zod';
-import { deployErrors, deployReason, forceQuery, warnings } from '../../bundle/wire.ts';
+import { warnings } from '../../bundle/wire.ts';
 import { documentKinds } from '../../contract/record.ts';
 import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
+import { deployErrors, deployReason, forceQuery } from '../../deployment/wire.ts';
 import {
   anyObject,
   bundleName,

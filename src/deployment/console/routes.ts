@@ -1,69 +1,91 @@
-// Route of what a deploy would change.
+// Routes of deployments.
+
 import { z } from 'zod';
-import { runningVersion } from '../../bundle/wire.ts';
-import { contractType, env, text, yamlContent } from '../../http/contract/fields.ts';
-import { documentBody, routes } from '../../http/contract/route.ts';
+import { env, instant, instantInput, intQuery, paging, text, uuid } from '../../http/contract/fields.ts';
+import { routes } from '../../http/contract/route.ts';
+import { deployment, runningVersion } from '../wire.ts';
 
-const count = z.number().int();
-
-/** A contract that is there on one side alone. */
-export const oneSided = z.object({ contract_id: z.string(), type: contractType });
-
-/** A contract that differs, and in what. */
-export const contractChange = oneSided.extend({ fields: z.array(z.string()) });
-
-export const impactRoutes = routes({
-  bundleImpact: {
-    method: 'POST',
-    path: '/api/v1/bundles/impact',
+export const deploymentRoutes = routes({
+  undeployBundle: {
+    method: 'DELETE',
+    path: '/api/v1/deployments/current',
+    auth: ['cookie'],
+    role: 'operator',
+    envs: 'query',
+    tag: 'deployments',
+    summary:
+      'Undeploy a bundle from an environment. Connected agents keep their document; new agents receive none',
+    query: z.object({ env, bundle_name: z.string().max(512) }),
+    ifMatch: 'The version number or revision_hash that the environment runs.',
+    status: 204,
+    audit: ['ruleset.undeployed'],
+    errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  deploymentRollout: {
+    method: 'GET',
+    path: '/api/v1/deployments/{deployment_id}/rollout',
     auth: ['cookie'],
     role: 'viewer',
-    envs: 'body',
-    tag: 'bundles',
+    envs: 'record',
+    tag: 'deployments',
     summary:
-      'Preview a deployment of a text or a saved composition: contracts added, removed, tightened, ' +
-      'loosened or otherwise changed, and what connected agents run now. Deploys nothing',
-    body: z
-      .object({
-        yaml_content: yamlContent.optional(),
-        /** The name of a composition. */
-        composition: text(128, 1).optional(),
-        env,
-      })
-      .refine(
-        ({ yaml_content, composition }) => (yaml_content === undefined) !== (composition === undefined),
-        'must contain either yaml_content or composition',
-      ),
-    reads: true,
+      'Progress of a deployment among the connected agents that follow its bundle, and the agents that do not run it ' +
+      'yet; next_cursor names their next page',
+    params: z.object({ deployment_id: uuid }),
+    query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
     status: 200,
     reply: z.object({
-      bundle_name: z.string(),
-      env,
-      /** Version that the environment runs under the name; null when nothing. */
-      current_version: count.nullable(),
-      current_revision_hash: z.string().nullable(),
-      revision_hash: z.string(),
-      /** False when what runs now is no bundle of contracts: then nothing is listed below but agents. */
-      comparable: z.boolean(),
-      added: z.array(oneSided),
-      removed: z.array(oneSided),
-      /** Stricter in every field that differs. */
-      tightened: z.array(contractChange),
-      /** More lenient in every field that differs. */
-      loosened: z.array(contractChange),
-      /** Contracts that are not clearly tightened or loosened, or that differ only in words for people. */
-      changed: z.array(contractChange),
-      unchanged: count,
-      agents: z.object({
-        /** Connected, and following the bundle or all bundles. */
-        connected: count,
-        /** Number of agents that run the proposed document already. */
-        running: count,
-        unknown: count,
-        versions: z.array(runningVersion),
-      }),
+      deployment,
+      /** True for the deployment that the environment runs under the name now. */
+      current: z.boolean(),
+      connected: z.number().int(),
+      running: z.number().int(),
+      behind: z.number().int(),
+      /** Agents that have never reported a version. */
+      unknown: z.number().int(),
+      /** Versions that agents run, most frequent first. `version` is null if no recent deployment has the document. */
+      versions: z.array(runningVersion),
+      /** Agents that are behind or unknown, by agent id. */
+      agents: z.array(
+        z.object({
+          agent_id: z.string(),
+          policy_version: z.string().nullable(),
+          version: z.number().int().nullable(),
+          connected_at: instant,
+        }),
+      ),
+      next_cursor: z.string().nullable(),
     }),
-    errors: ['not_found', 'validation_failed', 'unprocessable', 'overloaded', 'unavailable'],
-    bodyLimit: documentBody,
+    errors: ['bad_request', 'not_found', 'validation_failed', 'unavailable'],
+  },
+  listDeployments: {
+    method: 'GET',
+    path: '/api/v1/deployments',
+    auth: ['cookie'],
+    role: 'viewer',
+    envs: 'query',
+    tag: 'deployments',
+    summary:
+      'Deployments, newest first; Link and X-Next-Cursor name the next page. With a range, those deployed or undeployed in it',
+    query: z.object({
+      env: env.optional(),
+      bundle_name: z.string().max(512).optional(),
+      since: instantInput.optional(),
+      /** Exclusive. */
+      until: instantInput.optional(),
+      cursor: text(4096, 1).optional(),
+      ...paging(200, 50),
+    }),
+    status: 200,
+    reply: z.array(
+      deployment.extend({
+        /** `rollback`: the version ran there before, and another one right before it. */
+        kind: z.enum(['deploy', 'rollback']),
+        /** Time of the undeploy that ended it; null: none did. */
+        undeployed_at: instant.nullable(),
+        undeployed_by: z.string().nullable(),
+      }),
+    ),
+    errors: ['bad_request', 'validation_failed'],
   },
 });

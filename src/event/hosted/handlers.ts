@@ -1,30 +1,21 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
-import type { RulesetNames, RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
+import type { RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
 import { type Caller, WrittenJson } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { maxPageBytes, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros } from '../../http/contract/hosted-time.ts';
 import { listedText } from '../../http/contract/listed.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { type EventInput, type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
-import {
-  actionOf,
-  callIdOf,
-  classOf,
-  parentSessionOf,
-  policyVersionOf,
-  sessionOf,
-  verdictFilter,
-} from '../rules/decision.ts';
+import type { EventInput, StoredEvent } from '../record.ts';
+import { policyVersionOf, verdictFilter } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
-import { flatFields } from '../rules/flat.ts';
 import { type Batch, readBatch, repairContext, storeBatch } from '../wire/batch.ts';
+import { renderEvent } from '../wire/hosted-event.ts';
 import type { hostedEventRoutes } from './routes.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
@@ -195,72 +186,4 @@ class EventWriter {
     this.#texts.set(event.id, text);
     return text;
   }
-}
-
-/** End of a call, if the repeat contains it. */
-const endOf = (outcome: EventOutcome) =>
-  omitUndefined({
-    tool_success: outcome.toolSuccess,
-    postconditions_passed: outcome.postconditionsPassed,
-    duration_ms: outcome.durationMs,
-    error: outcome.error,
-    policy_error: outcome.policyError,
-    conditions: readConditions(outcome.conditions),
-  });
-
-/** @param ruleset the version that the event's policy version is */
-export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
-  const { payload } = event;
-  const action = actionOf(event.verdict);
-  const sessionId = sessionOf(event);
-  const policyVersion = policyVersionOf(event);
-  const environment = payload?.environment;
-  return {
-    side_effect: null,
-    principal: null,
-    decision_source: null,
-    decision_name: null,
-    reason: null,
-    workflow: null,
-    ...flatFields(payload),
-    // The hub's fields come last, so that they replace those from the payload.
-    id: event.id,
-    seq: event.seq,
-    received_at: micros(event.createdAt),
-    decision: classOf(action),
-    ruleset_name: ruleset?.name ?? null,
-    ruleset_version: ruleset?.version ?? null,
-    run_key: sessionId === null ? null : { agent_id: event.agentId, session_id: sessionId },
-    call_id: callIdOf(event),
-    agent_id: event.agentId,
-    tool_name: event.toolName,
-    // A call without arguments has no arguments, in whatever form its agent sent that.
-    tool_args: payload?.tool_args ?? {},
-    action,
-    mode: event.mode,
-    timestamp: micros(event.timestamp),
-    environment: typeof environment === 'string' && environment !== '' ? environment : event.env,
-    session_id: sessionId,
-    parent_session_id: parentSessionOf(event),
-    run_id: payload?.run_id || null,
-    policy_version: policyVersion,
-    sent_by: event.sentBy ?? null,
-    ...(event.truncated
-      ? { truncated: event.truncated.map((field) => field.replace(/^payload\./, '')) }
-      : {}),
-    ...(event.sample ? { sample: true as const } : {}),
-    ...(event.outcomes.length > 0
-      ? {
-          outcomes: event.outcomes.map((outcome) => ({
-            action: actionOf(outcome.verdict),
-            decision: classOf(outcome.verdict),
-            timestamp: micros(outcome.timestamp),
-            decision_source: outcome.decisionSource,
-            decision_name: outcome.decisionName,
-            reason: outcome.reason,
-            ...endOf(outcome),
-          })),
-        }
-      : {}),
-  };
 }

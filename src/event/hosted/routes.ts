@@ -2,7 +2,7 @@
 // event by event.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { instant, instantInput, line, text } from '../../http/contract/fields.ts';
+import { instantInput, line, text } from '../../http/contract/fields.ts';
 import {
   cursorQuery,
   hostedPaging,
@@ -11,11 +11,10 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { listed } from '../../shared/truncated.ts';
-import { decisionClass } from '../record/decision-class.ts';
 import { decisionActions } from '../record/words.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
-import { callEnd, rejected, reportedCall } from '../wire/schemas.ts';
+import { decisionEvent } from '../wire/hosted-event.ts';
+import { rejected, reportedCall } from '../wire/schemas.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());
@@ -54,65 +53,6 @@ export const decisionEventInput = z.object({
 });
 
 export const decisionEventBatch = z.object({ events: z.array(decisionEventInput).max(10_000) });
-
-const nullable = listed(z.unknown()).nullable();
-
-/** A stored event. Fields that are listed neither here nor for events that are sent stand in `extra`. */
-export const decisionEvent = z.looseObject({
-  id: name,
-  /** Its place in the order of arrival. */
-  seq: z.number().int(),
-  received_at: instant,
-  /** Class that the action counts as. */
-  decision: decisionClass,
-  ruleset_name: name.nullable(),
-  ruleset_version: z.number().int().nullable(),
-  /** The run that it belongs to. */
-  run_key: z.object({ agent_id: name, session_id: name }).nullable(),
-  call_id: name.nullable(),
-  agent_id: name,
-  tool_name: name,
-  /** Arguments that the agent sent; an empty object when it sent none. */
-  tool_args: listed(z.unknown()),
-  action: name,
-  mode: name,
-  timestamp: instant,
-  /** The agent's own word if it sent one, else the environment that the event belongs to. */
-  environment: name,
-  session_id: name.nullable(),
-  parent_session_id: name.nullable(),
-  run_id: nullable,
-  decision_source: nullable,
-  decision_name: nullable,
-  reason: nullable,
-  policy_version: nullable,
-  workflow: nullable,
-  /** The agent id of the request that brought it, when that is another than `agent_id`. */
-  sent_by: name.nullable(),
-  /** Fields that were cut to make the event fit; absent when none was. */
-  truncated: z.array(name).optional(),
-  /**
-   * Fields that the agent sent beyond those of this form, by name, up to 8 KiB of JSON; others are left out. Absent
-   * when there are none.
-   */
-  extra: listed(object).optional(),
-  /** True for an event of the sample run. */
-  sample: z.boolean().optional(),
-  /** Outcomes from repeats of the call id, for events that came to the console API; absent when there are none. */
-  outcomes: listed(
-    z.array(
-      z.object({
-        action: name,
-        decision: decisionClass,
-        timestamp: instant,
-        decision_source: name.nullable(),
-        decision_name: name.nullable(),
-        reason: name.nullable(),
-        ...callEnd,
-      }),
-    ),
-  ).optional(),
-});
 
 export const hostedEventRoutes = routes({
   hostedIngestEvents: {

@@ -1,6 +1,6 @@
 // The events of the hosted API's streams. Browser-safe.
 import { z } from 'zod';
-import { decisionEvent } from '../../event/hosted/routes.ts';
+import { decisionEvent } from '../../event/wire/hosted-event.ts';
 import { env } from './fields.ts';
 import { consoleAgentFrames, type FrameTable } from './frames.ts';
 

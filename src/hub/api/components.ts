@@ -7,12 +7,14 @@ import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { approval } from '../../approval/console/routes.ts';
 import { askingContract, timeoutWord } from '../../approval/record.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
-import { version as bundleVersion, deployment } from '../../bundle/console/routes.ts';
-import { lintFinding, runningVersion } from '../../bundle/wire.ts';
+import { version as bundleVersion } from '../../bundle/console/routes.ts';
+import { lintFinding } from '../../bundle/wire.ts';
 import { detail as composition, item, updateStrategy } from '../../composition/console/routes.ts';
 import { detail as contract } from '../../contract/console/routes.ts';
-import { contractChange, oneSided } from '../../deployment/console/routes.ts';
+import { contractChange, oneSided } from '../../deployment/console/impact-routes.ts';
+import { deployment, runningVersion } from '../../deployment/wire.ts';
 import { consoleReplay, replayJudgement } from '../../evaluation/console/replay-routes.ts';
+import { toolArguments, toolSettings } from '../../evaluation/console/tool-routes.ts';
 import {
   replayDoubt,
   replayedSession,
@@ -45,15 +47,15 @@ import {
   type FrameTable,
 } from '../../http/contract/frames.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
+import { jobQueue } from '../../notification/console/job-routes.ts';
 import { channel, channelFilters, channelType, delivery } from '../../notification/console/routes.ts';
 import { deliveryStatus } from '../../notification/record.ts';
 import { channelConfig } from '../../notification/wire/schemas.ts';
 import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
-import * as sessions from '../../session/console/routes.ts';
+import * as sessions from '../../session/wire.ts';
 import { truncatedField } from '../../shared/truncated.ts';
-import { jobQueue, logLevel, tenant } from '../../tenant/console/operator-routes.ts';
+import { logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
-import { toolArguments, toolSettings } from '../../tenant/console/routes.ts';
 import {
   agentOfPin,
   pinMode,

@@ -1,10 +1,11 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
 
-import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
-import { filterOf, renderEvent } from '../../event/hosted/handlers.ts';
+import type { RulesetVersionKey } from '../../bundle/record.ts';
+import { filterOf } from '../../event/hosted/handlers.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf } from '../../event/rules/decision.ts';
 import { fits } from '../../event/use-cases/tail.ts';
+import { renderEvent } from '../../event/wire/hosted-event.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { listedText } from '../../http/contract/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../http/contract/stream.ts';

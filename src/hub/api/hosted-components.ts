@@ -1,11 +1,12 @@
 // The schemas of the hosted API that have a name of their own (src/hub/api/components.ts).
 import type { z } from 'zod';
+import { healthStatus, hostedAgent } from '../../agent/hosted/routes.ts';
 import { hostedApproval } from '../../approval/hosted/routes.ts';
 import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
-import { decisionEvent } from '../../event/hosted/routes.ts';
 import { decisionClass } from '../../event/record/decision-class.ts';
+import { decisionEvent } from '../../event/wire/hosted-event.ts';
 import {
   hostedChannel,
   hostedChannelBody,
@@ -15,8 +16,8 @@ import {
   savedHostedChannel,
 } from '../../notification/hosted/routes.ts';
 import { attemptFailure } from '../../notification/record.ts';
-import { healthStatus, hostedAgent, runRow } from '../../run/hosted/routes.ts';
 import { runStatus } from '../../run/record.ts';
+import { runRow } from '../../run/wire/run.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,

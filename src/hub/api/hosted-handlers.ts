@@ -1,6 +1,7 @@
 // Every handler of the hosted API by operation name; a route of src/hub/api/hosted-routes.ts that lacks one does not
 // compile.
 
+import { hostedAgents } from '../../agent/hosted/handlers.ts';
 import { hostedApprovals } from '../../approval/hosted/handlers.ts';
 import { hostedAudit } from '../../audit/hosted/handlers.ts';
 import { hostedRulesets } from '../../bundle/hosted/handlers.ts';
@@ -13,6 +14,7 @@ import { hostedEvidence } from '../../run/hosted/evidence-handlers.ts';
 import { hostedRuns } from '../../run/hosted/handlers.ts';
 import { hostedSampleRun } from '../../run/hosted/sample-handlers.ts';
 import { hostedSessions } from '../../session/hosted/handlers.ts';
+import { hostedHealth } from './hosted-health-handlers.ts';
 import type { hostedApi } from './hosted-routes.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
@@ -22,8 +24,10 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedEvents,
   ...hostedEvidence,
   ...hostedRuns,
+  ...hostedAgents,
   ...hostedSampleRun,
   ...hostedSessions,
+  ...hostedHealth,
   ...hostedRulesets,
   ...hostedReplays,
   ...hostedAudit,

@@ -1,5 +1,6 @@
 // Every table of routes of the hosted API in one.
 
+import { hostedAgentRoutes } from '../../agent/hosted/routes.ts';
 import { hostedApprovalRoutes } from '../../approval/hosted/routes.ts';
 import { hostedAuditRoutes } from '../../audit/hosted/routes.ts';
 import { hostedRulesetRoutes } from '../../bundle/hosted/routes.ts';
@@ -12,6 +13,7 @@ import { hostedEvidenceRoutes } from '../../run/hosted/evidence-routes.ts';
 import { hostedRunRoutes } from '../../run/hosted/routes.ts';
 import { hostedSampleRunRoutes } from '../../run/hosted/sample-routes.ts';
 import { hostedSessionRoutes } from '../../session/hosted/routes.ts';
+import { hostedHealthRoutes } from './hosted-health-routes.ts';
 import { hostedStreamRoutes } from './hosted-stream-routes.ts';
 
 export const hostedApi = routes({
@@ -21,8 +23,10 @@ export const hostedApi = routes({
   ...hostedEventRoutes,
   ...hostedEvidenceRoutes,
   ...hostedRunRoutes,
+  ...hostedAgentRoutes,
   ...hostedSampleRunRoutes,
   ...hostedSessionRoutes,
+  ...hostedHealthRoutes,
   ...hostedRulesetRoutes,
   ...hostedReplayRoutes,
   ...hostedAuditRoutes,

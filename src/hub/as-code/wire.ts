@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { ruleRoutes } from '../../agent/console/rule-routes.ts';
 import { compositionRoutes, item } from '../../composition/console/routes.ts';
 import { contractRoutes } from '../../contract/console/routes.ts';
+import { toolSettingRoutes } from '../../evaluation/console/tool-routes.ts';
 import { bundleName, contractId, env } from '../../http/contract/fields.ts';
 import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
-import { settingRoutes } from '../../tenant/console/routes.ts';
 
 export const maxDeployments = 3_000;
 
@@ -30,7 +30,7 @@ export const compositionFile = z
   .transform(camelKeys);
 const rule = z.strictObject(ruleRoutes.createRule.body.shape).transform(camelKeys);
 export const rulesFile = z.strictObject({ rules: z.array(rule).max(200) });
-export const toolsFile = z.strictObject(settingRoutes.putToolSettings.body.shape).transform(camelKeys);
+export const toolsFile = z.strictObject(toolSettingRoutes.putToolSettings.body.shape).transform(camelKeys);
 export const deploymentsFile = z.strictObject({
   deployments: z
     .array(z.strictObject({ env, bundle: bundleName, revision: hash.optional() }))

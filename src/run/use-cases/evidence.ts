@@ -3,7 +3,7 @@
 import { Admission } from '../../admission/admission.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
-import type { RulesetVersionKey } from '../../bundle/use-cases/ruleset-names.ts';
+import type { RulesetVersionKey } from '../../bundle/record.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { policyVersionOf, runIdOf } from '../../event/rules/decision.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';

@@ -4,11 +4,8 @@
 import type { AgentPlace } from '../../agent/record.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
 import type { DescribedAgent, Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
-import {
-  createRulesetNames,
-  type RulesetNames,
-  type RulesetVersionKey,
-} from '../../bundle/use-cases/ruleset-names.ts';
+import type { RulesetVersionKey } from '../../bundle/record.ts';
+import { createRulesetNames, type RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import type { Env } from '../../shared/ids.ts';

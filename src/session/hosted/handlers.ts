@@ -1,8 +1,7 @@
-// Session values and health in the hosted API's words, which are the console API's; its keys may have no environment.
+// Session values in the hosted API's words, which are the console API's; its keys may have no environment.
 
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keyPrincipalOf } from '../../http/contract/hosted-principal.ts';
-import { probed } from '../../hub/api/probe.ts';
 import type { hostedSessionRoutes } from './routes.ts';
 
 export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {
@@ -28,6 +27,4 @@ export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {
     await app.sessionValues.remove(keyPrincipalOf(caller), params.key);
     return { value: null };
   },
-
-  hostedHealth: (hub) => probed(hub),
 };

@@ -1,10 +1,9 @@
-// Further tenants and users, made by the operator of the installation. The pipeline has checked the operator token.
+// Tenants and the log level, changed by the operator of the installation. The pipeline has checked the operator token.
 
 import { Streamed } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { iso } from '../../http/contract/render.ts';
-import { adminRoles, memberRoles } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { TenantPlace, TenantRecord, TenantView } from '../use-cases/tenants.ts';
@@ -89,27 +88,6 @@ export const operator: Handlers<typeof operatorRoutes> = {
   async createTenant({ app }, { body }) {
     const { tenantId, userId } = await app.accounts.createTenant(body.name, body);
     return { tenant_id: tenantId, user_id: userId };
-  },
-
-  createUser: async ({ app }, { body }) => ({
-    user_id: await app.accounts.createUser(body.tenant_id, body, body.is_admin ? adminRoles : memberRoles),
-  }),
-
-  async createLoginLink({ app }, { body }) {
-    const { url, expiresAt } = await app.logins.newLink(body.email.toLowerCase());
-    return { url, expires_at: iso(expiresAt) };
-  },
-
-  async listDeadJobs({ app }, { query }) {
-    const jobs = await app.deadJobs.list(query.queue, query.limit);
-    return {
-      jobs: jobs.map(({ id, failures, error, diedAt }) => ({ id, failures, error, died_at: iso(diedAt) })),
-    };
-  },
-
-  async retryDeadJob({ app }, { body }) {
-    await app.deadJobs.retry(body.queue, body.id);
-    return { queue: body.queue, id: body.id };
   },
 
   async setLogLevel({ app }, { body: { level, minutes } }) {

@@ -1,14 +1,11 @@
-// Routes of the operator of an installation: further tenants and users. Served only when OPERATOR_TOKEN is set.
+// Routes of the operator of an installation: tenants and the log level. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
 import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
+import { operated } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
-import { notificationQueues } from '../../notification/rules/jobs.ts';
 import { logLevels } from '../../shared/ports/log.ts';
 import { email, newPassword } from '../../user/wire.ts';
 import { maxMemberBytes } from '../rules/file-kinds.ts';
-
-/** The queues that the hub works. */
-export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notificationQueues)]);
 
 export const logLevel = z.enum(logLevels);
 
@@ -23,14 +20,6 @@ export const tenant = z.object({
   /** Of the stored events. */
   bytes: z.number().int(),
 });
-
-const operated = {
-  auth: ['operatorToken'],
-  role: 'installation',
-  envs: 'none',
-  tag: 'operator',
-  limit: 'operator',
-} as const;
 const params = z.object({ tenant_id: uuid });
 
 /** Characters of a passphrase. */
@@ -164,21 +153,6 @@ export const operatorRoutes = routes({
     errors: ['conflict', 'validation_failed', 'rate_limited'],
     limit: 'operator',
   },
-  createUser: {
-    method: 'POST',
-    path: '/api/v1/operator/users',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
-    summary: 'Add a user to a tenant',
-    body: z.object({ tenant_id: uuid, email, password: newPassword, is_admin: z.boolean().default(false) }),
-    status: 201,
-    reply: z.object({ user_id: uuid }),
-    audit: ['user.created'],
-    errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
-    limit: 'operator',
-  },
   setLogLevel: {
     ...operated,
     method: 'PUT',
@@ -204,50 +178,6 @@ export const operatorRoutes = routes({
     reply: z.object({ tenant_id: uuid, issuer: z.string(), workspace_id: z.string() }),
     audit: ['setting.workspace_linked'],
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
-    limit: 'operator',
-  },
-  createLoginLink: {
-    ...operated,
-    method: 'POST',
-    path: '/api/v1/operator/login-links',
-    summary: 'Make a link that signs a person in, once, within 5 minutes',
-    body: z.object({ email }),
-    status: 201,
-    reply: z.object({ url: z.string(), expires_at: instant }),
-    audit: 'The sign-in by the link is recorded.',
-    errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
-  },
-  listDeadJobs: {
-    method: 'GET',
-    path: '/api/v1/operator/jobs/dead',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
-    summary: 'Dead background jobs in a queue, latest first',
-    query: z.object({ queue: jobQueue, limit: intQuery(1, 1000).default(100) }),
-    status: 200,
-    reply: z.object({
-      jobs: z.array(
-        z.object({ id: z.string(), failures: z.number().int(), error: z.string(), died_at: instant }),
-      ),
-    }),
-    errors: ['validation_failed', 'rate_limited', 'unavailable'],
-    limit: 'operator',
-  },
-  retryDeadJob: {
-    method: 'POST',
-    path: '/api/v1/operator/jobs/retry',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
-    summary: 'Run a dead job again now, with all its attempts',
-    body: z.object({ queue: jobQueue, id: line(200) }),
-    status: 202,
-    reply: z.object({ queue: jobQueue, id: z.string() }),
-    audit: 'It belongs to the installation and to no tenant; the log has a line.',
-    errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
     limit: 'operator',
   },
 });

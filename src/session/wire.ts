@@ -1,7 +1,8 @@
-// Routes of session values: a tenant's key-value store for agents.
+// Routes of session values, a tenant's key-value store for agents: those of the console API, which the hosted API
+// varies.
 import { z } from 'zod';
-import { routes } from '../../http/contract/route.ts';
-import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from '../record.ts';
+import { routes } from '../http/contract/route.ts';
+import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from './record.ts';
 
 const params = z.object(sessionKeyInput.shape);
 

@@ -1,7 +1,7 @@
-// Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
+// Routes of declarations about a tenant's agents: what tools' arguments hold, custom words, isolation.
 import { argumentKinds, builtInPrefixes, operatorNames, profilesProblem } from 'reeve-agent/rules';
 import { z } from 'zod';
-import { instant, intQuery, isolationMode, line } from '../../http/contract/fields.ts';
+import { instant, isolationMode, line } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
 /** Arguments of all tools together. */
@@ -62,30 +62,7 @@ export const toolSettings = z.object({
   updated_by: z.string().nullable(),
 });
 
-export const settingRoutes = routes({
-  rotateSigningKey: {
-    method: 'POST',
-    path: '/api/v1/settings/rotate-signing-key',
-    auth: ['cookie'],
-    role: 'admin',
-    envs: 'none',
-    tag: 'settings',
-    summary:
-      'Create a signing key and sign every current deployment with it; agents receive the new signatures. With ' +
-      'compromised, the old key does not attest the new one, and agents that pinned the old key must pin the new one',
-    body: z.object({ compromised: z.boolean().optional() }),
-    optionalBody: true,
-    status: 201,
-    reply: z.object({
-      public_key: z.string(),
-      rotated_at: instant,
-      deployments_re_signed: z.number().int(),
-      agents_follow: z.boolean(),
-      warning: z.string().nullable(),
-    }),
-    audit: ['signing_key.rotated'],
-    errors: ['validation_failed', 'overloaded', 'unavailable'],
-  },
+export const toolSettingRoutes = routes({
   toolSettings: {
     method: 'GET',
     path: '/api/v1/settings/tools',
@@ -129,31 +106,5 @@ export const settingRoutes = routes({
     reply: toolSettings,
     audit: ['setting.changed'],
     errors: ['validation_failed'],
-  },
-  purgeEvents: {
-    method: 'DELETE',
-    path: '/api/v1/settings/purge-events',
-    auth: ['cookie'],
-    role: 'admin',
-    envs: 'none',
-    tag: 'settings',
-    summary:
-      'Remove events received more than N days or hours ago (send one); complete is false while the rest is removed in the background',
-    query: z.object({
-      older_than_days: intQuery(1, 36_500).optional(),
-      /** Instead of `older_than_days`. */
-      older_than_hours: intQuery(1, 876_000).optional(),
-      /** true: nothing is removed, and deleted_count is what would be. */
-      dry_run: z.enum(['true', 'false']).default('false'),
-    }),
-    status: 200,
-    reply: z.object({
-      deleted_count: z.number().int(),
-      cutoff: instant,
-      complete: z.boolean(),
-      dry_run: z.boolean(),
-    }),
-    audit: ['setting.events_removed'],
-    errors: ['validation_failed', 'search_timeout'],
   },
 });

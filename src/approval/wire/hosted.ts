@@ -1,0 +1,5 @@
+// An approval in the hosted API's words.
+
+import { type Approval, approvalRecord } from '../record.ts';
+
+export const render = (approval: Approval) => approvalRecord.render('hosted', approval);
