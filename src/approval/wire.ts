@@ -1,7 +1,8 @@
 // The parts of an approval request that both APIs read alike, and approvals in the words of the console API.
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { JsonObject } from '../contract/record.ts';
+import { instant } from '../http/contract/fields.ts';
 import { iso } from '../http/contract/render.ts';
 import { validationFailed } from '../http/contract/validation.ts';
 import { truncated } from '../shared/truncated.ts';
@@ -63,3 +64,6 @@ export function renderForPeople(approval: Approval, now: number) {
   const assignee = assigneeOf(approval, now);
   return { ...render(approval), assignee: assignee && { ...assignee, since: iso(assignee.since) } };
 }
+
+/** A person who has taken an approval. */
+export const assignee = z.object({ id: z.string(), name: z.string(), since: instant });

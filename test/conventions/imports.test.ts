@@ -163,7 +163,8 @@ describe('exclusive rights', () => {
     const types = Object.keys({ ...consoleAgentFrames, ...consoleDashboardFrames });
     const edge = ['src/http/', 'src/hub/api/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
     const isEdge = (file: string): boolean =>
-      edge.some((folder) => file.startsWith(folder)) || /^src\/\w+\/(?:console|hosted|wire)\b/.test(file);
+      edge.some((folder) => file.startsWith(folder)) ||
+      /^src\/\w+\/(?:console|hosted|wire|frames)\b/.test(file);
     const named = uses(new RegExp(`'(?:${types.join('|')})'`));
     expect(named.filter((file) => !isEdge(file))).toEqual([]);
   });

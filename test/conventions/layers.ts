@@ -27,6 +27,7 @@ const law: { readonly [layer: string]: readonly string[] } = {
   wire: ['record', 'rules', 'own use-cases', 'wire', 'http', 'admission'],
   console: ['record', 'rules', 'own use-cases', 'type use-cases', 'wire', 'own console', 'http', 'admission'],
   hosted: ['record', 'rules', 'own use-cases', 'type use-cases', 'wire', 'own hosted', 'http', 'admission'],
+  frames: ['record', 'rules', 'wire', 'own frames', 'http'],
   shared: [
     'type admission',
     'type record',
@@ -36,7 +37,16 @@ const law: { readonly [layer: string]: readonly string[] } = {
     'type actors/protocol',
   ],
   admission: ['own admission', 'type http', 'type record'],
-  http: ['admission', 'record', 'rules', 'http', 'type port', 'type use-cases', 'type actors/protocol'],
+  http: [
+    'admission',
+    'record',
+    'rules',
+    'http',
+    'frames',
+    'type port',
+    'type use-cases',
+    'type actors/protocol',
+  ],
   // Runs in browsers: rules that need no server, types of the API, and the generated client.
   dashboard: [
     'record',
@@ -68,7 +78,6 @@ export const exceptions: readonly string[] = [
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/sent-copies.ts',
   'src/agent/use-cases/streams.ts → src/deployment/use-cases/updates.ts',
   'src/http/contract/handler.ts → src/hub/use-cases.ts',
-  'src/http/contract/hosted-frames.ts → src/event/wire/hosted-event.ts',
   'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
   'src/usage/use-cases/coverage.ts → src/agent/use-cases/compiled-rulings.ts',
 ];

@@ -2,11 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  consoleAgentFrames,
-  consoleDashboardFrames,
-  type FrameTable,
-} from '../../src/http/contract/frames.ts';
+import type { FrameTable } from '../../src/http/contract/frame-table.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/http/contract/frames.ts';
 import { hostedAgentFrames } from '../../src/http/contract/hosted-frames.ts';
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8');

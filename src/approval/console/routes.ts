@@ -12,9 +12,9 @@ import {
   text,
   uuid,
 } from '../../http/contract/fields.ts';
-import { assignee } from '../../http/contract/frames.ts';
 import { routes } from '../../http/contract/route.ts';
 import { approvalRecord, consoleApprovalRequest, decidedViaLabel, withdrawnVia } from '../record.ts';
+import { assignee } from '../wire.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**

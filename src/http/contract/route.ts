@@ -6,7 +6,7 @@ import type { Limit, LimitClass } from '../../admission/limit.ts';
 import type { AuditAction } from '../../audit/record.ts';
 import type { ErrorCode } from '../../shared/error.ts';
 import { isOperatorRole, type OperatorRole } from '../../shared/principal.ts';
-import type { FrameTable } from './frames.ts';
+import type { FrameTable } from './frame-table.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -1,16 +1,12 @@
 // From what happened to frames on the bus: every API's frames of an announcement are made here, once (promise P18).
 
-import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../shared/announcement.ts';
+import type { Announcement } from '../../shared/announcement.ts';
 import type { Audience, Frame } from '../../shared/frame.ts';
 import type { Announcer } from '../../shared/ports/announcer.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
 import { resumed, traced } from '../../shared/tracing.ts';
-import type { ResyncReason } from '../contract/frames.ts';
-
-/** Makes one API's frames of each kind of announcement: none, one or several, in order. */
-export type FrameMakers = {
-  readonly [K in AnnouncementKind]: (announced: AnnouncementOf<K>) => readonly Frame[];
-};
+import type { ResyncReason } from '../contract/frame-table.ts';
+import type { FrameMakers } from './frame-makers.ts';
 
 /** The frames of one API's streams. */
 export interface ApiFrames {

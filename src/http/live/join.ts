@@ -5,7 +5,7 @@ import type { Announcement } from '../../shared/announcement.ts';
 import type { Audience } from '../../shared/frame.ts';
 import type { Broadcast } from '../../shared/ports/broadcast.ts';
 import { isAfter, isPosition, ownCount, ownPosition, readId, sharedPosition } from '../../shared/position.ts';
-import type { ResyncReason } from '../contract/frames.ts';
+import type { ResyncReason } from '../contract/frame-table.ts';
 import type { History } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';

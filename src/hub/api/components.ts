@@ -6,6 +6,7 @@ import { rule, savedRule } from '../../agent/console/rule-routes.ts';
 import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
 import { approval } from '../../approval/console/routes.ts';
 import { askingContract, timeoutWord } from '../../approval/record.ts';
+import { assignee } from '../../approval/wire.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
 import { version as bundleVersion } from '../../bundle/console/routes.ts';
 import { lintFinding } from '../../bundle/wire.ts';
@@ -40,12 +41,8 @@ import {
   uuid,
   yamlDocument,
 } from '../../http/contract/fields.ts';
-import {
-  assignee,
-  consoleAgentFrames,
-  consoleDashboardFrames,
-  type FrameTable,
-} from '../../http/contract/frames.ts';
+import type { FrameTable } from '../../http/contract/frame-table.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/frames.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import { jobQueue } from '../../notification/console/job-routes.ts';
 import { channel, channelFilters, channelType, delivery } from '../../notification/console/routes.ts';

@@ -1,8 +1,8 @@
 // Decision events among the other frames of /v1/stream.
 
+import { decisionFrame } from '../../event/frames.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { sessionOf } from '../../event/rules/decision.ts';
-import { decisionFrame } from '../../http/contract/hosted-frames.ts';
 import { type Audience, type DecisionSource, eventsOf, type Frame } from '../../shared/frame.ts';
 import type { Env } from '../../shared/ids.ts';
 

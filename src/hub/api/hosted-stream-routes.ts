@@ -1,8 +1,9 @@
 // The hosted API's streams: an agent's, and that of decision events. The live edge serves them.
 import { z } from 'zod';
+import { decisionEventFrames } from '../../event/frames.ts';
 import { line, text } from '../../http/contract/fields.ts';
 import { identifier } from '../../http/contract/hosted-fields.ts';
-import { decisionEventFrames, hostedAgentFrames } from '../../http/contract/hosted-frames.ts';
+import { hostedAgentFrames } from '../../http/contract/hosted-frames.ts';
 import { routes } from '../../http/contract/route.ts';
 
 export const hostedStreamRoutes = routes({
