@@ -27,7 +27,7 @@ import { createAssembler } from '../composition/use-cases/assembly.ts';
 import { type Compositions, createCompositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
 import { createRollouts } from '../composition/use-cases/rollouts.ts';
-import { type Contracts, createContracts } from '../contract/use-cases.ts';
+import { Contracts } from '../contract/use-cases.ts';
 import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
 import { createExplanations, type Explanations } from '../evaluation/use-cases/explanations.ts';
@@ -250,7 +250,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
     approvals: published.approvals,
   }),
   notifications: createNotifications({ ...ports, channels: published.channels }),
-  contracts: createContracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
+  contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
   fleet: createFleet(ports),
   people: createPeople(ports),
   sessions: createSessions(ports),
