@@ -74,8 +74,8 @@ import { createIdentityProvider, type IdentityProvider } from '../user/use-cases
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOidcLogins, type OidcLogins } from '../user/use-cases/oidc-logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
-import { createPeople, type People } from '../user/use-cases/people.ts';
-import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
+import { People } from '../user/use-cases/people.ts';
+import { ServiceAccounts } from '../user/use-cases/service-accounts.ts';
 import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
 import { createViews, type Views } from '../view/use-cases.ts';
 
@@ -252,9 +252,9 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   notifications: createNotifications({ ...ports, channels: published.channels }),
   contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
   fleet: createFleet(ports),
-  people: createPeople(ports),
+  people: new People(ports),
   sessions: createSessions(ports),
-  serviceAccounts: createServiceAccounts(ports),
+  serviceAccounts: new ServiceAccounts(ports),
   playground: createPlayground({ ...ports, recentToolSettings: internal.recentToolSettings }),
   replays: createReplays({ ...ports, compositions: published.compositions }),
   runTimelines: createRunTimelines(ports),
