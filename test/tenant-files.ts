@@ -7,7 +7,7 @@ import { canonicalJson } from '../src/shared/json/canonical.ts';
 import type { Store } from '../src/shared/ports/store.ts';
 import { type TenantFileKind, tenantFileKinds } from '../src/tenant/rules/file-kinds.ts';
 import { createTenantExports } from '../src/tenant/use-cases/tenant-export.ts';
-import { createTenantImports } from '../src/tenant/use-cases/tenant-import.ts';
+import { TenantImports } from '../src/tenant/use-cases/tenant-import.ts';
 import { createTenants } from '../src/tenant/use-cases/tenants.ts';
 import { ManualClock } from './clock.ts';
 import { silentLog } from './log.ts';
@@ -45,7 +45,7 @@ export function operatorOf(carried: CarriedStore, now: number) {
     clock,
     controls,
     exports: createTenantExports({ ...ports, auditLog, settings: { version: '0.1.0' } }),
-    imports: createTenantImports(ports),
+    imports: new TenantImports(ports),
     tenants: createTenants({ ...ports, jobs: { add: async () => {} } as never }),
   };
 }

@@ -62,7 +62,7 @@ import { createEnvironments, type Environments } from '../tenant/use-cases/envir
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { createRetention, type RecordRetention } from '../tenant/use-cases/retention.ts';
 import { createTenantExports, type TenantExports } from '../tenant/use-cases/tenant-export.ts';
-import { createTenantImports, type TenantImports } from '../tenant/use-cases/tenant-import.ts';
+import { TenantImports } from '../tenant/use-cases/tenant-import.ts';
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
@@ -212,7 +212,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   tenants: createTenants(ports),
   views: createViews(ports),
   tenantExports: createTenantExports({ ...ports, auditLog: published.auditLog }),
-  tenantImports: createTenantImports(ports),
+  tenantImports: new TenantImports(ports),
   coverage: createCoverage({ ...ports, rulings: internal.rulings }),
   agentTimelines: createAgentTimelines({ ...ports, rulings: internal.rulings }),
   histories: createHistories({ ...ports, rulings: internal.rulings }),
