@@ -1,13 +1,13 @@
 // All use cases, made once with their ports.
 
 import { createRateLimits, type RateLimits } from '../admission/rate-limit.ts';
-import { type AssignmentRules, createAssignmentRules } from '../agent/use-cases/assignment-rules.ts';
+import { AssignmentRules } from '../agent/use-cases/assignment-rules.ts';
 import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/fetched-rulesets.ts';
-import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
+import { Fleet } from '../agent/use-cases/fleet.ts';
 import { createHistories, type Histories } from '../agent/use-cases/history.ts';
 import { createLastSeen } from '../agent/use-cases/last-seen.ts';
 import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
-import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
+import { Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { type AgentTimelines, createAgentTimelines } from '../agent/use-cases/timeline.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
@@ -170,7 +170,7 @@ function createSharedUseCases(ports: AppPorts) {
     rollouts,
     inspector,
   });
-  const runs = createRuns({ ...ports, fleet: createFleet(ports) });
+  const runs = createRuns({ ...ports, fleet: new Fleet(ports) });
   const rulesets = createRulesets({ ...ports, environments, inspector, uploads, deployments });
   const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
@@ -223,14 +223,14 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   approvalGroups: createApprovalGroups(ports),
   approvalSearches: createApprovalSearches({ ...ports, approvals: published.approvals }),
   rateLimits: createRateLimits(ports),
-  assignmentRules: createAssignmentRules({ ...ports, environments: published.environments }),
+  assignmentRules: new AssignmentRules({ ...ports, environments: published.environments }),
   oidcLogins: oidcLoginsOf(ports, published.logins, internal.provider),
   installation: createInstallation(ports),
   matrices: createFleetMatrices(ports),
   impacts: createImpacts({ ...ports, compositions: published.compositions }),
   eventExports: createEventExports(ports),
   exports: createExports(ports),
-  registrations: createRegistrations({
+  registrations: new Registrations({
     ...ports,
     environments: published.environments,
     lastSeen: internal.lastSeen,
@@ -251,7 +251,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   }),
   notifications: createNotifications({ ...ports, channels: published.channels }),
   contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
-  fleet: createFleet(ports),
+  fleet: new Fleet(ports),
   people: new People(ports),
   sessions: createSessions(ports),
   serviceAccounts: new ServiceAccounts(ports),
