@@ -46,7 +46,7 @@ import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
 import { createExports, type Exports } from '../export/use-cases.ts';
 import { createKeys, type Keys } from '../key/use-cases.ts';
 import { type Channels, createChannels } from '../notification/use-cases/channels.ts';
-import { type ChatDecisions, createChatDecisions } from '../notification/use-cases/chat-decisions.ts';
+import { ChatDecisions } from '../notification/use-cases/chat-decisions.ts';
 import { createDeadJobs, type DeadJobs } from '../notification/use-cases/dead-jobs.ts';
 import { createNotifications, type Notifications } from '../notification/use-cases/notifications.ts';
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
@@ -244,7 +244,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   }),
   eventTail: createEventTail(ports),
   fetchedRulesets: createFetchedRulesets(ports),
-  chatDecisions: createChatDecisions({
+  chatDecisions: new ChatDecisions({
     ...ports,
     channels: published.channels,
     approvals: published.approvals,
