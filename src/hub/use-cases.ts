@@ -24,7 +24,7 @@ import { createInspector, type Inspector } from '../bundle/use-cases/inspection.
 import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { createUploads } from '../bundle/use-cases/uploads.ts';
 import { createAssembler } from '../composition/use-cases/assembly.ts';
-import { type Compositions, createCompositions } from '../composition/use-cases/compositions.ts';
+import { Compositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
 import { createRollouts } from '../composition/use-cases/rollouts.ts';
 import { Contracts } from '../contract/use-cases.ts';
@@ -162,7 +162,7 @@ function createSharedUseCases(ports: AppPorts) {
   const releases = createReleases({ ...ports, uploads, deployments, inspector });
   const rollouts = createRollouts({ ...ports, environments, assembler, releases, inspector });
   const rulings = createRulings(ports);
-  const compositions = createCompositions({
+  const compositions = new Compositions({
     ...ports,
     environments,
     assembler,
