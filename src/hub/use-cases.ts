@@ -18,7 +18,7 @@ import { type Approvals, createApprovals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
 import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
-import { type AuditLog, createAuditLog } from '../audit/use-cases.ts';
+import { AuditLog } from '../audit/use-cases.ts';
 import { type Bundles, createBundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
 import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
@@ -153,7 +153,7 @@ export interface App {
 function createSharedUseCases(ports: AppPorts) {
   const inspector = createInspector(ports);
   const uploads = createUploads(ports);
-  const auditLog = createAuditLog(ports);
+  const auditLog = new AuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, environments, inspector });
