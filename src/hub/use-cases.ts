@@ -19,9 +19,9 @@ import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
 import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
 import { AuditLog } from '../audit/use-cases.ts';
-import { type Bundles, createBundles } from '../bundle/use-cases/bundles.ts';
+import { Bundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
-import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
+import { Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { createUploads } from '../bundle/use-cases/uploads.ts';
 import { createAssembler } from '../composition/use-cases/assembly.ts';
 import { Compositions } from '../composition/use-cases/compositions.ts';
@@ -171,7 +171,7 @@ function createSharedUseCases(ports: AppPorts) {
     inspector,
   });
   const runs = createRuns({ ...ports, fleet: new Fleet(ports) });
-  const rulesets = createRulesets({ ...ports, environments, inspector, uploads, deployments });
+  const rulesets = new Rulesets({ ...ports, environments, inspector, uploads, deployments });
   const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
@@ -181,7 +181,7 @@ function createSharedUseCases(ports: AppPorts) {
   const approvals = createApprovals({ ...ports, lastSeen });
   const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
-  const bundles = createBundles({ ...ports, inspector, uploads });
+  const bundles = new Bundles({ ...ports, inspector, uploads });
   const keys = createKeys(ports);
   return {
     /** Parts of the application. */
