@@ -44,7 +44,7 @@ import { createEventRemoval, type EventRemoval } from '../event/use-cases/remova
 import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
 import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
 import { createExports, type Exports } from '../export/use-cases.ts';
-import { createKeys, type Keys } from '../key/use-cases.ts';
+import { Keys } from '../key/use-cases.ts';
 import { type Channels, createChannels } from '../notification/use-cases/channels.ts';
 import { ChatDecisions } from '../notification/use-cases/chat-decisions.ts';
 import { createDeadJobs, type DeadJobs } from '../notification/use-cases/dead-jobs.ts';
@@ -182,7 +182,7 @@ function createSharedUseCases(ports: AppPorts) {
   const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
   const bundles = new Bundles({ ...ports, inspector, uploads });
-  const keys = createKeys(ports);
+  const keys = new Keys(ports);
   return {
     /** Parts of the application. */
     published: {
