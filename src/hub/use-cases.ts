@@ -14,7 +14,7 @@ import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabu
 import { type ApprovalAssignments, createApprovalAssignments } from '../approval/use-cases/assignments.ts';
 import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
 import { type ApprovalSearches, createApprovalSearches } from '../approval/use-cases/search.ts';
-import { type Approvals, createApprovals } from '../approval/use-cases.ts';
+import { Approvals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
 import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
@@ -178,7 +178,7 @@ function createSharedUseCases(ports: AppPorts) {
   const accounts = createAccounts(ports);
   const logins = createLogins(ports);
   const provider = providerOf(ports, accounts);
-  const approvals = createApprovals({ ...ports, lastSeen });
+  const approvals = new Approvals({ ...ports, lastSeen });
   const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
   const bundles = new Bundles({ ...ports, inspector, uploads });
