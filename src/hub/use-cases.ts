@@ -17,7 +17,7 @@ import { type ApprovalSearches, createApprovalSearches } from '../approval/use-c
 import { Approvals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
-import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
+import { AiSettings } from '../assistant/use-cases/settings.ts';
 import { AuditLog } from '../audit/use-cases.ts';
 import { Bundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
@@ -264,7 +264,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   toolPins: createToolPins({ ...ports, environments: published.environments }),
   observations: createObservations(ports),
   toolSettings: createToolSettings({ ...ports, recentToolSettings: internal.recentToolSettings }),
-  aiSettings: createAiSettings({ ...ports, access: internal.access }),
+  aiSettings: new AiSettings({ ...ports, access: internal.access }),
   sessionValues: createSessionValues(ports),
   signingKeys: createSigningKeys(ports),
   deadJobs: createDeadJobs(ports),
