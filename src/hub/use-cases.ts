@@ -69,7 +69,7 @@ import { createObservations, type Observations } from '../tool/use-cases/observa
 import { type Attention, createAttention } from '../usage/use-cases/attention.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
-import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
+import { Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOidcLogins, type OidcLogins } from '../user/use-cases/oidc-logins.ts';
@@ -218,7 +218,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   histories: createHistories({ ...ports, rulings: internal.rulings }),
   attention: createAttention({ ...ports, rulings: internal.rulings, vocabularies: published.vocabularies }),
   series: createSeriesReader({ ...ports, rulings: internal.rulings }),
-  statistics: createStatistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
+  statistics: new Statistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
   approvalAssignments: createApprovalAssignments(ports),
   approvalGroups: createApprovalGroups(ports),
   approvalSearches: createApprovalSearches({ ...ports, approvals: published.approvals }),
