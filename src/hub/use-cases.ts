@@ -28,7 +28,7 @@ import { Compositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
 import { createRollouts } from '../composition/use-cases/rollouts.ts';
 import { Contracts } from '../contract/use-cases.ts';
-import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
+import { Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
 import { createExplanations, type Explanations } from '../evaluation/use-cases/explanations.ts';
 import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
@@ -156,7 +156,7 @@ function createSharedUseCases(ports: AppPorts) {
   const auditLog = new AuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
-  const deployments = createDeployments({ ...ports, environments, inspector });
+  const deployments = new Deployments({ ...ports, environments, inspector });
   const channels = createChannels(ports);
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, uploads, deployments, inspector });
