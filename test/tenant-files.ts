@@ -1,13 +1,13 @@
 // A tenant carried from one store to another through a file, as the hub does it; and what both contain of it.
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { tenantFileFormat } from '../adapters/node/tenant-file.ts';
-import { createAuditLog } from '../src/audit/use-cases.ts';
+import { AuditLog } from '../src/audit/use-cases.ts';
 import type { Control } from '../src/shared/frame.ts';
 import { canonicalJson } from '../src/shared/json/canonical.ts';
 import type { Store } from '../src/shared/ports/store.ts';
 import { type TenantFileKind, tenantFileKinds } from '../src/tenant/rules/file-kinds.ts';
 import { createTenantExports } from '../src/tenant/use-cases/tenant-export.ts';
-import { createTenantImports } from '../src/tenant/use-cases/tenant-import.ts';
+import { TenantImports } from '../src/tenant/use-cases/tenant-import.ts';
 import { createTenants } from '../src/tenant/use-cases/tenants.ts';
 import { ManualClock } from './clock.ts';
 import { silentLog } from './log.ts';
@@ -39,13 +39,13 @@ export function operatorOf(carried: CarriedStore, now: number) {
       Buffer.from(secrets.sha256(`${words} ${salt}`), 'hex').toString('base64'),
   };
   const ports = { store, secrets, clock, log: silentLog, broadcast, fileFormat };
-  const auditLog = createAuditLog({ ...ports, settings: { auditRetentionDays: 0 } });
+  const auditLog = new AuditLog({ ...ports, settings: { auditRetentionDays: 0 } });
   return {
     store,
     clock,
     controls,
     exports: createTenantExports({ ...ports, auditLog, settings: { version: '0.1.0' } }),
-    imports: createTenantImports(ports),
+    imports: new TenantImports(ports),
     tenants: createTenants({ ...ports, jobs: { add: async () => {} } as never }),
   };
 }

@@ -39,43 +39,6 @@ export interface ApprovalPage {
   readonly visible: readonly Approval[];
 }
 
-export interface Approvals {
-  /**
-   * Creates a pending approval, under the identity's id if it has one. A repeat returns the existing approval. So does
-   * the same request with the same idempotency key, and the same request within 10 s if it has neither.
-   * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
-   *   unavailable
-   */
-  request(principal: KeyPrincipal, request: ApprovalRequest, identity: RequestIdentity): Promise<Approval>;
-  /**
-   * As everybody sees it from now on, with its arguments.
-   * @throws HubError not_found, also for what a key may not read
-   */
-  get(principal: Principal, id: string): Promise<Approval>;
-  /** @throws HubError forbidden, not_found, conflict (decided or timed out already), overloaded, unavailable */
-  decide(
-    principal: Principal,
-    id: string,
-    decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
-  ): Promise<Approval>;
-  /**
-   * Ends the agent's own question: it is denied by the agent.
-   * @throws HubError not_found (also for another agent's), conflict (decided or timed out already), overloaded,
-   *   unavailable
-   */
-  withdraw(principal: KeyPrincipal, id: string): Promise<Approval>;
-  /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
-  list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
-  /** Pending ones alone, the first to expire first, in the environments in sight. @throws HubError search_timeout */
-  listPending(
-    principal: Principal,
-    filter: Omit<ApprovalFilter, 'status'>,
-    page: PendingPageRequest,
-  ): Promise<ApprovalPage>;
-  /** Number of approvals in the list. @throws HubError search_timeout */
-  count(principal: Principal, filter: ApprovalFilter): Promise<number>;
-}
-
 /** The fields that identify a request, beside its agent and its key. Their order belongs to the fingerprint. */
 const fingerprintFields = [
   'toolName',
@@ -104,20 +67,36 @@ type Ports = { readonly lastSeen: LastSeen } & Pick<
   'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings' | 'meters'
 >;
 
-export const createApprovals = (ports: Ports): Approvals => ({
-  async request(principal, request, { id: sentId = null, idempotencyKey = null }) {
-    const { store, clock, secrets, actors, lastSeen, log } = ports;
+export class Approvals {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Creates a pending approval, under the identity's id if it has one. A repeat returns the existing approval. So does
+   * the same request with the same idempotency key, and the same request within 10 s if it has neither.
+   * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
+   *   unavailable
+   */
+  async request(
+    principal: KeyPrincipal,
+    request: ApprovalRequest,
+    { id: sentId = null, idempotencyKey = null }: RequestIdentity,
+  ): Promise<Approval> {
+    const { store, clock, secrets, actors, lastSeen, log } = this.#ports;
     const { tenantId, env, keyId } = principal;
     const { agentId, namedAgentId = null } = request;
     requireAgent(principal, agentId);
     if (namedAgentId !== null) requireAgent(principal, namedAgentId);
     await requireAgentId(store.agents, tenantId, agentId);
     const now = clock.now();
-    const fingerprint = fingerprintOf(ports, principal, request, idempotencyKey);
+    const fingerprint = this.#fingerprintOf(principal, request, idempotencyKey);
     // The same idempotency key with another body is another request.
     const isKnown = sentId !== null || idempotencyKey !== null;
     const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
-    const argsBytes = await keepArgs(ports, principal, request, id, now);
+    const argsBytes = await this.#keepArgs(principal, request, id, now);
     const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
     const stored = await actors
       .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
@@ -125,62 +104,210 @@ export const createApprovals = (ports: Ports): Approvals => ({
         keyId,
         ...(isKnown ? {} : { fingerprint }),
       })
-      .catch((error: unknown) => forgetArgs(ports, approval, error));
+      .catch((error: unknown) => this.#forgetArgs(approval, error));
     await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
       log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
     });
     // Answered with an earlier approval, which has its own.
     if (stored.id !== id && argsBytes > maxInlineArgs) await store.approvals.dropArgs(tenantId, id);
     return { ...stored, toolArgs: request.toolArgs };
-  },
+  }
 
-  async get(principal, id) {
-    const approval = await ports.store.approvals.getWhole(principal.tenantId, id);
+  /**
+   * As everybody sees it from now on, with its arguments.
+   * @throws HubError not_found, also for what a key may not read
+   */
+  async get(principal: Principal, id: string): Promise<Approval> {
+    const approval = await this.#ports.store.approvals.getWhole(principal.tenantId, id);
     if (!approval || !isSeen(principal, approval)) throw unknown();
-    if (principal.actor.kind === 'key') await noteRead(ports, approval);
-    return { ...(await expireIfDue(ports, approval, ports.clock.now())), toolArgs: approval.toolArgs };
-  },
+    if (principal.actor.kind === 'key') await this.#noteRead(approval);
+    return { ...(await this.#expireIfDue(approval, this.#ports.clock.now())), toolArgs: approval.toolArgs };
+  }
 
-  async decide(principal, id, decision) {
+  /** @throws HubError forbidden, not_found, conflict (decided or timed out already), overloaded, unavailable */
+  async decide(
+    principal: Principal,
+    id: string,
+    decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
+  ): Promise<Approval> {
     const { tenantId, actor } = principal;
     requireRole(principal, 'approver');
-    const approval = await ports.store.approvals.getWhole(tenantId, id);
+    const approval = await this.#ports.store.approvals.getWhole(tenantId, id);
     if (!approval || !seesEnv(principal, approval.env)) throw unknown();
     requireRole(principal, 'approver', approval.env);
-    return decideBy(ports, principal, approval, { decidedBy: actorName(actor), ...decision });
-  },
+    return this.#decideBy(principal, approval, { decidedBy: actorName(actor), ...decision });
+  }
 
-  async withdraw(principal, id) {
+  /**
+   * Ends the agent's own question: it is denied by the agent.
+   * @throws HubError not_found (also for another agent's), conflict (decided or timed out already), overloaded,
+   *   unavailable
+   */
+  async withdraw(principal: KeyPrincipal, id: string): Promise<Approval> {
     const { tenantId, agentId } = principal;
-    const approval = await ports.store.approvals.getWhole(tenantId, id);
+    const approval = await this.#ports.store.approvals.getWhole(tenantId, id);
     if (!approval || !isSeen(principal, approval) || approval.agentId !== agentId) throw unknown();
-    return decideBy(ports, principal, approval, {
+    return this.#decideBy(principal, approval, {
       ...{ approved: false, reason: null },
       decidedBy: agentId,
       decidedVia: withdrawnVia,
     });
-  },
+  }
 
-  async list(principal, filter, page) {
-    const now = ports.clock.now();
+  /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
+  async list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage> {
+    const { store, clock } = this.#ports;
+    const now = clock.now();
     const { tenantId } = principal;
-    const { items, more } = await ports.store.approvals.list(tenantId, within(principal, filter), page, now);
-    const current = await expireDue(ports, tenantId, items, now);
+    const { items, more } = await store.approvals.list(tenantId, within(principal, filter), page, now);
+    const current = await this.#expireDue(tenantId, items, now);
     const { status } = filter;
     return visiblePage({ items: current, more }, (approval) => !status || approval.status === status, items);
-  },
+  }
 
-  async listPending(principal, filter, page) {
-    const { store, clock } = ports;
+  /** Pending ones alone, the first to expire first, in the environments in sight. @throws HubError search_timeout */
+  async listPending(
+    principal: Principal,
+    filter: Omit<ApprovalFilter, 'status'>,
+    page: PendingPageRequest,
+  ): Promise<ApprovalPage> {
+    const { store, clock } = this.#ports;
     const inSight = within(principal, filter);
     const pending = await store.approvals.listPending(principal.tenantId, inSight, page, clock.now());
     return visiblePage(pending, ({ status }) => status === 'pending');
-  },
+  }
 
-  async count(principal, filter) {
-    return ports.store.approvals.count(principal.tenantId, within(principal, filter), ports.clock.now());
-  },
-});
+  /** Number of approvals in the list. @throws HubError search_timeout */
+  async count(principal: Principal, filter: ApprovalFilter): Promise<number> {
+    const { store, clock } = this.#ports;
+    return store.approvals.count(principal.tenantId, within(principal, filter), clock.now());
+  }
+
+  /**
+   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
+   * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
+   */
+  async #expireIfDue(approval: Approval, now: number): Promise<Approval> {
+    if (!isDue(approval, now)) return approval;
+    const { store, actors, log } = this.#ports;
+    const { tenantId, env, id } = approval;
+    const expired = await expire(this.#ports, approval, now);
+    if (!expired) return asSeen((await store.approvals.get(tenantId, id)) ?? approval, now);
+    // The sweep would have it announced as well, 2 s later.
+    actors
+      .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+      .catch((err: unknown) =>
+        log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
+      );
+    return expired;
+  }
+
+  /**
+   * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
+   * with one query.
+   */
+  async #expireDue(tenantId: string, list: readonly Approval[], now: number): Promise<readonly Approval[]> {
+    const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+    if (!list.some(isFresh)) return list;
+    const due = new Set((await this.#ports.store.approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
+    return Promise.all(
+      list.map((approval) =>
+        due.has(approval.id) ? this.#expireIfDue({ ...approval, status: 'pending' }, now) : approval,
+      ),
+    );
+  }
+
+  /** A caller that reads an approval by its id has received the answer to its request. */
+  async #noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
+    if (status !== 'pending' || this.#ports.clock.now() - createdAt >= repeatMs) return;
+    await this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+  }
+
+  /** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
+  async #decideBy(
+    principal: Principal,
+    approval: Approval,
+    decision: Omit<Decision, 'id'>,
+  ): Promise<Approval> {
+    const { secrets, actors, clock } = this.#ports;
+    // An ended approval never changes, so the actor need not be asked.
+    if (approval.status !== 'pending') throw alreadyEnded();
+    const key = environmentKey(principal.tenantId, approval.env);
+    const message = {
+      id: approval.id,
+      decision: { id: secrets.uuid(), ...decision },
+      actor: auditActor(principal),
+    };
+    const ask = () => actors.ask('environment', key, 'decideApproval', message);
+    const begun = clock.monotonic();
+    const decided = await ask().catch((error: unknown) => {
+      // Its owner may have changed while it was written. Told by its id, the decision is made once.
+      const isAway = error instanceof HubError && error.code === 'unavailable';
+      if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
+      return ask();
+    });
+    return { ...decided, toolArgs: approval.toolArgs };
+  }
+
+  /** The fields that identify a request. */
+  #fingerprintOf(
+    { keyId, env }: KeyPrincipal,
+    request: ApprovalRequest,
+    idempotencyKey: string | null,
+  ): string {
+    const fields = fingerprintFields.map((field) => request[field]);
+    const identity = [keyId, env, request.agentId, idempotencyKey, ...fields];
+    return this.#ports.secrets.sha256(JSON.stringify(identity));
+  }
+
+  /**
+   * Keeps arguments that do not go with their approval; returns the bytes of any.
+   * @throws HubError payload_too_large, quota_exceeded, disk_full
+   */
+  async #keepArgs(
+    { tenantId, env, keyId }: KeyPrincipal,
+    { toolArgs }: ApprovalRequest,
+    id: string,
+    createdAt: number,
+  ): Promise<number> {
+    if (toolArgs === null) return 0;
+    const json = JSON.stringify(toolArgs);
+    const bytes = Buffer.byteLength(json);
+    // A number may take more room than it was sent with.
+    if (bytes > maxArgs) {
+      throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+    }
+    if (bytes <= maxInlineArgs) return bytes;
+    const { store, settings } = this.#ports;
+    const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
+    const kept = await store.approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
+    if (kept === 'kept') return bytes;
+    const age =
+      days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
+    throw new HubError(
+      'quota_exceeded',
+      `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
+        `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
+        'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
+    );
+  }
+
+  /**
+   * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
+   * was.
+   * @throws the refusal
+   */
+  async #forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+    const { store, log } = this.#ports;
+    const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
+    if (isRefused && argsBytes > maxInlineArgs) {
+      await store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+        log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
+      });
+    }
+    throw refusal;
+  }
+}
 
 /** @param items the same as the store has them */
 function visiblePage(
@@ -190,142 +317,6 @@ function visiblePage(
 ): ApprovalPage {
   const places = current.flatMap((approval, i) => (isVisible(approval) ? [i] : []));
   return { items, more, places, visible: places.flatMap((place) => current[place] ?? []) };
-}
-
-/**
- * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
- * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
- */
-async function expireIfDue(ports: Ports, approval: Approval, now: number): Promise<Approval> {
-  if (!isDue(approval, now)) return approval;
-  const { store, actors, log } = ports;
-  const { tenantId, env, id } = approval;
-  const expired = await expire(ports, approval, now);
-  if (!expired) return asSeen((await store.approvals.get(tenantId, id)) ?? approval, now);
-  // The sweep would have it announced as well, 2 s later.
-  actors
-    .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
-    .catch((err: unknown) =>
-      log.debug({ err, approvalId: id }, 'cannot announce an expired approval; the next sweep repeats it'),
-    );
-  return expired;
-}
-
-/**
- * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
- * with one query.
- */
-async function expireDue(
-  ports: Ports,
-  tenantId: string,
-  list: readonly Approval[],
-  now: number,
-): Promise<readonly Approval[]> {
-  const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
-  if (!list.some(isFresh)) return list;
-  const due = new Set((await ports.store.approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
-  return Promise.all(
-    list.map((approval) =>
-      due.has(approval.id) ? expireIfDue(ports, { ...approval, status: 'pending' }, now) : approval,
-    ),
-  );
-}
-
-/** A caller that reads an approval by its id has received the answer to its request. */
-async function noteRead(
-  { clock, actors }: Ports,
-  { tenantId, env, id, status, createdAt }: Approval,
-): Promise<void> {
-  if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
-  await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
-}
-
-/** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
-async function decideBy(
-  { secrets, actors, clock }: Ports,
-  principal: Principal,
-  approval: Approval,
-  decision: Omit<Decision, 'id'>,
-): Promise<Approval> {
-  // An ended approval never changes, so the actor need not be asked.
-  if (approval.status !== 'pending') throw alreadyEnded();
-  const key = environmentKey(principal.tenantId, approval.env);
-  const message = {
-    id: approval.id,
-    decision: { id: secrets.uuid(), ...decision },
-    actor: auditActor(principal),
-  };
-  const ask = () => actors.ask('environment', key, 'decideApproval', message);
-  const begun = clock.monotonic();
-  const decided = await ask().catch((error: unknown) => {
-    // Its owner may have changed while it was written. Told by its id, the decision is made once.
-    const isAway = error instanceof HubError && error.code === 'unavailable';
-    if (!isAway || clock.monotonic() - begun > againWithinMs) throw error;
-    return ask();
-  });
-  return { ...decided, toolArgs: approval.toolArgs };
-}
-
-/** The fields that identify a request. */
-function fingerprintOf(
-  { secrets }: Ports,
-  { keyId, env }: KeyPrincipal,
-  request: ApprovalRequest,
-  idempotencyKey: string | null,
-): string {
-  const fields = fingerprintFields.map((field) => request[field]);
-  return secrets.sha256(JSON.stringify([keyId, env, request.agentId, idempotencyKey, ...fields]));
-}
-
-/**
- * Keeps arguments that do not go with their approval; returns the bytes of any.
- * @throws HubError payload_too_large, quota_exceeded, disk_full
- */
-async function keepArgs(
-  { settings, store }: Ports,
-  { tenantId, env, keyId }: KeyPrincipal,
-  { toolArgs }: ApprovalRequest,
-  id: string,
-  createdAt: number,
-): Promise<number> {
-  if (toolArgs === null) return 0;
-  const json = JSON.stringify(toolArgs);
-  const bytes = Buffer.byteLength(json);
-  // A number may take more room than it was sent with.
-  if (bytes > maxArgs) {
-    throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
-  }
-  if (bytes <= maxInlineArgs) return bytes;
-  const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
-  const kept = await store.approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
-  if (kept === 'kept') return bytes;
-  const age =
-    days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
-  throw new HubError(
-    'quota_exceeded',
-    `Large tool_args in approvals (over ${largeArgs} bytes) fill their quota of ${quota} bytes in '${env}'. ` +
-      `The hub evicts neither those in pending approvals nor those from API keys that use less space. ${age}. ` +
-      'Decide pending approvals, send smaller tool_args, or raise LARGE_ARGUMENTS_MAX_BYTES.',
-  );
-}
-
-/**
- * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
- * was.
- * @throws the refusal
- */
-async function forgetArgs(
-  { store, log }: Ports,
-  { tenantId, id, argsBytes }: Approval,
-  refusal: unknown,
-): Promise<never> {
-  const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
-  if (isRefused && argsBytes > maxInlineArgs) {
-    await store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
-      log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
-    });
-  }
-  throw refusal;
 }
 
 /** A key sees the approvals of its environment and its agents, a person those of the environments of its roles. */

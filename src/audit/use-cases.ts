@@ -45,32 +45,6 @@ export interface AuditExport {
   readonly next: number | null;
 }
 
-export interface AuditLog {
-  /** Newest first. @throws HubError forbidden */
-  feed(
-    principal: Principal,
-    question: AuditQuestion,
-    before: AuditPlace | null,
-    limit: number,
-  ): Promise<readonly PlacedAuditEntry[]>;
-  /**
-   * Links as they are, about 8 MiB at most.
-   * @throws HubError forbidden, not_found without any, unavailable (signing_unavailable)
-   */
-  export(principal: Principal, from: number, to: number | null): Promise<AuditExport>;
-  /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
-  head(principal: Principal): Promise<SignedHead>;
-  /** Signs the newest link of a chain, unless it is signed or there is none. @throws HubError signing_unavailable */
-  signHead(tenantId: string): Promise<boolean>;
-  /** Signs the head of every chain that grew since it was signed last. @returns how many */
-  signHeads(): Promise<number>;
-  /**
-   * Takes away a slice of what is older than is kept and covered by a signed head, of every tenant.
-   * @returns how many links
-   */
-  retain(): Promise<number>;
-}
-
 /** Entries that are read at once for a list of some actors. */
 const feedPortion = 500;
 /** Days that are listed when no time is named. */
@@ -112,9 +86,21 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'> & {
   readonly settings: Pick<AppPorts['settings'], 'auditRetentionDays'>;
 };
 
-export const createAuditLog = (ports: Ports): AuditLog => ({
-  async feed(principal, question, before, limit) {
-    const { clock, store } = ports;
+export class AuditLog {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** Newest first. @throws HubError forbidden */
+  async feed(
+    principal: Principal,
+    question: AuditQuestion,
+    before: AuditPlace | null,
+    limit: number,
+  ): Promise<readonly PlacedAuditEntry[]> {
+    const { clock, store } = this.#ports;
     requireRole(principal, 'viewer');
     const { actions, subjects, everything, actorTypes } = question;
     const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
@@ -137,10 +123,14 @@ export const createAuditLog = (ports: Ports): AuditLog => ({
     const read = (place: AuditPlace | null) =>
       store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
     return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
-  },
+  }
 
-  async export(principal, from, to) {
-    const { store } = ports;
+  /**
+   * Links as they are, about 8 MiB at most.
+   * @throws HubError forbidden, not_found without any, unavailable (signing_unavailable)
+   */
+  async export(principal: Principal, from: number, to: number | null): Promise<AuditExport> {
+    const { store } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const head = await store.audit.head(tenantId);
@@ -152,37 +142,50 @@ export const createAuditLog = (ports: Ports): AuditLog => ({
     return {
       links,
       start: start && links[0]?.seq === start.seq + 1 ? start : null,
-      head: await sign(ports, tenantId, end),
+      head: await this.#sign(tenantId, end),
       next: end.seq < last ? end.seq + 1 : null,
     };
-  },
+  }
 
-  async head(principal) {
+  /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
+  async head(principal: Principal): Promise<SignedHead> {
     requireRole(principal, 'viewer');
-    const signed = await ports.store.audit.signedHead(principal.tenantId);
+    const signed = await this.#ports.store.audit.signedHead(principal.tenantId);
     if (!signed)
       throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
     return signed;
-  },
+  }
 
-  signHead: (tenantId) => signHead(ports, tenantId),
+  /** Signs the newest link of a chain, unless it is signed or there is none. @throws HubError signing_unavailable */
+  async signHead(tenantId: string): Promise<boolean> {
+    const head = await this.#ports.store.audit.head(tenantId);
+    if (!head || (await this.#ports.store.audit.signedHead(tenantId))?.seq === head.seq) return false;
+    await this.#sign(tenantId, head);
+    return true;
+  }
 
-  async signHeads() {
+  /** Signs the head of every chain that grew since it was signed last. @returns how many */
+  async signHeads(): Promise<number> {
+    const { store, log } = this.#ports;
     let signed = 0;
-    for (const tenantId of await ports.store.tenants.tenantIds()) {
+    for (const tenantId of await store.tenants.tenantIds()) {
       try {
-        if (await signHead(ports, tenantId)) signed++;
+        if (await this.signHead(tenantId)) signed++;
       } catch (err) {
         // A tenant without a key must not keep the others from theirs.
         if (!(err instanceof HubError) || err.detail.reason !== 'signing_unavailable') throw err;
-        ports.log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
+        log.warn({ tenantId }, 'cannot sign the head of the audit chain: no signing key is active');
       }
     }
     return signed;
-  },
+  }
 
-  async retain() {
-    const { settings, clock, store } = ports;
+  /**
+   * Takes away a slice of what is older than is kept and covered by a signed head, of every tenant.
+   * @returns how many links
+   */
+  async retain(): Promise<number> {
+    const { settings, clock, store } = this.#ports;
     const { auditRetentionDays } = settings;
     if (auditRetentionDays === 0) return 0;
     const before = clock.now() - auditRetentionDays * dayMs;
@@ -191,27 +194,16 @@ export const createAuditLog = (ports: Ports): AuditLog => ({
       removed += await store.audit.retain(tenantId, before, retainedAtOnce);
     }
     return removed;
-  },
-});
+  }
 
-async function sign(
-  { store, secrets, clock }: Ports,
-  tenantId: string,
-  { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
-): Promise<SignedHead> {
-  const signer = activeSigner(await store.signing.active(tenantId), secrets);
-  const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId: signer.keyId };
-  const hex = signer.sign(envelopeBytes(headType, utf8.encode(headText(unsigned))));
-  const signature = Buffer.from(hex, 'hex').toString('base64');
-  const head = { ...unsigned, publicKey: signer.publicKey, signature };
-  await store.audit.keepHead(head);
-  return head;
-}
-
-/** Signs the newest link. @returns false when there is none, or it is signed */
-async function signHead(ports: Ports, tenantId: string): Promise<boolean> {
-  const head = await ports.store.audit.head(tenantId);
-  if (!head || (await ports.store.audit.signedHead(tenantId))?.seq === head.seq) return false;
-  await sign(ports, tenantId, head);
-  return true;
+  async #sign(tenantId: string, { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>): Promise<SignedHead> {
+    const { store, secrets, clock } = this.#ports;
+    const signer = activeSigner(await store.signing.active(tenantId), secrets);
+    const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId: signer.keyId };
+    const hex = signer.sign(envelopeBytes(headType, utf8.encode(headText(unsigned))));
+    const signature = Buffer.from(hex, 'hex').toString('base64');
+    const head = { ...unsigned, publicKey: signer.publicKey, signature };
+    await store.audit.keepHead(head);
+    return head;
+  }
 }

@@ -51,44 +51,6 @@ export interface ContractSave {
   readonly holdsUpdates: boolean;
 }
 
-export interface Contracts {
-  list(
-    principal: Principal,
-    filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
-    page: PageRequest,
-  ): Promise<Page<ContractSummary>>;
-  /** Version 1. @throws HubError forbidden */
-  create(principal: Principal, contract: NewContract): Promise<ContractView | 'exists'>;
-  /** Takes a bundle apart: a contract each, and a composition of them. @throws HubError forbidden, unprocessable */
-  importBundle(principal: Principal, yaml: string): Promise<Imported>;
-  /**
-   * The latest version.
-   * @param mayBeEntry also takes the id of an entry in a deployed document, for the entry's contract
-   * @throws HubError not_found
-   */
-  get(principal: Principal, contractId: string, mayBeEntry?: boolean): Promise<ContractView>;
-  /** @throws HubError not_found */
-  version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
-  /**
-   * Adds a version and rolls it out in compositions whose update strategy asks for it.
-   * @throws HubError forbidden, not_found, changed, unprocessable (an empty patch)
-   */
-  update(
-    principal: Principal,
-    contractId: string,
-    patch: ContractPatch,
-    options?: ContractSave,
-  ): Promise<ContractView & { readonly isHeld: boolean }>;
-  /** @throws HubError forbidden, not_found, changed, conflict (compositions use it) */
-  remove(principal: Principal, contractId: string, ifMatch?: IfMatch): Promise<void>;
-  /** Compositions that name the contract. */
-  usage(
-    principal: Principal,
-    contractId: string,
-    page: PageRequest,
-  ): Promise<Page<{ readonly id: string; readonly name: string }>>;
-}
-
 const subjectOf = (contractId: string): string => `Contract '${contractId}'`;
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
@@ -99,11 +61,24 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'sec
 const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
 const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
 
-export const createContracts = (ports: Ports): Contracts => ({
-  list: ({ tenantId }, filter, page) => ports.store.contracts.list(tenantId, filter, page),
+export class Contracts {
+  readonly #ports: Ports;
 
-  async create(principal, newContract) {
-    const { secrets, clock, announcer } = ports;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  list(
+    { tenantId }: Principal,
+    filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
+    page: PageRequest,
+  ): Promise<Page<ContractSummary>> {
+    return this.#ports.store.contracts.list(tenantId, filter, page);
+  }
+
+  /** Version 1. @throws HubError forbidden */
+  async create(principal: Principal, newContract: NewContract): Promise<ContractView | 'exists'> {
+    const { secrets, clock, announcer } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const contract: ContractVersion = {
@@ -115,24 +90,25 @@ export const createContracts = (ports: Ports): Contracts => ({
       createdAt: clock.now(),
     };
     const { contractId } = contract;
-    const details = changeBy(ports, null, newContract);
-    const created = await recorded(ports, 'contract', principal, 'created', contractId, {
+    const details = changeBy(this.#ports, null, newContract);
+    const created = await recorded(this.#ports, 'contract', principal, 'created', contractId, {
       details,
     }).contracts.create(contract);
     if (created === 'exists') return 'exists';
     await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
     return { contract, usageCount: 0, isLatest: true, history: [] };
-  },
+  }
 
-  async importBundle(principal, yaml) {
-    const { evaluator, clock, secrets, announcer } = ports;
+  /** Takes a bundle apart: a contract each, and a composition of them. @throws HubError forbidden, unprocessable */
+  async importBundle(principal: Principal, yaml: string): Promise<Imported> {
+    const { evaluator, clock, secrets, announcer } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const parts = await evaluator.takeApart(tenantId, yaml);
     const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
     const details = { contracts: parts.contracts.length };
-    const { contracts: noting } = recorded(ports, 'contract', principal, 'imported', parts.name, { details });
-    const imported = await noting.importAll(tenantId, records.contracts, records.composition);
+    const noting = recorded(this.#ports, 'contract', principal, 'imported', parts.name, { details });
+    const imported = await noting.contracts.importAll(tenantId, records.contracts, records.composition);
     if ('typeChanged' in imported) {
       throw new HubError(
         'unprocessable',
@@ -141,19 +117,25 @@ export const createContracts = (ports: Ports): Contracts => ({
     }
     await announcer.announce(announcementsOf(tenantId, imported));
     return imported;
-  },
+  }
 
-  async get({ tenantId }, contractId, mayBeEntry = false) {
-    const contract = await ports.store.contracts.latest(tenantId, contractId);
-    if (contract) return viewOf(ports, contract);
-    const id = mayBeEntry && (await ports.rulings.entries(tenantId)).get(contractId);
-    const ofEntry = id ? await ports.store.contracts.latest(tenantId, id) : null;
+  /**
+   * The latest version.
+   * @param mayBeEntry also takes the id of an entry in a deployed document, for the entry's contract
+   * @throws HubError not_found
+   */
+  async get({ tenantId }: Principal, contractId: string, mayBeEntry = false): Promise<ContractView> {
+    const contract = await this.#ports.store.contracts.latest(tenantId, contractId);
+    if (contract) return this.#viewOf(contract);
+    const id = mayBeEntry && (await this.#ports.rulings.entries(tenantId)).get(contractId);
+    const ofEntry = id ? await this.#ports.store.contracts.latest(tenantId, id) : null;
     if (!ofEntry) throw absent(contractId);
-    return viewOf(ports, ofEntry);
-  },
+    return this.#viewOf(ofEntry);
+  }
 
-  async version({ tenantId }, contractId, version) {
-    const { store } = ports;
+  /** @throws HubError not_found */
+  async version({ tenantId }: Principal, contractId: string, version: number): Promise<ContractView> {
+    const { store } = this.#ports;
     const [contract, latest, usageCount] = await Promise.all([
       store.contracts.version(tenantId, contractId, version),
       store.contracts.latest(tenantId, contractId),
@@ -161,10 +143,19 @@ export const createContracts = (ports: Ports): Contracts => ({
     ]);
     if (!contract) throw notFound(`Contract '${contractId}' v${version} not found`);
     return { contract, usageCount, isLatest: latest?.version === version, history: [] };
-  },
+  }
 
-  async update(principal, contractId, patch, { ifMatch, holdsUpdates } = usual) {
-    const { store, secrets, clock, announcer, rollouts } = ports;
+  /**
+   * Adds a version and rolls it out in compositions whose update strategy asks for it.
+   * @throws HubError forbidden, not_found, changed, unprocessable (an empty patch)
+   */
+  async update(
+    principal: Principal,
+    contractId: string,
+    patch: ContractPatch,
+    { ifMatch, holdsUpdates }: ContractSave = usual,
+  ): Promise<ContractView & { readonly isHeld: boolean }> {
+    const { store, secrets, clock, announcer, rollouts } = this.#ports;
     requireRole(principal, 'operator');
     if (Object.keys(patch).length === 0) {
       throw new HubError(
@@ -177,8 +168,8 @@ export const createContracts = (ports: Ports): Contracts => ({
     requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
     if (!before) throw absent(contractId);
     const ifId = ifMatch === null ? undefined : before.id;
-    const noting = recorded(ports, 'contract', principal, 'updated', contractId, {
-      details: changeBy(ports, before, patch),
+    const noting = recorded(this.#ports, 'contract', principal, 'updated', contractId, {
+      details: changeBy(this.#ports, before, patch),
     });
     const meta = { id: secrets.uuid(), createdBy: actorName(principal.actor), createdAt: clock.now() };
     const contract = await noting.contracts.addVersion(tenantId, contractId, patch, meta, ifId);
@@ -188,18 +179,19 @@ export const createContracts = (ports: Ports): Contracts => ({
     const isHeld = holdsUpdates
       ? await rollouts.isFollowed(tenantId, contractId)
       : await rollouts.rollOut(principal, contractId);
-    return { ...(await viewOf(ports, contract)), isHeld };
-  },
+    return { ...(await this.#viewOf(contract)), isHeld };
+  }
 
-  async remove(principal, contractId, ifMatch = null) {
+  /** @throws HubError forbidden, not_found, changed, conflict (compositions use it) */
+  async remove(principal: Principal, contractId: string, ifMatch: IfMatch = null): Promise<void> {
     requireRole(principal, 'operator');
     const { tenantId } = principal;
-    const before = await ports.store.contracts.latest(tenantId, contractId);
+    const before = await this.#ports.store.contracts.latest(tenantId, contractId);
     requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
     if (!before) throw absent(contractId);
     const { name, type, version, definition } = before;
-    const details = changeBy(ports, { name, type, version, definition }, null);
-    const noting = recorded(ports, 'contract', principal, 'deleted', contractId, { details });
+    const details = changeBy(this.#ports, { name, type, version, definition }, null);
+    const noting = recorded(this.#ports, 'contract', principal, 'deleted', contractId, { details });
     const ifId = ifMatch === null ? undefined : before.id;
     const outcome = await noting.contracts.remove(tenantId, contractId, ifId);
     if (outcome === 'changed') throw changed(subjectOf(contractId));
@@ -211,20 +203,28 @@ export const createContracts = (ports: Ports): Contracts => ({
       'conflict',
       `Contract '${contractId}' is used by compositions: ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
     );
-  },
+  }
 
-  usage: ({ tenantId }, contractId, page) => ports.store.contracts.usage(tenantId, contractId, page),
-});
+  /** Compositions that name the contract. */
+  usage(
+    { tenantId }: Principal,
+    contractId: string,
+    page: PageRequest,
+  ): Promise<Page<{ readonly id: string; readonly name: string }>> {
+    return this.#ports.store.contracts.usage(tenantId, contractId, page);
+  }
 
-async function viewOf({ store }: Ports, contract: ContractVersion): Promise<ContractView> {
-  const { tenantId, contractId } = contract;
-  const [history, usageCount] = await Promise.all([
-    store.contracts.history(tenantId, contractId),
-    store.contracts.usageCount(tenantId, contractId),
-  ]);
-  // A parallel update may have added a later one.
-  const isLatest = (history[0]?.version ?? contract.version) === contract.version;
-  return { contract, usageCount, isLatest, history };
+  async #viewOf(contract: ContractVersion): Promise<ContractView> {
+    const { store } = this.#ports;
+    const { tenantId, contractId } = contract;
+    const [history, usageCount] = await Promise.all([
+      store.contracts.history(tenantId, contractId),
+      store.contracts.usageCount(tenantId, contractId),
+    ]);
+    // A parallel update may have added a later one.
+    const isLatest = (history[0]?.version ?? contract.version) === contract.version;
+    return { contract, usageCount, isLatest, history };
+  }
 }
 
 function announcementsOf(tenantId: string, { created, updated, composition }: Imported): Announcement[] {

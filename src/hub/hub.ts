@@ -194,8 +194,8 @@ class HubNode {
       store: parts.store,
       clock,
       log,
-      signHeads: this.#app.auditLog.signHeads,
-      retainAudit: this.#app.auditLog.retain,
+      signHeads: () => this.#app.auditLog.signHeads(),
+      retainAudit: () => this.#app.auditLog.retain(),
       retention: this.#app.retention,
       largeArgsDays: materials.config.quotas.largeArgsDays,
     });

@@ -1,34 +1,34 @@
 // All use cases, made once with their ports.
 
 import { createRateLimits, type RateLimits } from '../admission/rate-limit.ts';
-import { type AssignmentRules, createAssignmentRules } from '../agent/use-cases/assignment-rules.ts';
+import { AssignmentRules } from '../agent/use-cases/assignment-rules.ts';
 import { createFetchedRulesets, type FetchedRulesets } from '../agent/use-cases/fetched-rulesets.ts';
-import { createFleet, type Fleet } from '../agent/use-cases/fleet.ts';
+import { Fleet } from '../agent/use-cases/fleet.ts';
 import { createHistories, type Histories } from '../agent/use-cases/history.ts';
 import { createLastSeen } from '../agent/use-cases/last-seen.ts';
 import { createFleetMatrices, type FleetMatrices } from '../agent/use-cases/matrix.ts';
-import { createRegistrations, type Registrations } from '../agent/use-cases/registrations.ts';
+import { Registrations } from '../agent/use-cases/registrations.ts';
 import { createRulings } from '../agent/use-cases/rulings.ts';
 import { type AgentTimelines, createAgentTimelines } from '../agent/use-cases/timeline.ts';
 import { createVocabularies, type Vocabularies } from '../agent/use-cases/vocabularies.ts';
 import { type ApprovalAssignments, createApprovalAssignments } from '../approval/use-cases/assignments.ts';
 import { type ApprovalGroups, createApprovalGroups } from '../approval/use-cases/groups.ts';
 import { type ApprovalSearches, createApprovalSearches } from '../approval/use-cases/search.ts';
-import { type Approvals, createApprovals } from '../approval/use-cases.ts';
+import { Approvals } from '../approval/use-cases.ts';
 import { createAiAccess } from '../assistant/use-cases/access.ts';
 import { type Assistant, createAssistant } from '../assistant/use-cases/conversation.ts';
-import { type AiSettings, createAiSettings } from '../assistant/use-cases/settings.ts';
-import { type AuditLog, createAuditLog } from '../audit/use-cases.ts';
-import { type Bundles, createBundles } from '../bundle/use-cases/bundles.ts';
+import { AiSettings } from '../assistant/use-cases/settings.ts';
+import { AuditLog } from '../audit/use-cases.ts';
+import { Bundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
-import { createRulesets, type Rulesets } from '../bundle/use-cases/rulesets.ts';
+import { Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { createUploads } from '../bundle/use-cases/uploads.ts';
 import { createAssembler } from '../composition/use-cases/assembly.ts';
-import { type Compositions, createCompositions } from '../composition/use-cases/compositions.ts';
+import { Compositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
 import { createRollouts } from '../composition/use-cases/rollouts.ts';
-import { type Contracts, createContracts } from '../contract/use-cases.ts';
-import { createDeployments, type Deployments } from '../deployment/use-cases/deployments.ts';
+import { Contracts } from '../contract/use-cases.ts';
+import { Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
 import { createExplanations, type Explanations } from '../evaluation/use-cases/explanations.ts';
 import { createPlayground, type Playground } from '../evaluation/use-cases/playground.ts';
@@ -44,9 +44,9 @@ import { createEventRemoval, type EventRemoval } from '../event/use-cases/remova
 import { createEventSearches, type EventSearches } from '../event/use-cases/search.ts';
 import { createEventTail, type EventTail } from '../event/use-cases/tail.ts';
 import { createExports, type Exports } from '../export/use-cases.ts';
-import { createKeys, type Keys } from '../key/use-cases.ts';
+import { Keys } from '../key/use-cases.ts';
 import { type Channels, createChannels } from '../notification/use-cases/channels.ts';
-import { type ChatDecisions, createChatDecisions } from '../notification/use-cases/chat-decisions.ts';
+import { ChatDecisions } from '../notification/use-cases/chat-decisions.ts';
 import { createDeadJobs, type DeadJobs } from '../notification/use-cases/dead-jobs.ts';
 import { createNotifications, type Notifications } from '../notification/use-cases/notifications.ts';
 import { createEvidence, type EvidenceOfRuns } from '../run/use-cases/evidence.ts';
@@ -62,20 +62,20 @@ import { createEnvironments, type Environments } from '../tenant/use-cases/envir
 import { createInstallation, type Installation } from '../tenant/use-cases/installation.ts';
 import { createRetention, type RecordRetention } from '../tenant/use-cases/retention.ts';
 import { createTenantExports, type TenantExports } from '../tenant/use-cases/tenant-export.ts';
-import { createTenantImports, type TenantImports } from '../tenant/use-cases/tenant-import.ts';
+import { TenantImports } from '../tenant/use-cases/tenant-import.ts';
 import { createTenants, type Tenants } from '../tenant/use-cases/tenants.ts';
 import { createToolPins, type ToolPins } from '../tool/use-cases/decisions.ts';
 import { createObservations, type Observations } from '../tool/use-cases/observations.ts';
 import { type Attention, createAttention } from '../usage/use-cases/attention.ts';
 import { type Coverage, createCoverage } from '../usage/use-cases/coverage.ts';
 import { createSeriesReader, type SeriesReader } from '../usage/use-cases/series.ts';
-import { createStatistics, type Statistics } from '../usage/use-cases/statistics.ts';
+import { Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
 import { createLogins, type Logins } from '../user/use-cases/logins.ts';
 import { createOidcLogins, type OidcLogins } from '../user/use-cases/oidc-logins.ts';
 import { createOperatorTokens, type OwnTokens } from '../user/use-cases/operator-tokens.ts';
-import { createPeople, type People } from '../user/use-cases/people.ts';
-import { createServiceAccounts, type ServiceAccounts } from '../user/use-cases/service-accounts.ts';
+import { People } from '../user/use-cases/people.ts';
+import { ServiceAccounts } from '../user/use-cases/service-accounts.ts';
 import { createSessions, type Sessions } from '../user/use-cases/sessions.ts';
 import { createViews, type Views } from '../view/use-cases.ts';
 
@@ -153,16 +153,16 @@ export interface App {
 function createSharedUseCases(ports: AppPorts) {
   const inspector = createInspector(ports);
   const uploads = createUploads(ports);
-  const auditLog = createAuditLog(ports);
+  const auditLog = new AuditLog(ports);
   const environments = createEnvironments(ports);
   const access = createAiAccess(ports);
-  const deployments = createDeployments({ ...ports, environments, inspector });
+  const deployments = new Deployments({ ...ports, environments, inspector });
   const channels = createChannels(ports);
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, uploads, deployments, inspector });
   const rollouts = createRollouts({ ...ports, environments, assembler, releases, inspector });
   const rulings = createRulings(ports);
-  const compositions = createCompositions({
+  const compositions = new Compositions({
     ...ports,
     environments,
     assembler,
@@ -170,19 +170,19 @@ function createSharedUseCases(ports: AppPorts) {
     rollouts,
     inspector,
   });
-  const runs = createRuns({ ...ports, fleet: createFleet(ports) });
-  const rulesets = createRulesets({ ...ports, environments, inspector, uploads, deployments });
+  const runs = createRuns({ ...ports, fleet: new Fleet(ports) });
+  const rulesets = new Rulesets({ ...ports, environments, inspector, uploads, deployments });
   const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
   const logins = createLogins(ports);
   const provider = providerOf(ports, accounts);
-  const approvals = createApprovals({ ...ports, lastSeen });
+  const approvals = new Approvals({ ...ports, lastSeen });
   const eventSearches = createEventSearches({ ...ports, rulings });
   const vocabularies = createVocabularies(ports);
-  const bundles = createBundles({ ...ports, inspector, uploads });
-  const keys = createKeys(ports);
+  const bundles = new Bundles({ ...ports, inspector, uploads });
+  const keys = new Keys(ports);
   return {
     /** Parts of the application. */
     published: {
@@ -212,25 +212,25 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   tenants: createTenants(ports),
   views: createViews(ports),
   tenantExports: createTenantExports({ ...ports, auditLog: published.auditLog }),
-  tenantImports: createTenantImports(ports),
+  tenantImports: new TenantImports(ports),
   coverage: createCoverage({ ...ports, rulings: internal.rulings }),
   agentTimelines: createAgentTimelines({ ...ports, rulings: internal.rulings }),
   histories: createHistories({ ...ports, rulings: internal.rulings }),
   attention: createAttention({ ...ports, rulings: internal.rulings, vocabularies: published.vocabularies }),
   series: createSeriesReader({ ...ports, rulings: internal.rulings }),
-  statistics: createStatistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
+  statistics: new Statistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
   approvalAssignments: createApprovalAssignments(ports),
   approvalGroups: createApprovalGroups(ports),
   approvalSearches: createApprovalSearches({ ...ports, approvals: published.approvals }),
   rateLimits: createRateLimits(ports),
-  assignmentRules: createAssignmentRules({ ...ports, environments: published.environments }),
+  assignmentRules: new AssignmentRules({ ...ports, environments: published.environments }),
   oidcLogins: oidcLoginsOf(ports, published.logins, internal.provider),
   installation: createInstallation(ports),
   matrices: createFleetMatrices(ports),
   impacts: createImpacts({ ...ports, compositions: published.compositions }),
   eventExports: createEventExports(ports),
   exports: createExports(ports),
-  registrations: createRegistrations({
+  registrations: new Registrations({
     ...ports,
     environments: published.environments,
     lastSeen: internal.lastSeen,
@@ -244,17 +244,17 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   }),
   eventTail: createEventTail(ports),
   fetchedRulesets: createFetchedRulesets(ports),
-  chatDecisions: createChatDecisions({
+  chatDecisions: new ChatDecisions({
     ...ports,
     channels: published.channels,
     approvals: published.approvals,
   }),
   notifications: createNotifications({ ...ports, channels: published.channels }),
-  contracts: createContracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
-  fleet: createFleet(ports),
-  people: createPeople(ports),
+  contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
+  fleet: new Fleet(ports),
+  people: new People(ports),
   sessions: createSessions(ports),
-  serviceAccounts: createServiceAccounts(ports),
+  serviceAccounts: new ServiceAccounts(ports),
   playground: createPlayground({ ...ports, recentToolSettings: internal.recentToolSettings }),
   replays: createReplays({ ...ports, compositions: published.compositions }),
   runTimelines: createRunTimelines(ports),
@@ -264,7 +264,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   toolPins: createToolPins({ ...ports, environments: published.environments }),
   observations: createObservations(ports),
   toolSettings: createToolSettings({ ...ports, recentToolSettings: internal.recentToolSettings }),
-  aiSettings: createAiSettings({ ...ports, access: internal.access }),
+  aiSettings: new AiSettings({ ...ports, access: internal.access }),
   sessionValues: createSessionValues(ports),
   signingKeys: createSigningKeys(ports),
   deadJobs: createDeadJobs(ports),

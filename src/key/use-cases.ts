@@ -21,17 +21,6 @@ export interface NewKey {
   readonly expiresAt: number | null;
 }
 
-export interface Keys {
-  /** The record, and the key itself, which is never shown again. @throws HubError forbidden, validation_failed */
-  create(principal: Principal, newKey: NewKey): Promise<{ readonly record: ApiKey; readonly key: string }>;
-  /** Keys that are not revoked, newest first. */
-  list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>>;
-  /** Agent streams that are open now, by the id of the key that opened them; a key without one is left out. */
-  streams(principal: Principal): Promise<ReadonlyMap<string, number>>;
-  /** Its live streams end within a second. @throws HubError forbidden, not_found */
-  revoke(principal: Principal, id: string): Promise<void>;
-}
-
 type Ports = Pick<
   AppPorts,
   'store' | 'actors' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'
@@ -52,9 +41,19 @@ function base62(bytes: Uint8Array): string {
   return text;
 }
 
-export const createKeys = (ports: Ports): Keys => ({
-  async create(principal, { id = null, env, label, agentPattern, expiresAt }) {
-    const { clock, secrets, announcer } = ports;
+export class Keys {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** The record, and the key itself, which is never shown again. @throws HubError forbidden, validation_failed */
+  async create(
+    principal: Principal,
+    { id = null, env, label, agentPattern, expiresAt }: NewKey,
+  ): Promise<{ readonly record: ApiKey; readonly key: string }> {
+    const { clock, secrets, announcer } = this.#ports;
     requireRole(principal, 'admin');
     const now = clock.now();
     if (expiresAt !== null && expiresAt <= now) {
@@ -66,7 +65,7 @@ export const createKeys = (ports: Ports): Keys => ({
         },
       );
     }
-    const { key, prefix } = newKey(ports, env);
+    const { key, prefix } = this.#newKey(env);
     const { tenantId, actor } = principal;
     const record: ApiKey = {
       id: id ?? secrets.uuid(),
@@ -82,7 +81,7 @@ export const createKeys = (ports: Ports): Keys => ({
       lastUsedAt: null,
       revokedAt: null,
     };
-    await noted(ports, principal, {
+    await noted(this.#ports, principal, {
       action: 'key.created',
       subject: { id: record.id, name: label },
       summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
@@ -90,22 +89,24 @@ export const createKeys = (ports: Ports): Keys => ({
     }).keys.insert(record);
     await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
     return { record, key };
-  },
+  }
 
-  async list(principal, page) {
-    const { keys } = ports.store;
+  /** Keys that are not revoked, newest first. */
+  async list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>> {
+    const { keys } = this.#ports.store;
     if (visibleEnvs(principal) === null) return keys.list(principal.tenantId, page);
     return visiblePage(
       (part) => keys.list(principal.tenantId, part),
       ({ env }) => env === null || seesEnv(principal, env),
       page,
     );
-  },
+  }
 
-  async streams({ tenantId }) {
+  /** Agent streams that are open now, by the id of the key that opened them; a key without one is left out. */
+  async streams({ tenantId }: Principal): Promise<ReadonlyMap<string, number>> {
     const counted = await Promise.all(
       environments.map((env) =>
-        ports.actors.ask('environment', environmentKey(tenantId, env), 'streamsByKey', null),
+        this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'streamsByKey', null),
       ),
     );
     const sums = new Map<string, number>();
@@ -113,12 +114,13 @@ export const createKeys = (ports: Ports): Keys => ({
       sums.set(keyId, (sums.get(keyId) ?? 0) + count);
     }
     return sums;
-  },
+  }
 
-  async revoke(principal, id) {
-    const { clock, broadcast, announcer } = ports;
+  /** Its live streams end within a second. @throws HubError forbidden, not_found */
+  async revoke(principal: Principal, id: string): Promise<void> {
+    const { clock, broadcast, announcer } = this.#ports;
     requireRole(principal, 'admin');
-    const key = await noted(ports, principal, {
+    const key = await noted(this.#ports, principal, {
       action: 'key.revoked',
       subject: { id },
       summary: 'An API key was revoked.',
@@ -128,18 +130,16 @@ export const createKeys = (ports: Ports): Keys => ({
     const { tenantId } = key;
     await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });
     await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id, env: key.env }]);
-  },
-});
-
-function newKey(
-  { secrets, settings }: Ports,
-  env: Env | null,
-): { readonly key: string; readonly prefix: string } {
-  const random = secrets.token(32);
-  if (env === null) {
-    const key = `${settings.wire.keyPrefix}${base62(Buffer.from(random, 'base64url'))}`;
-    return { key, prefix: key.slice(0, 12) };
   }
-  const lead = `${settings.wire.keyPrefix}${env}_`;
-  return { key: `${lead}${random}`, prefix: `${lead}${random.slice(0, 8)}` };
+
+  #newKey(env: Env | null): { readonly key: string; readonly prefix: string } {
+    const { secrets, settings } = this.#ports;
+    const random = secrets.token(32);
+    if (env === null) {
+      const key = `${settings.wire.keyPrefix}${base62(Buffer.from(random, 'base64url'))}`;
+      return { key, prefix: key.slice(0, 12) };
+    }
+    const lead = `${settings.wire.keyPrefix}${env}_`;
+    return { key: `${lead}${random}`, prefix: `${lead}${random.slice(0, 8)}` };
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Approval } from '../../src/approval/record.ts';
-import { createApprovals } from '../../src/approval/use-cases.ts';
+import { Approvals } from '../../src/approval/use-cases.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Principal } from '../../src/shared/principal.ts';
 
@@ -25,7 +25,7 @@ function approvalsOver(answers: readonly (HubError | Approval)[], stored = pendi
   const asked: { decision: { id: string } }[] = [];
   let now = 0;
   let ids = 0;
-  const approvals = createApprovals({
+  const approvals = new Approvals({
     store: { approvals: { getWhole: async () => stored } },
     actors: {
       async ask(_kind: string, _key: string, _type: string, body: { decision: { id: string } }) {
@@ -38,7 +38,7 @@ function approvalsOver(answers: readonly (HubError | Approval)[], stored = pendi
     },
     clock: { monotonic: () => now, now: () => now },
     secrets: { uuid: () => `id-${++ids}` },
-  } as unknown as Parameters<typeof createApprovals>[0]);
+  } as unknown as ConstructorParameters<typeof Approvals>[0]);
   return { approvals, asked };
 }
 

@@ -23,33 +23,6 @@ export interface NewRule {
   readonly env: Env;
 }
 
-export interface AssignmentRules {
-  /** By priority. */
-  list(principal: Principal): Promise<readonly AssignmentRule[]>;
-  /**
-   * @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many)
-   */
-  create(principal: Principal, rule: NewRule): Promise<AssignmentRule>;
-  /**
-   * @param ifMatch hash of the rule
-   * @throws HubError forbidden, bad_request, changed, conflict, not_found
-   */
-  update(
-    principal: Principal,
-    id: string,
-    patch: Partial<NewRule>,
-    ifMatch?: IfMatch,
-  ): Promise<AssignmentRule>;
-  /** @throws HubError forbidden, changed, not_found */
-  remove(principal: Principal, id: string, ifMatch?: IfMatch): Promise<void>;
-  /**
-   * Resolves the bundle that an agent would get, with the reason.
-   * @param env null for the rules of all environments that the principal sees; 'unknown' for a missing environment,
-   * which has no rules
-   */
-  resolve(principal: Principal, agentId: string, env: Env | null | 'unknown'): Promise<Resolution>;
-}
-
 const globPattern = /^[\x20-\x2e\x30-\x5b\x5d-\x7e]+$/;
 
 /** @throws HubError bad_request for other than printable ASCII, and for path separators */
@@ -80,12 +53,25 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'secrets' | 'clock
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
-export const createAssignmentRules = (ports: Ports): AssignmentRules => ({
-  list: async (principal) =>
-    (await ports.store.rules.list(principal.tenantId)).filter((rule) => seesEnv(principal, rule.env)),
+export class AssignmentRules {
+  readonly #ports: Ports;
 
-  async create(principal, rule) {
-    const { environments, secrets, actors, clock } = ports;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** By priority. */
+  async list(principal: Principal): Promise<readonly AssignmentRule[]> {
+    return (await this.#ports.store.rules.list(principal.tenantId)).filter((rule) =>
+      seesEnv(principal, rule.env),
+    );
+  }
+
+  /**
+   * @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many)
+   */
+  async create(principal: Principal, rule: NewRule): Promise<AssignmentRule> {
+    const { environments, secrets, actors, clock } = this.#ports;
     requireRole(principal, 'operator');
     checkPattern(rule.pattern);
     await environments.requireChange(principal, [rule.env]);
@@ -94,51 +80,65 @@ export const createAssignmentRules = (ports: Ports): AssignmentRules => ({
     return actors.ask('tenant', tenantId, 'changeRule', {
       action: 'create',
       rule: { ...rule, id, tenantId, createdAt: clock.now() },
-      note: noteOn(
-        ports,
+      note: this.#noteOn(
         principal,
         id,
         rule.pattern,
         'created',
         `An assignment rule for ${rule.pattern} was added with the bundle ${rule.bundleName}.`,
-        { env: rule.env, ...changeBy(ports, null, fieldsOf(rule)) },
+        { env: rule.env, ...changeBy(this.#ports, null, fieldsOf(rule)) },
       ),
     });
-  },
+  }
 
-  async update(principal, id, patch, ifMatch = null) {
+  /**
+   * @param ifMatch hash of the rule
+   * @throws HubError forbidden, bad_request, changed, conflict, not_found
+   */
+  async update(
+    principal: Principal,
+    id: string,
+    patch: Partial<NewRule>,
+    ifMatch: IfMatch = null,
+  ): Promise<AssignmentRule> {
     requireRole(principal, 'operator');
     if (patch.pattern !== undefined) checkPattern(patch.pattern);
-    const rule = await changeable(ports, principal, id, ifMatch);
-    if (patch.env !== undefined) await ports.environments.requireChange(principal, [patch.env]);
-    return ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
+    const rule = await this.#changeable(principal, id, ifMatch);
+    if (patch.env !== undefined) await this.#ports.environments.requireChange(principal, [patch.env]);
+    return this.#ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
       action: 'update',
       id,
       patch,
       ...(ifMatch === null ? {} : { ifMatch }),
-      note: noteOn(ports, principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
+      note: this.#noteOn(principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
         env: rule.env,
-        ...changeBy(ports, fieldsOf(rule), patch),
+        ...changeBy(this.#ports, fieldsOf(rule), patch),
       }),
     });
-  },
+  }
 
-  async remove(principal, id, ifMatch = null) {
+  /** @throws HubError forbidden, changed, not_found */
+  async remove(principal: Principal, id: string, ifMatch: IfMatch = null): Promise<void> {
     requireRole(principal, 'operator');
-    const rule = await changeable(ports, principal, id, ifMatch);
-    await ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
+    const rule = await this.#changeable(principal, id, ifMatch);
+    await this.#ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
       action: 'delete',
       id,
       ...(ifMatch === null ? {} : { ifMatch }),
-      note: noteOn(ports, principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
+      note: this.#noteOn(principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
         env: rule.env,
-        ...changeBy(ports, fieldsOf(rule), null),
+        ...changeBy(this.#ports, fieldsOf(rule), null),
       }),
     });
-  },
+  }
 
-  async resolve(principal, agentId, env) {
-    const { store, ruleSets } = ports;
+  /**
+   * Resolves the bundle that an agent would get, with the reason.
+   * @param env null for the rules of all environments that the principal sees; 'unknown' for a missing environment,
+   * which has no rules
+   */
+  async resolve(principal: Principal, agentId: string, env: Env | null | 'unknown'): Promise<Resolution> {
+    const { store, ruleSets } = this.#ports;
     const { tenantId } = principal;
     const [agent, rules] = await Promise.all([
       store.agents.get(tenantId, agentId),
@@ -153,41 +153,36 @@ export const createAssignmentRules = (ports: Ports): AssignmentRules => ({
       tags: registration?.tags ?? {},
       explicit,
     });
-  },
-});
-
-const noteOn = (
-  ports: Ports,
-  principal: Principal,
-  id: string,
-  pattern: string,
-  became: string,
-  summary: string,
-  details: JsonObject,
-) =>
-  noteOf(ports, principal.tenantId, auditActor(principal), {
-    action: `assignment_rule.${became}`,
-    subject: { id, name: pattern },
-    summary,
-    details,
-  });
-
-/**
- * The rule as it is now.
- * @throws HubError not_found (with If-Match: changed) without a rule that the principal sees; forbidden unless the
- *   principal may change its environment
- */
-async function changeable(
-  { store, environments }: Ports,
-  principal: Principal,
-  id: string,
-  ifMatch: IfMatch,
-): Promise<AssignmentRule> {
-  const rule = (await store.rules.list(principal.tenantId)).find((one) => one.id === id);
-  if (!rule || !seesEnv(principal, rule.env)) {
-    requireMatch(ifMatch, [], 'The assignment rule');
-    throw notFound('Rule not found');
   }
-  await environments.requireChange(principal, [rule.env]);
-  return rule;
+
+  #noteOn(
+    principal: Principal,
+    id: string,
+    pattern: string,
+    became: string,
+    summary: string,
+    details: JsonObject,
+  ) {
+    return noteOf(this.#ports, principal.tenantId, auditActor(principal), {
+      action: `assignment_rule.${became}`,
+      subject: { id, name: pattern },
+      summary,
+      details,
+    });
+  }
+
+  /**
+   * The rule as it is now.
+   * @throws HubError not_found (with If-Match: changed) without a rule that the principal sees; forbidden unless the
+   *   principal may change its environment
+   */
+  async #changeable(principal: Principal, id: string, ifMatch: IfMatch): Promise<AssignmentRule> {
+    const rule = (await this.#ports.store.rules.list(principal.tenantId)).find((one) => one.id === id);
+    if (!rule || !seesEnv(principal, rule.env)) {
+      requireMatch(ifMatch, [], 'The assignment rule');
+      throw notFound('Rule not found');
+    }
+    await this.#ports.environments.requireChange(principal, [rule.env]);
+    return rule;
+  }
 }

@@ -72,19 +72,6 @@ export interface FleetPage {
   next(sent: number): AgentPlace | null;
 }
 
-export interface Fleet {
-  /** Null for an agent that is not registered. */
-  get(principal: Principal, agentId: string): Promise<DescribedAgent | null>;
-  /** The registered agents of these that were seen, in their order. */
-  ofRegistrations(
-    principal: Principal,
-    registrations: readonly RegistrationSummary[],
-  ): Promise<readonly DescribedAgent[]>;
-  list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
-  /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
-  streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList>;
-}
-
 export interface AgentStreamList {
   /** Of all environments; more than are listed where the limit is reached. */
   readonly total: number;
@@ -102,25 +89,39 @@ const maxBundles = 20;
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets'>;
 
-export const createFleet = (ports: Ports): Fleet => ({
-  async get(principal, agentId) {
-    const registration = await ports.store.agents.get(principal.tenantId, agentId);
+export class Fleet {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** Null for an agent that is not registered. */
+  async get(principal: Principal, agentId: string): Promise<DescribedAgent | null> {
+    const registration = await this.#ports.store.agents.get(principal.tenantId, agentId);
     if (!registration || registration.retiredAt !== null) return null;
-    const [fleetAgent] = await describe(ports, principal, [registration], null);
+    const [fleetAgent] = await this.#describe(principal, [registration], null);
     return fleetAgent ?? null;
-  },
+  }
 
-  ofRegistrations: (principal, registrations) => describe(ports, principal, registrations, null),
+  /** The registered agents of these that were seen, in their order. */
+  ofRegistrations(
+    principal: Principal,
+    registrations: readonly RegistrationSummary[],
+  ): Promise<readonly DescribedAgent[]> {
+    return this.#describe(principal, registrations, null);
+  }
 
-  async streams(principal, agentId, limit) {
+  /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
+  async streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList> {
     requireRole(principal, 'viewer');
     const { tenantId } = principal;
-    const registration = await ports.store.agents.get(tenantId, agentId);
+    const registration = await this.#ports.store.agents.get(tenantId, agentId);
     if (!registration) throw notFound('Agent not found.');
     const visible = environments.filter((env) => seesEnv(principal, env));
     const perEnv = await Promise.all(
       visible.map((env) =>
-        ports.actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
+        this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'streamsOf', { agentId, limit }),
       ),
     );
     const streams = perEnv
@@ -128,14 +129,14 @@ export const createFleet = (ports: Ports): Fleet => ({
       .sort((a, b) => b.connectedAt - a.connectedAt);
     if (streams.length === 0 && !seesAgent(principal, registration)) throw notFound('Agent not found.');
     return { total: perEnv.reduce((sum, { total }) => sum + total, 0), streams: streams.slice(0, limit) };
-  },
+  }
 
-  async list(principal, query) {
+  async list(principal: Principal, query: FleetQuery): Promise<FleetPage> {
     requireRole(principal, 'viewer');
     const { tenantId } = principal;
     const { order, descending, search, limit } = query;
     if (query.env !== null) requireSight(principal, query.env);
-    if (query.byDrift) return listByDrift(ports, principal, query);
+    if (query.byDrift) return this.#listByDrift(principal, query);
     const isHidden = visibleEnvs(principal) !== null;
     const placeIn = ({ agentId, ...times }: RegistrationSummary): AgentPlace => ({
       agentId,
@@ -147,8 +148,8 @@ export const createFleet = (ports: Ports): Fleet => ({
     const atOnce = isOpen(query) && !isHidden ? limit : portion;
     for (let looked = 0; left && matchingAgents.length < limit && looked < maxLookedAt; ) {
       const page = { order, descending, search, limit: atOnce, after };
-      const { items, more } = await ports.store.agents.find(tenantId, page);
-      const described = await describe(ports, principal, items, query.env);
+      const { items, more } = await this.#ports.store.agents.find(tenantId, page);
+      const described = await this.#describe(principal, items, query.env);
       const visibleAgents = described.filter(({ env }) => env === null || seesEnv(principal, env));
       matchingAgents.push(...visibleAgents.filter((agent) => fits(agent, query)));
       looked += items.length;
@@ -157,7 +158,7 @@ export const createFleet = (ports: Ports): Fleet => ({
       left = more && last !== undefined;
     }
     const listedAgents = matchingAgents.slice(0, limit);
-    const agents = await withVersions(ports, tenantId, listedAgents);
+    const agents = await this.#withVersions(tenantId, listedAgents);
     return {
       agents,
       next(sent) {
@@ -167,132 +168,129 @@ export const createFleet = (ports: Ports): Fleet => ({
         return left ? after : null;
       },
     };
-  },
-});
-
-async function describe(
-  { ruleSets, store, actors }: Ports,
-  principal: Principal,
-  registrations: readonly RegistrationSummary[],
-  requestedEnv: Env | null,
-): Promise<readonly DescribedAgent[]> {
-  if (registrations.length === 0) return [];
-  const { tenantId } = principal;
-  const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-  const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: EnvFilter): Resolution =>
-    rules.resolve({ agentId, env, explicit: bundleName, tags });
-  const envs = requestedEnv === null ? environments.filter((env) => seesEnv(principal, env)) : [requestedEnv];
-  const states = new Map<Env, readonly AgentState[]>(
-    await Promise.all(
-      envs.map(async (env) => {
-        const agents = registrations.map((one) => ({
-          agentId: one.agentId,
-          bundleName: resolve(one, env).bundleName,
-        }));
-        const key = environmentKey(tenantId, env);
-        return [env, await actors.ask('environment', key, 'agentStates', { agents })] as const;
-      }),
-    ),
-  );
-  return registrations.flatMap((registration, i) => {
-    const stateIn = (env: Env): AgentState | null => states.get(env)?.[i] ?? null;
-    const env =
-      requestedEnv === null
-        ? placeOf(principal, registration, stateIn)
-        : isIn(requestedEnv, registration, stateIn)
-          ? requestedEnv
-          : null;
-    if (env === null && requestedEnv !== null) return [];
-    const state = env === null ? null : stateIn(env);
-    const cannotLoad = state !== null && isUnable(registration, state);
-    return [
-      {
-        registration,
-        env,
-        resolution: resolve(registration, env ?? visibleEnvs(principal)),
-        state,
-        cannotLoad,
-      },
-    ];
-  });
-}
-
-/** Versions by environment, bundle and hash, of agents that run none of those that are deployed now. */
-async function versionsOf({ store }: Ports, tenantId: string, agents: readonly DescribedAgent[]) {
-  const bundleKeys = new Map<string, { readonly env: Env; readonly bundleName: string }>();
-  for (const { env, state } of agents) {
-    if (env === null || !state?.policyVersion || state.version !== null || state.bundleName === null)
-      continue;
-    const { bundleName } = state;
-    if (bundleKeys.size < maxBundles) bundleKeys.set(JSON.stringify([env, bundleName]), { env, bundleName });
   }
-  const versionByKey = new Map<string, number>();
-  await Promise.all(
-    [...bundleKeys.values()].map(async (filter) => {
-      const page = { limit: maxDeployments, offset: 0 };
-      const { items } = await store.deployments.list(tenantId, filter, page);
-      for (const { env, bundleName, revisionHash, version } of items) {
-        // The newest deployment comes first, and names the document.
-        const key = JSON.stringify([env, bundleName, revisionHash]);
-        if (!versionByKey.has(key)) versionByKey.set(key, version);
-      }
-    }),
-  );
-  return ({ env, state }: DescribedAgent): number | null =>
-    state?.version ??
-    versionByKey.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ??
-    null;
-}
 
-async function withVersions(
-  ports: Ports,
-  tenantId: string,
-  agents: readonly DescribedAgent[],
-): Promise<readonly FleetAgent[]> {
-  const envs = environments.filter((env) => agents.some((agent) => agent.env === env));
-  const [versionOf, ...current] = await Promise.all([
-    versionsOf(ports, tenantId, agents),
-    ...envs.map((env) => ports.store.deployments.current(tenantId, env)),
-  ]);
-  const deployed = current.flat();
-  const wantedBy = ({ env, state }: DescribedAgent): number | null =>
-    deployed.find((one) => one.env === env && one.bundleName === state?.bundleName)?.version ?? null;
-  return agents.map((agent) => ({ ...agent, version: versionOf(agent), wantedVersion: wantedBy(agent) }));
-}
+  async #describe(
+    principal: Principal,
+    registrations: readonly RegistrationSummary[],
+    requestedEnv: Env | null,
+  ): Promise<readonly DescribedAgent[]> {
+    if (registrations.length === 0) return [];
+    const { tenantId } = principal;
+    const rules = this.#ports.ruleSets.of(tenantId, await this.#ports.store.rules.list(tenantId));
+    const resolve = ({ agentId, bundleName, tags }: RegistrationSummary, env: EnvFilter): Resolution =>
+      rules.resolve({ agentId, env, explicit: bundleName, tags });
+    const envs =
+      requestedEnv === null ? environments.filter((env) => seesEnv(principal, env)) : [requestedEnv];
+    const states = new Map<Env, readonly AgentState[]>(
+      await Promise.all(
+        envs.map(async (env) => {
+          const agents = registrations.map((one) => ({
+            agentId: one.agentId,
+            bundleName: resolve(one, env).bundleName,
+          }));
+          const key = environmentKey(tenantId, env);
+          return [env, await this.#ports.actors.ask('environment', key, 'agentStates', { agents })] as const;
+        }),
+      ),
+    );
+    return registrations.flatMap((registration, i) => {
+      const stateIn = (env: Env): AgentState | null => states.get(env)?.[i] ?? null;
+      const env =
+        requestedEnv === null
+          ? placeOf(principal, registration, stateIn)
+          : isIn(requestedEnv, registration, stateIn)
+            ? requestedEnv
+            : null;
+      if (env === null && requestedEnv !== null) return [];
+      const state = env === null ? null : stateIn(env);
+      const cannotLoad = state !== null && isUnable(registration, state);
+      return [
+        {
+          registration,
+          env,
+          resolution: resolve(registration, env ?? visibleEnvs(principal)),
+          state,
+          cannotLoad,
+        },
+      ];
+    });
+  }
 
-async function listByDrift(ports: Ports, principal: Principal, query: FleetQuery): Promise<FleetPage> {
-  const { tenantId } = principal;
-  const drifting: { readonly agent: DescribedAgent; readonly place: AgentPlace }[] = [];
-  let after: AgentPlace | null = null;
-  for (let looked = 0; looked < maxLookedAt; looked += portion) {
-    const request = {
-      order: 'agentId',
-      descending: false,
-      search: query.search,
-      limit: portion,
-      after,
-    } as const;
-    const { items, more }: Page<RegistrationSummary> = await ports.store.agents.find(tenantId, request);
-    for (const agent of await describe(ports, principal, items, query.env)) {
-      const at = agent.state?.driftSince ?? null;
-      if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))
+  /** Versions by environment, bundle and hash, of agents that run none of those that are deployed now. */
+  async #versionsOf(tenantId: string, agents: readonly DescribedAgent[]) {
+    const bundleKeys = new Map<string, { readonly env: Env; readonly bundleName: string }>();
+    for (const { env, state } of agents) {
+      if (env === null || !state?.policyVersion || state.version !== null || state.bundleName === null)
         continue;
-      drifting.push({ agent, place: { agentId: agent.registration.agentId, at } });
+      const { bundleName } = state;
+      if (bundleKeys.size < maxBundles)
+        bundleKeys.set(JSON.stringify([env, bundleName]), { env, bundleName });
     }
-    const last = items.at(-1);
-    if (!more || !last) break;
-    after = { agentId: last.agentId, at: 0 };
+    const versionByKey = new Map<string, number>();
+    await Promise.all(
+      [...bundleKeys.values()].map(async (filter) => {
+        const page = { limit: maxDeployments, offset: 0 };
+        const { items } = await this.#ports.store.deployments.list(tenantId, filter, page);
+        for (const { env, bundleName, revisionHash, version } of items) {
+          // The newest deployment comes first, and names the document.
+          const key = JSON.stringify([env, bundleName, revisionHash]);
+          if (!versionByKey.has(key)) versionByKey.set(key, version);
+        }
+      }),
+    );
+    return ({ env, state }: DescribedAgent): number | null =>
+      state?.version ??
+      versionByKey.get(JSON.stringify([env, state?.bundleName, state?.policyVersion])) ??
+      null;
   }
-  drifting.sort((a, b) => comparePlaces(a.place, b.place));
-  const { after: from } = query;
-  const rest = from === null ? drifting : drifting.filter(({ place }) => comparePlaces(place, from) > 0);
-  const page = rest.slice(0, query.limit);
-  const agents = await withVersions(
-    ports,
-    tenantId,
-    page.map(({ agent }) => agent),
-  );
-  return { agents, next: (sent) => (sent < rest.length ? (page[sent - 1]?.place ?? null) : null) };
+
+  async #withVersions(tenantId: string, agents: readonly DescribedAgent[]): Promise<readonly FleetAgent[]> {
+    const envs = environments.filter((env) => agents.some((agent) => agent.env === env));
+    const [versionOf, ...current] = await Promise.all([
+      this.#versionsOf(tenantId, agents),
+      ...envs.map((env) => this.#ports.store.deployments.current(tenantId, env)),
+    ]);
+    const deployed = current.flat();
+    const wantedBy = ({ env, state }: DescribedAgent): number | null =>
+      deployed.find((one) => one.env === env && one.bundleName === state?.bundleName)?.version ?? null;
+    return agents.map((agent) => ({ ...agent, version: versionOf(agent), wantedVersion: wantedBy(agent) }));
+  }
+
+  async #listByDrift(principal: Principal, query: FleetQuery): Promise<FleetPage> {
+    const { agents: registered } = this.#ports.store;
+    const { tenantId } = principal;
+    const drifting: { readonly agent: DescribedAgent; readonly place: AgentPlace }[] = [];
+    let after: AgentPlace | null = null;
+    for (let looked = 0; looked < maxLookedAt; looked += portion) {
+      const request = {
+        order: 'agentId',
+        descending: false,
+        search: query.search,
+        limit: portion,
+        after,
+      } as const;
+      const { items, more }: Page<RegistrationSummary> = await registered.find(tenantId, request);
+      for (const agent of await this.#describe(principal, items, query.env)) {
+        const at = agent.state?.driftSince ?? null;
+        if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))
+          continue;
+        drifting.push({ agent, place: { agentId: agent.registration.agentId, at } });
+      }
+      const last = items.at(-1);
+      if (!more || !last) break;
+      after = { agentId: last.agentId, at: 0 };
+    }
+    drifting.sort((a, b) => comparePlaces(a.place, b.place));
+    const { after: from } = query;
+    const rest = from === null ? drifting : drifting.filter(({ place }) => comparePlaces(place, from) > 0);
+    const page = rest.slice(0, query.limit);
+    const agents = await this.#withVersions(
+      tenantId,
+      page.map(({ agent }) => agent),
+    );
+    return { agents, next: (sent) => (sent < rest.length ? (page[sent - 1]?.place ?? null) : null) };
+  }
 }
 
 /** The longest drift first. */

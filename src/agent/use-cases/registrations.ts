@@ -50,6 +50,14 @@ export interface StatusStart {
   readonly after: StatusPlace | null;
 }
 
+export interface StatusQuery {
+  /** Null: all. */
+  readonly env: Env | null;
+  readonly bundleName: string | null;
+  readonly limit: number;
+  readonly start: StatusStart | null;
+}
+
 /** An open stream; `cannotLoad`: it is given a document of the vocabulary that its agent does not speak. */
 export type StatusView = StatusEntry & { readonly cannotLoad: boolean };
 
@@ -57,38 +65,6 @@ export interface StatusPage {
   readonly entries: readonly StatusView[];
   /** Beginning of the next page; null: nothing is left. */
   readonly next: StatusStart | null;
-}
-
-export interface Registrations {
-  /** By agent id. @param after the agent that the page before ended with */
-  list(
-    principal: Principal,
-    page: { readonly limit: number; readonly after: string | null },
-  ): Promise<RegistrationPage>;
-  /** @throws HubError not_found */
-  get(principal: Principal, agentId: string): Promise<RegistrationView>;
-  /** The agent's streams receive a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
-  update(principal: Principal, agentId: string, patch: RegistrationPatch): Promise<RegistrationView>;
-  /** Assigns many; returns how many assignments changed. @throws HubError forbidden, overloaded, unavailable */
-  assign(principal: Principal, agentIds: readonly string[], bundleName: string | null): Promise<number>;
-  /** Connected agents, environment by environment. @param env null: all */
-  status(
-    principal: Principal,
-    query: {
-      readonly env: Env | null;
-      readonly bundleName: string | null;
-      readonly limit: number;
-      readonly start: StatusStart | null;
-    },
-  ): Promise<StatusPage>;
-  /**
-   * Takes an agent's word for the version it runs now; returns which agent's.
-   * @throws HubError forbidden, overloaded, unavailable
-   */
-  report(
-    principal: KeyPrincipal,
-    version: { readonly bundleName: string | null; readonly policyVersion: string },
-  ): Promise<string>;
 }
 
 /** Agents that an audit entry of many names. */
@@ -112,13 +88,23 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'registrar' | 'clo
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
-export const createRegistrations = (ports: Ports): Registrations => ({
-  async list(principal, page) {
+export class Registrations {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** By agent id. @param after the agent that the page before ended with */
+  async list(
+    principal: Principal,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<RegistrationPage> {
     const { tenantId } = principal;
     const [{ items, more }, rules, leftOut] = await Promise.all([
-      ports.store.agents.list(tenantId, page),
-      rulesOf(ports, tenantId),
-      ports.registrar.leftOut(tenantId),
+      this.#ports.store.agents.list(tenantId, page),
+      this.#rulesOf(tenantId),
+      this.#ports.registrar.leftOut(tenantId),
     ]);
     const visible = items.filter((one) => seesAgent(principal, one));
     return {
@@ -127,12 +113,23 @@ export const createRegistrations = (ports: Ports): Registrations => ({
       leftOut,
       last: items.at(-1)?.agentId ?? null,
     };
-  },
+  }
 
-  get: (principal, agentId) => view(ports, principal, agentId),
+  /** @throws HubError not_found */
+  async get(principal: Principal, agentId: string): Promise<RegistrationView> {
+    const { tenantId } = principal;
+    const registration = await this.#ports.store.agents.get(tenantId, agentId);
+    if (!registration || !seesAgent(principal, registration)) throw unknown();
+    return { registration, resolution: resolve(await this.#rulesOf(tenantId), principal, registration) };
+  }
 
-  async update(principal, agentId, { bundleName, ...patch }) {
-    const { store, actors } = ports;
+  /** The agent's streams receive a new assignment. @throws HubError forbidden, not_found, overloaded, unavailable */
+  async update(
+    principal: Principal,
+    agentId: string,
+    { bundleName, ...patch }: RegistrationPatch,
+  ): Promise<RegistrationView> {
+    const { store, actors } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const before = await store.agents.get(tenantId, agentId);
@@ -140,21 +137,21 @@ export const createRegistrations = (ports: Ports): Registrations => ({
     const seenEnv = before.seenEnvs.find((env) => holdsRole(principal, 'operator', env)) ?? before.lastEnv;
     requireRole(principal, 'operator', seenEnv);
     const isRouting = bundleName !== undefined || patch.tags !== undefined;
-    const envs = isRouting ? await requireAssignable(ports, principal, [agentId]) : [];
+    const envs = isRouting ? await this.#requireAssignable(principal, [agentId]) : [];
     const changed = omitUndefined(patch);
     if (Object.keys(changed).length > 0) {
-      const noting = noted(ports, principal, {
+      const noting = noted(this.#ports, principal, {
         action: 'agent.updated',
         subject: { id: agentId },
         summary: `The registration of ${agentId.slice(0, 200)} was changed.`,
-        details: { envs, ...changeBy(ports, before, changed) },
+        details: { envs, ...changeBy(this.#ports, before, changed) },
         agentId,
       });
       await noting.agents.update(tenantId, agentId, changed);
     }
     const nextBundleName = bundleName === undefined ? before.bundleName : bundleName;
     if (nextBundleName !== before.bundleName) {
-      const note = assignmentNote(ports, principal, {
+      const note = this.#assignmentNote(principal, {
         agentIds: [agentId],
         bundleName: nextBundleName,
         envs,
@@ -168,19 +165,28 @@ export const createRegistrations = (ports: Ports): Registrations => ({
         await actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
       }
     }
-    return view(ports, principal, agentId);
-  },
+    return this.get(principal, agentId);
+  }
 
-  async assign(principal, agentIds, bundleName) {
+  /** Assigns many; returns how many assignments changed. @throws HubError forbidden, overloaded, unavailable */
+  async assign(
+    principal: Principal,
+    agentIds: readonly string[],
+    bundleName: string | null,
+  ): Promise<number> {
     requireRole(principal, 'operator');
-    const envs = await requireAssignable(ports, principal, agentIds);
+    const envs = await this.#requireAssignable(principal, agentIds);
     const ids = [...new Set(agentIds)];
-    const note = assignmentNote(ports, principal, { agentIds: ids, bundleName, envs });
+    const note = this.#assignmentNote(principal, { agentIds: ids, bundleName, envs });
     const assignment = { agentIds: ids, bundleName, envs, bulk: true, note };
-    return (await ports.actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
-  },
+    return (await this.#ports.actors.ask('tenant', principal.tenantId, 'assign', assignment)).length;
+  }
 
-  async status(principal, { env: requestedEnv, bundleName, limit, start }) {
+  /** Connected agents, environment by environment. */
+  async status(
+    principal: Principal,
+    { env: requestedEnv, bundleName, limit, start }: StatusQuery,
+  ): Promise<StatusPage> {
     const { tenantId } = principal;
     const begin = start ?? { env: environments[0], after: null };
     const entries: StatusEntry[] = [];
@@ -192,102 +198,90 @@ export const createRegistrations = (ports: Ports): Registrations => ({
       next = { env, after: env === begin.env ? begin.after : null };
       if (entries.length >= limit) break;
       const request = { bundleName, limit: limit - entries.length, after: next.after };
-      const page = await ports.actors.ask('environment', environmentKey(tenantId, env), 'status', request);
+      const key = environmentKey(tenantId, env);
+      const page = await this.#ports.actors.ask('environment', key, 'status', request);
       entries.push(...page.entries);
       next = page.next === null ? null : { env, after: page.next };
       if (next !== null) break;
     }
-    return { entries: await judged(ports, tenantId, entries), next };
-  },
+    return { entries: await this.#judged(tenantId, entries), next };
+  }
 
-  async report(principal, { bundleName, policyVersion }) {
-    const { lastSeen, actors, clock } = ports;
+  /**
+   * Takes an agent's word for the version it runs now; returns which agent's.
+   * @throws HubError forbidden, overloaded, unavailable
+   */
+  async report(
+    principal: KeyPrincipal,
+    { bundleName, policyVersion }: { readonly bundleName: string | null; readonly policyVersion: string },
+  ): Promise<string> {
+    const { lastSeen, actors, clock } = this.#ports;
     const agentId = actingAgent(principal);
     // A report is kept of an agent that is registered.
     await lastSeen.touch(principal, new Set([agentId]));
     const key = agentKey(principal.tenantId, principal.env, agentId);
     await actors.ask('agent', key, 'report', { bundleName, policyVersion, at: clock.now() });
     return agentId;
-  },
-});
-
-const rulesOf = async ({ ruleSets, store }: Ports, tenantId: string): Promise<RuleSet> =>
-  ruleSets.of(tenantId, await store.rules.list(tenantId));
-
-/** Environments where an agent's assignment holds: those where it was seen, or every environment if it never was. */
-async function envsOf(
-  { store, clock }: Ports,
-  tenantId: string,
-  agentId: string,
-  seenEnvs: readonly Env[],
-): Promise<readonly Env[]> {
-  const uses = await store.usage.toolsOf(tenantId, agentId, clock.now() - seenMs);
-  const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
-  return envs.size === 0 ? environments : [...envs];
-}
-
-/** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
-async function requireAssignable(
-  ports: Ports,
-  principal: Principal,
-  agentIds: readonly string[],
-): Promise<readonly Env[]> {
-  const { tenantId } = principal;
-  const touched = new Set<Env>();
-  for (const agentId of agentIds) {
-    const { seenEnvs = [] } = (await ports.store.agents.get(tenantId, agentId)) ?? {};
-    for (const env of await envsOf(ports, tenantId, agentId, seenEnvs)) touched.add(env);
-    if (touched.size === environments.length) break;
   }
-  await ports.environments.requireChange(principal, [...touched]);
-  return [...touched];
-}
 
-/** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
-function assignmentNote(
-  ports: Ports,
-  principal: Principal,
-  { agentIds, bundleName, envs, before }: Assignment,
-): AuditNote {
-  const [first = '', ...others] = agentIds;
-  const agentId = others.length === 0 ? first : null;
-  const subjectName = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
-  const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
-  return noteOf(ports, principal.tenantId, auditActor(principal), {
-    action: 'agent.assigned',
-    subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
-    summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
-    details: {
-      envs,
-      agents: agentIds.length,
-      agentIds: agentIds.slice(0, maxNamed),
-      ...(before === undefined ? {} : { before: snakeKeys({ bundleName: before }) }),
-      after: snakeKeys({ bundleName }),
-    },
-    agentId,
-  });
-}
+  async #rulesOf(tenantId: string): Promise<RuleSet> {
+    return this.#ports.ruleSets.of(tenantId, await this.#ports.store.rules.list(tenantId));
+  }
 
-async function view(ports: Ports, principal: Principal, agentId: string): Promise<RegistrationView> {
-  const { tenantId } = principal;
-  const registration = await ports.store.agents.get(tenantId, agentId);
-  if (!registration || !seesAgent(principal, registration)) throw unknown();
-  return { registration, resolution: resolve(await rulesOf(ports, tenantId), principal, registration) };
-}
+  /** Environments where an agent's assignment holds: those where it was seen, or every environment if it never was. */
+  async #envsOf(tenantId: string, agentId: string, seenEnvs: readonly Env[]): Promise<readonly Env[]> {
+    const uses = await this.#ports.store.usage.toolsOf(tenantId, agentId, this.#ports.clock.now() - seenMs);
+    const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
+    return envs.size === 0 ? environments : [...envs];
+  }
 
-async function judged(
-  { store }: Ports,
-  tenantId: string,
-  entries: readonly StatusEntry[],
-): Promise<readonly StatusView[]> {
-  const askingIds = entries.flatMap(({ agentId, documentKind }) => (documentKind === null ? [] : [agentId]));
-  const vocabularies =
-    askingIds.length === 0 ? [] : await store.agents.vocabularies(tenantId, [...new Set(askingIds)]);
-  const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
-  return entries.map((entry) => {
-    const agent = spoken.get(entry.agentId);
-    return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
-  });
+  /** @throws HubError forbidden unless the principal may change each environment of these agents, which it returns */
+  async #requireAssignable(principal: Principal, agentIds: readonly string[]): Promise<readonly Env[]> {
+    const { tenantId } = principal;
+    const touched = new Set<Env>();
+    for (const agentId of agentIds) {
+      const { seenEnvs = [] } = (await this.#ports.store.agents.get(tenantId, agentId)) ?? {};
+      for (const env of await this.#envsOf(tenantId, agentId, seenEnvs)) touched.add(env);
+      if (touched.size === environments.length) break;
+    }
+    await this.#ports.environments.requireChange(principal, [...touched]);
+    return [...touched];
+  }
+
+  /** Of agents that are assigned a bundle, or (null) none; a few of many are named. */
+  #assignmentNote(principal: Principal, { agentIds, bundleName, envs, before }: Assignment): AuditNote {
+    const [first = '', ...others] = agentIds;
+    const agentId = others.length === 0 ? first : null;
+    const subjectName = agentId?.slice(0, 150) ?? `${agentIds.length} agents`;
+    const became = bundleName === null ? 'no bundle by name any more' : `the bundle ${bundleName}`;
+    return noteOf(this.#ports, principal.tenantId, auditActor(principal), {
+      action: 'agent.assigned',
+      subject: { id: agentId ?? bundleName ?? 'none', name: agentId ?? bundleName },
+      summary: `${agentId === null ? subjectName : `The agent ${subjectName}`} ${agentId === null ? 'are' : 'is'} assigned ${became}.`,
+      details: {
+        envs,
+        agents: agentIds.length,
+        agentIds: agentIds.slice(0, maxNamed),
+        ...(before === undefined ? {} : { before: snakeKeys({ bundleName: before }) }),
+        after: snakeKeys({ bundleName }),
+      },
+      agentId,
+    });
+  }
+
+  async #judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
+    const askingIds = entries.flatMap(({ agentId, documentKind }) =>
+      documentKind === null ? [] : [agentId],
+    );
+    const { agents } = this.#ports.store;
+    const vocabularies =
+      askingIds.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(askingIds)]);
+    const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
+    return entries.map((entry) => {
+      const agent = spoken.get(entry.agentId);
+      return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
+    });
+  }
 }
 
 /** Resolves an agent's bundle by the rules of the latest environment that the principal sees. */

@@ -39,19 +39,6 @@ export interface AiTrial {
   readonly error: string | null;
 }
 
-export interface AiSettings {
-  /** Null when nothing is set. */
-  get(principal: Principal): Promise<Setting<'ai'> | null>;
-  /** @throws HubError forbidden; unprocessable (the key is asked for again, or the address is not allowed) */
-  put(principal: Principal, change: AiChange): Promise<Setting<'ai'>>;
-  /** Safe to repeat. @throws HubError forbidden */
-  remove(principal: Principal): Promise<void>;
-  /** Asks the provider something short; at most 30 s. @throws HubError forbidden, rate_limited */
-  test(principal: Principal, count: CountLimit): Promise<AiTrial>;
-  /** Usage of the last `days` days, in order. Days without questions are left out. */
-  usage(principal: Principal, days: number): Promise<readonly AiDay[]>;
-}
-
 const testMs = 30_000;
 
 const hello = [{ role: 'user', content: 'Say ok.' }] as const;
@@ -63,18 +50,28 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
 /** Fields that a record may show: no key, masked or not. */
 const openFields = ({ provider, model, baseUrl }: AiConfig) => ({ provider, model, baseUrl });
 
-export const createAiSettings = (ports: Ports): AiSettings => ({
-  get: ({ tenantId }) => ports.store.settings.get(tenantId, 'ai'),
+export class AiSettings {
+  readonly #ports: Ports;
 
-  async put(principal, change) {
-    const { store, outbound, clock } = ports;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** Null when nothing is set. */
+  get({ tenantId }: Principal): Promise<Setting<'ai'> | null> {
+    return this.#ports.store.settings.get(tenantId, 'ai');
+  }
+
+  /** @throws HubError forbidden; unprocessable (the key is asked for again, or the address is not allowed) */
+  async put(principal: Principal, change: AiChange): Promise<Setting<'ai'>> {
+    const { store, outbound, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const before = (await store.settings.get(tenantId, 'ai'))?.value ?? null;
     const same = before?.provider === change.provider ? before : null;
     const baseUrl = change.baseUrl === undefined ? (same?.baseUrl ?? null) : change.baseUrl || null;
     const model = change.model === undefined ? (same?.model ?? null) : change.model || null;
-    const key = keyFor(ports, change, baseUrl, before);
+    const key = this.#keyFor(change, baseUrl, before);
     if (baseUrl !== null && baseUrl !== before?.baseUrl) {
       await outbound.check(baseUrl).catch((error: unknown) => {
         if (!(error instanceof OutboundError)) throw error;
@@ -88,7 +85,7 @@ export const createAiSettings = (ports: Ports): AiSettings => ({
       updatedAt: clock.now(),
       updatedBy: actorName(principal.actor),
     };
-    await noted(ports, principal, {
+    await noted(this.#ports, principal, {
       action: 'setting.updated',
       subject: { id: 'ai', name: 'AI assistance' },
       summary: `AI assistance is provided by ${change.provider}`,
@@ -97,23 +94,25 @@ export const createAiSettings = (ports: Ports): AiSettings => ({
         model,
         baseUrl,
         keyChanged: key.sealedKey !== (before?.sealedKey ?? null),
-        ...changeBy(ports, before && openFields(before), { provider: change.provider, model, baseUrl }),
+        ...changeBy(this.#ports, before && openFields(before), { provider: change.provider, model, baseUrl }),
       },
     }).settings.put(setting);
     return setting;
-  },
+  }
 
-  async remove(principal) {
+  /** Safe to repeat. @throws HubError forbidden */
+  async remove(principal: Principal): Promise<void> {
     requireRole(principal, 'admin');
-    await noted(ports, principal, {
+    await noted(this.#ports, principal, {
       action: 'setting.deleted',
       subject: { id: 'ai', name: 'AI assistance' },
       summary: 'AI assistance was turned off',
     }).settings.remove(principal.tenantId, 'ai');
-  },
+  }
 
-  async test(principal, count) {
-    const { store, access, clock } = ports;
+  /** Asks the provider something short; at most 30 s. @throws HubError forbidden, rate_limited */
+  async test(principal: Principal, count: CountLimit): Promise<AiTrial> {
+    const { store, access, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const setting = await store.settings.get(tenantId, 'ai');
@@ -134,42 +133,43 @@ export const createAiSettings = (ports: Ports): AiSettings => ({
     } finally {
       await question.end();
     }
-  },
+  }
 
-  usage: ({ tenantId }, days) =>
-    ports.store.aiUsage.days(tenantId, dayOf(ports.clock.now() - (days - 1) * dayMs)),
-});
+  /** Usage of the last `days` days, in order. Days without questions are left out. */
+  usage({ tenantId }: Principal, days: number): Promise<readonly AiDay[]> {
+    return this.#ports.store.aiUsage.days(tenantId, dayOf(this.#ports.clock.now() - (days - 1) * dayMs));
+  }
 
-/** The key part of the new record. @throws HubError unprocessable */
-function keyFor(
-  { secrets }: Ports,
-  { provider, apiKey }: AiChange,
-  baseUrl: string | null,
-  before: AiConfig | null,
-): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
-  const none = { sealedKey: null, maskedKey: null };
-  const isMasked = typeof apiKey === 'string' && isMaskedKey(apiKey);
-  if (isMasked && (before?.sealedKey ?? null) === null) {
-    throw new HubError(
-      'unprocessable',
-      'The api_key is masked, and no key is stored. Enter the api_key again.',
-    );
+  /** The key part of the new record. @throws HubError unprocessable */
+  #keyFor(
+    { provider, apiKey }: AiChange,
+    baseUrl: string | null,
+    before: AiConfig | null,
+  ): Pick<AiConfig, 'sealedKey' | 'maskedKey'> {
+    const none = { sealedKey: null, maskedKey: null };
+    const isMasked = typeof apiKey === 'string' && isMaskedKey(apiKey);
+    if (isMasked && (before?.sealedKey ?? null) === null) {
+      throw new HubError(
+        'unprocessable',
+        'The api_key is masked, and no key is stored. Enter the api_key again.',
+      );
+    }
+    if (typeof apiKey === 'string' && apiKey !== '' && !isMasked) {
+      const sealedKey = this.#ports.secrets.seal('ai-key', new TextEncoder().encode(apiKey));
+      return { sealedKey, maskedKey: maskedKey(apiKey) };
+    }
+    if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
+    if (!before || before.sealedKey === null) {
+      if (provider === 'local') return none;
+      throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
+    }
+    if (before.provider !== provider || before.baseUrl !== baseUrl) {
+      throw new HubError(
+        'unprocessable',
+        'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
+      );
+    }
+    const { sealedKey, maskedKey: masked } = before;
+    return { sealedKey, maskedKey: masked };
   }
-  if (typeof apiKey === 'string' && apiKey !== '' && !isMasked) {
-    const sealedKey = secrets.seal('ai-key', new TextEncoder().encode(apiKey));
-    return { sealedKey, maskedKey: maskedKey(apiKey) };
-  }
-  if (provider === 'local' && (apiKey === null || before?.provider !== 'local')) return none;
-  if (!before || before.sealedKey === null) {
-    if (provider === 'local') return none;
-    throw new HubError('unprocessable', 'This provider needs an api_key. Send one.');
-  }
-  if (before.provider !== provider || before.baseUrl !== baseUrl) {
-    throw new HubError(
-      'unprocessable',
-      'The provider or the base_url changes, and the stored key belongs to the previous one. Enter the api_key again.',
-    );
-  }
-  const { sealedKey, maskedKey: masked } = before;
-  return { sealedKey, maskedKey: masked };
 }

@@ -14,35 +14,6 @@ import type { Finding } from '../rules/finding.ts';
 import type { Inspector } from './inspection.ts';
 import type { Uploads } from './uploads.ts';
 
-export interface Bundles {
-  /**
-   * Saves the next version of the name in the document, and returns the findings that a deploy would have.
-   * @throws HubError forbidden, unprocessable
-   */
-  upload(
-    principal: Principal,
-    yaml: string,
-  ): Promise<{ readonly bundle: BundleVersion; readonly warnings: readonly Finding[] }>;
-  /** Newest upload first; with an environment, those that were ever deployed there. */
-  list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>>;
-  /** Newest first, each with the environments that run it. @throws HubError not_found */
-  versions(
-    principal: Principal,
-    name: string,
-    page: PageRequest,
-  ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>>;
-  /** With an environment, only the version that it runs now exists. @throws HubError not_found */
-  version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
-  /**
-   * Deletes all versions of a bundle that is deployed nowhere.
-   * @param ifMatch the number or hash of the newest version
-   * @throws HubError forbidden, not_found, changed, conflict (deployed)
-   */
-  remove(principal: Principal, name: string, ifMatch?: IfMatch): Promise<void>;
-  /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
-  yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;
-}
-
 const subjectOf = (name: string): string => `Bundle '${name}'`;
 const absent = (name: string, version: number): HubError =>
   notFound(`Bundle '${name}' v${version} not found`);
@@ -62,9 +33,22 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets'> & {
   readonly uploads: Uploads;
 };
 
-export const createBundles = (ports: Ports): Bundles => ({
-  async upload(principal, yamlText) {
-    const { evaluator, inspector, uploads } = ports;
+export class Bundles {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Saves the next version of the name in the document, and returns the findings that a deploy would have.
+   * @throws HubError forbidden, unprocessable
+   */
+  async upload(
+    principal: Principal,
+    yamlText: string,
+  ): Promise<{ readonly bundle: BundleVersion; readonly warnings: readonly Finding[] }> {
+    const { evaluator, inspector, uploads } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const outline = await evaluator.outline(tenantId, yamlText);
@@ -72,27 +56,33 @@ export const createBundles = (ports: Ports): Bundles => ({
     const yaml = new TextEncoder().encode(yamlText);
     const bundle = await uploads.upload(principal, { subject: 'bundle', outline, yaml });
     return { bundle, warnings };
-  },
+  }
 
-  async list(principal, page) {
+  /** Newest upload first; with an environment, those that were ever deployed there. */
+  async list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>> {
     const { tenantId, env } = principal;
-    const summaries = await ports.store.bundles.summaries(tenantId, env, page);
+    const summaries = await this.#ports.store.bundles.summaries(tenantId, env, page);
     if (visibleEnvs(principal) === null || env !== null) return summaries;
-    const current = (await ports.store.deployments.currentAll(tenantId)).filter((one) =>
+    const current = (await this.#ports.store.deployments.currentAll(tenantId)).filter((one) =>
       seesEnv(principal, one.env),
     );
     return { ...summaries, items: summaries.items.map((bundle) => asSeen(bundle, current)) };
-  },
+  }
 
-  async versions(principal, name, page) {
+  /** Newest first, each with the environments that run it. @throws HubError not_found */
+  async versions(
+    principal: Principal,
+    name: string,
+    page: PageRequest,
+  ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>> {
     const { tenantId } = principal;
     const [versions, ...current] = await Promise.all([
-      ports.store.bundles.versions(tenantId, name, page),
+      this.#ports.store.bundles.versions(tenantId, name, page),
       ...environments
         .filter((env) => seesEnv(principal, env))
-        .map((env) => ports.store.deployments.currentOf(tenantId, env, name)),
+        .map((env) => this.#ports.store.deployments.currentOf(tenantId, env, name)),
     ]);
-    if (versions.items.length === 0 && !(await newestOf(ports, tenantId, name))) {
+    if (versions.items.length === 0 && !(await this.#newestOf(tenantId, name))) {
       throw notFound(`Bundle '${name}' not found`);
     }
     const envsOf = (version: number): Env[] =>
@@ -101,12 +91,17 @@ export const createBundles = (ports: Ports): Bundles => ({
       ...versions,
       items: versions.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
     };
-  },
+  }
 
-  async remove(principal, name, ifMatch = null) {
-    const { store, clock, secrets } = ports;
+  /**
+   * Deletes all versions of a bundle that is deployed nowhere.
+   * @param ifMatch the number or hash of the newest version
+   * @throws HubError forbidden, not_found, changed, conflict (deployed)
+   */
+  async remove(principal: Principal, name: string, ifMatch: IfMatch = null): Promise<void> {
+    const { store, clock, secrets } = this.#ports;
     requireRole(principal, 'operator');
-    const ifVersion = await matchedVersion(ports, principal.tenantId, name, ifMatch);
+    const ifVersion = await this.#matchedVersion(principal.tenantId, name, ifMatch);
     const removed = await noted({ store, clock, secrets }, principal, {
       action: 'bundle.removed',
       subject: { id: name, name },
@@ -120,46 +115,40 @@ export const createBundles = (ports: Ports): Bundles => ({
         `Bundle '${name}' is deployed. Undeploy it from every environment first: DELETE /api/v1/deployments/current.`,
       );
     }
-  },
+  }
 
-  async version(principal, name, version) {
-    await requireVisible(ports, principal, name, version);
-    const bundle = await ports.store.bundles.version(principal.tenantId, name, version);
+  /** With an environment, only the version that it runs now exists. @throws HubError not_found */
+  async version(principal: Principal, name: string, version: number): Promise<BundleVersion> {
+    await this.#requireVisible(principal, name, version);
+    const bundle = await this.#ports.store.bundles.version(principal.tenantId, name, version);
     if (!bundle) throw absent(name, version);
     return bundle;
-  },
+  }
 
-  async yaml(principal, name, version) {
-    await requireVisible(ports, principal, name, version);
-    const yaml = await ports.store.bundles.yaml(principal.tenantId, name, version);
+  /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
+  async yaml(principal: Principal, name: string, version: number): Promise<Uint8Array> {
+    await this.#requireVisible(principal, name, version);
+    const yaml = await this.#ports.store.bundles.yaml(principal.tenantId, name, version);
     if (!yaml) throw absent(name, version);
     return yaml;
-  },
-});
+  }
 
-async function requireVisible(
-  { store }: Ports,
-  { tenantId, env }: Principal,
-  name: string,
-  version: number,
-): Promise<void> {
-  if (env === null) return;
-  const current = await store.deployments.currentOf(tenantId, env, name);
-  if (current?.version !== version) throw absent(name, version);
-}
+  async #requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
+    if (env === null) return;
+    const current = await this.#ports.store.deployments.currentOf(tenantId, env, name);
+    if (current?.version !== version) throw absent(name, version);
+  }
 
-/** Versions of before a deletion do not come back. */
-const newestOf = async (
-  { store }: Ports,
-  tenantId: string,
-  name: string,
-): Promise<BundleVersion | undefined> =>
-  (await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
+  /** Versions of before a deletion do not come back. */
+  async #newestOf(tenantId: string, name: string): Promise<BundleVersion | undefined> {
+    return (await this.#ports.store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
+  }
 
-/** Returns the number of the newest version; undefined without a condition. @throws HubError changed */
-async function matchedVersion(ports: Ports, tenantId: string, name: string, ifMatch: IfMatch) {
-  if (ifMatch === null) return undefined;
-  const newest = await newestOf(ports, tenantId, name);
-  requireMatch(ifMatch, newest ? [String(newest.version), newest.revisionHash] : [], subjectOf(name));
-  return newest?.version;
+  /** Returns the number of the newest version; undefined without a condition. @throws HubError changed */
+  async #matchedVersion(tenantId: string, name: string, ifMatch: IfMatch) {
+    if (ifMatch === null) return undefined;
+    const newest = await this.#newestOf(tenantId, name);
+    requireMatch(ifMatch, newest ? [String(newest.version), newest.revisionHash] : [], subjectOf(name));
+    return newest?.version;
+  }
 }

@@ -56,28 +56,6 @@ export interface PutRuleset extends RulesetVersion {
   readonly warnings: readonly Finding[];
 }
 
-export interface Rulesets {
-  /**
-   * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
-   *   (version_precondition_failed), unavailable
-   */
-  put(principal: Principal, request: Put): Promise<PutRuleset>;
-  /** By name. */
-  list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>>;
-  /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
-  version(
-    principal: Principal,
-    name: string,
-    version: number | null,
-  ): Promise<RulesetVersion & { readonly yaml: Uint8Array }>;
-  /** Newest first. @throws HubError not_found */
-  versions(
-    principal: Principal,
-    name: string,
-    page: { readonly limit: number; readonly offset: number },
-  ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }>;
-}
-
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'secrets' | 'settings'> & {
   readonly inspector: Inspector;
   readonly uploads: Uploads;
@@ -97,12 +75,22 @@ const absent = (name: string, version: number | null): HubError =>
 const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] =>
   [...deployments].sort((a, b) => b.createdAt - a.createdAt);
 
-export const createRulesets = (ports: Ports): Rulesets => ({
-  async put(principal, request) {
-    const { store, deployments, settings } = ports;
+export class Rulesets {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
+   *   (version_precondition_failed), unavailable
+   */
+  async put(principal: Principal, request: Put): Promise<PutRuleset> {
+    const { store, deployments, settings } = this.#ports;
     const { name, yaml, env, force } = request;
     requireRole(principal, force ? 'admin' : 'operator');
-    if (env !== null) await ports.environments.requireChange(principal, [env]);
+    if (env !== null) await this.#ports.environments.requireChange(principal, [env]);
     const { tenantId } = principal;
     if (yaml.length > maxRuleset) {
       throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
@@ -114,8 +102,8 @@ export const createRulesets = (ports: Ports): Rulesets => ({
       );
     }
     const text = textOf(yaml);
-    const { warnings, outline } = await inspect(ports, tenantId, name, text, force);
-    const { bundle, created } = await save(ports, principal, request, outline);
+    const { warnings, outline } = await this.#inspect(tenantId, name, text, force);
+    const { bundle, created } = await this.#save(principal, request, outline);
     if (env !== null) {
       const current = await store.deployments.currentOf(tenantId, env, name);
       if (current?.revisionHash !== bundle.revisionHash) {
@@ -128,12 +116,13 @@ export const createRulesets = (ports: Ports): Rulesets => ({
         });
       }
     }
-    const ruleset = await withDeployments(ports, principal, bundle, await currentOf(ports, principal, name));
+    const ruleset = await this.#withDeployments(principal, bundle, await this.#currentOf(principal, name));
     return { ...ruleset, created, warnings };
-  },
+  }
 
-  async list(principal, page) {
-    const { store } = ports;
+  /** By name. */
+  async list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>> {
+    const { store } = this.#ports;
     const { tenantId, env } = principal;
     const { items, more } = await store.bundles.summaries(tenantId, env, page, 'name');
     const rulesets = await Promise.all(
@@ -148,34 +137,119 @@ export const createRulesets = (ports: Ports): Rulesets => ({
       }),
     );
     return { items: rulesets.flat(), more };
-  },
+  }
 
-  async version(principal, name, version) {
+  /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
+  async version(
+    principal: Principal,
+    name: string,
+    version: number | null,
+  ): Promise<RulesetVersion & { readonly yaml: Uint8Array }> {
     const { tenantId, env } = principal;
-    const current = await currentOf(ports, principal, name);
+    const current = await this.#currentOf(principal, name);
     const bundle =
       version === null
-        ? await newestOf(ports, tenantId, name)
-        : await ports.store.bundles.version(tenantId, name, version);
+        ? await this.#newestOf(tenantId, name)
+        : await this.#ports.store.bundles.version(tenantId, name, version);
     const there = bundle && running(current, bundle.version);
     if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
-    const yaml = await ports.store.bundles.yaml(tenantId, name, bundle.version);
+    const yaml = await this.#ports.store.bundles.yaml(tenantId, name, bundle.version);
     if (!yaml) throw absent(name, version);
-    return { ...(await withDeployments(ports, principal, bundle, current)), yaml };
-  },
+    return { ...(await this.#withDeployments(principal, bundle, current)), yaml };
+  }
 
-  async versions(principal, name, page) {
+  /** Newest first. @throws HubError not_found */
+  async versions(
+    principal: Principal,
+    name: string,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }> {
     const { tenantId, env } = principal;
-    const current = await currentOf(ports, principal, name);
-    const versions = await ports.store.bundles.versions(tenantId, name, page);
-    if (versions.items.length === 0 && (await newestOf(ports, tenantId, name)) === null)
+    const current = await this.#currentOf(principal, name);
+    const versions = await this.#ports.store.bundles.versions(tenantId, name, page);
+    if (versions.items.length === 0 && (await this.#newestOf(tenantId, name)) === null)
       throw absent(name, null);
     const items = await Promise.all(
-      versions.items.map((bundle) => withDeployments(ports, principal, bundle, current)),
+      versions.items.map((bundle) => this.#withDeployments(principal, bundle, current)),
     );
     return { ...versions, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
-  },
-});
+  }
+
+  /** Returns findings that do not prevent the put. @throws HubError with all that do */
+  async #inspect(
+    tenantId: string,
+    name: string,
+    text: string,
+    force: boolean,
+  ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
+    const findings = await this.#ports.inspector.inspect(tenantId, text, 'ruleset');
+    const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
+    if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
+    const outline = await this.#ports.evaluator.outline(tenantId, text);
+    const { rulesetKinds } = this.#ports.settings.wire;
+    if (!rulesetKinds.includes(outline.kind ?? '')) {
+      throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
+    }
+    if (outline.name !== name) {
+      throw refused(
+        'name_mismatch',
+        `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
+      );
+    }
+    return { warnings: findings, outline };
+  }
+
+  async #newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
+    const { bundles } = this.#ports.store;
+    return (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
+  }
+
+  /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
+  async #save(
+    principal: Principal,
+    { name, yaml, match, noneMatch }: Put,
+    outline: BundleOutline,
+  ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
+    const { tenantId } = principal;
+    const revisionHash = this.#ports.secrets.sha256(yaml);
+    for (let i = 0; i < tries; i++) {
+      const newest = await this.#newestOf(tenantId, name);
+      checkPrecondition({ match, noneMatch }, newest);
+      if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
+      const document = { subject: 'ruleset', outline, yaml } as const;
+      const bundle = await this.#ports.uploads.uploadAfter(principal, document, newest?.version ?? 0);
+      if (bundle !== 'changed') return { bundle, created: true };
+    }
+    throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
+      retryAfter: 1,
+    });
+  }
+
+  /** The current deployments of a name, in all environments that the principal sees. */
+  async #currentOf(principal: Principal, name: string): Promise<readonly Deployment[]> {
+    const current = await Promise.all(
+      environments
+        .filter((env) => seesEnv(principal, env))
+        .map((env) => this.#ports.store.deployments.currentOf(principal.tenantId, env, name)),
+    );
+    return newestFirst(current.flatMap((one) => one ?? []));
+  }
+
+  async #withDeployments(
+    principal: Principal,
+    bundle: BundleVersion,
+    current: readonly Deployment[],
+  ): Promise<RulesetVersion> {
+    const there = running(current, bundle.version);
+    // A person who does not see all environments sees nothing of where else it was; without a signature it was never
+    // deployed.
+    const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
+    const last = isGone
+      ? await this.#ports.store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
+      : (there[0] ?? null);
+    return { bundle, deployments: there, last };
+  }
+}
 
 /** The text of a document that reads back as the same bytes. @throws HubError */
 function textOf(yaml: Uint8Array): string {
@@ -191,89 +265,8 @@ function textOf(yaml: Uint8Array): string {
   return text;
 }
 
-/** Returns findings that do not prevent the put. @throws HubError with all that do */
-async function inspect(
-  { inspector, evaluator, settings }: Ports,
-  tenantId: string,
-  name: string,
-  text: string,
-  force: boolean,
-): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
-  const findings = await inspector.inspect(tenantId, text, 'ruleset');
-  const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
-  if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
-  const outline = await evaluator.outline(tenantId, text);
-  const { rulesetKinds } = settings.wire;
-  if (!rulesetKinds.includes(outline.kind ?? '')) {
-    throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
-  }
-  if (outline.name !== name) {
-    throw refused(
-      'name_mismatch',
-      `The document's metadata.name is '${outline.name}', but the path's name is '${name}'. Use the same name in both.`,
-    );
-  }
-  return { warnings: findings, outline };
-}
-
-async function newestOf({ store }: Ports, tenantId: string, name: string): Promise<BundleVersion | null> {
-  return (await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
-}
-
-/** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
-async function save(
-  ports: Ports,
-  principal: Principal,
-  { name, yaml, match, noneMatch }: Put,
-  outline: BundleOutline,
-): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
-  const { tenantId } = principal;
-  const revisionHash = ports.secrets.sha256(yaml);
-  for (let i = 0; i < tries; i++) {
-    const newest = await newestOf(ports, tenantId, name);
-    checkPrecondition({ match, noneMatch }, newest);
-    if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
-    const document = { subject: 'ruleset', outline, yaml } as const;
-    const bundle = await ports.uploads.uploadAfter(principal, document, newest?.version ?? 0);
-    if (bundle !== 'changed') return { bundle, created: true };
-  }
-  throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
-    retryAfter: 1,
-  });
-}
-
-/** The current deployments of a name, in all environments that the principal sees. */
-async function currentOf(
-  { store }: Ports,
-  principal: Principal,
-  name: string,
-): Promise<readonly Deployment[]> {
-  const current = await Promise.all(
-    environments
-      .filter((env) => seesEnv(principal, env))
-      .map((env) => store.deployments.currentOf(principal.tenantId, env, name)),
-  );
-  return newestFirst(current.flatMap((one) => one ?? []));
-}
-
 const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
   all.filter((one) => one.version === version);
-
-async function withDeployments(
-  { store }: Ports,
-  principal: Principal,
-  bundle: BundleVersion,
-  current: readonly Deployment[],
-): Promise<RulesetVersion> {
-  const there = running(current, bundle.version);
-  // A person who does not see all environments sees nothing of where else it was; without a signature it was never
-  // deployed.
-  const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
-  const last = isGone
-    ? await store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
-    : (there[0] ?? null);
-  return { bundle, deployments: there, last };
-}
 
 /** Everything that is wrong with a document. */
 const invalid = (problems: readonly (readonly [path: string, msg: string])[]): HubError =>

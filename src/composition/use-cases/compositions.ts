@@ -43,41 +43,6 @@ export interface ReplacedState {
   readonly ifUpdatedAt: number | undefined;
 }
 
-export interface Compositions {
-  list(principal: Principal, page: PageRequest): Promise<Page<CompositionSummary>>;
-  /** @throws HubError forbidden, unprocessable (an unknown contract) */
-  create(principal: Principal, newComposition: NewComposition): Promise<CompositionView | 'exists'>;
-  /** @throws HubError not_found */
-  get(principal: Principal, name: string): Promise<CompositionView>;
-  /**
-   * @throws HubError forbidden, not_found, changed, conflict (ifUpdatedAt), unprocessable (an unknown contract)
-   */
-  update(
-    principal: Principal,
-    name: string,
-    patch: CompositionPatch,
-    replaced?: ReplacedState,
-  ): Promise<CompositionView>;
-  /** @throws HubError forbidden, not_found, changed */
-  remove(principal: Principal, name: string, ifMatch?: IfMatch): Promise<void>;
-  /** True when the composition should be deployed by itself, and runs anywhere. */
-  isLive(composition: Composition): Promise<boolean>;
-  /** The document that a deployment would send to agents, with its findings. @throws HubError not_found */
-  preview(
-    principal: Principal,
-    name: string,
-  ): Promise<{ readonly assembly: Assembly; readonly warnings: readonly Finding[] }>;
-  /**
-   * @throws HubError forbidden, not_found, unprocessable (with everything found), and what the environment throws
-   */
-  deploy(
-    principal: Principal,
-    name: string,
-    env: Env,
-    how: DeployChoice,
-  ): Promise<Release & { readonly assembly: Assembly }>;
-}
-
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
@@ -91,25 +56,42 @@ const absent = (name: string): HubError => notFound(`Composition '${name}' not f
 const anyState: ReplacedState = { ifMatch: null, ifUpdatedAt: undefined };
 const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
 
-export const createCompositions = (ports: Ports): Compositions => ({
-  get: async (principal, name) => viewOf(ports, await find(ports, principal, name)),
-  list: ({ tenantId }, page) => ports.store.compositions.list(tenantId, page),
+export class Compositions {
+  readonly #ports: Ports;
 
-  async preview(principal, name) {
-    const assembly = await assemble(ports, await find(ports, principal, name));
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** @throws HubError not_found */
+  async get(principal: Principal, name: string): Promise<CompositionView> {
+    return this.#viewOf(await this.#find(principal, name));
+  }
+
+  list({ tenantId }: Principal, page: PageRequest): Promise<Page<CompositionSummary>> {
+    return this.#ports.store.compositions.list(tenantId, page);
+  }
+
+  /** The document that a deployment would send to agents, with its findings. @throws HubError not_found */
+  async preview(
+    principal: Principal,
+    name: string,
+  ): Promise<{ readonly assembly: Assembly; readonly warnings: readonly Finding[] }> {
+    const assembly = await this.#assemble(await this.#find(principal, name));
     // Without a text there is nothing to look at.
     const warnings =
-      assembly.yaml === '' ? [] : await ports.inspector.inspect(principal.tenantId, assembly.yaml);
+      assembly.yaml === '' ? [] : await this.#ports.inspector.inspect(principal.tenantId, assembly.yaml);
     return { assembly, warnings };
-  },
+  }
 
-  async create(principal, newComposition) {
-    const { clock, secrets, releases } = ports;
+  /** @throws HubError forbidden, unprocessable (an unknown contract) */
+  async create(principal: Principal, newComposition: NewComposition): Promise<CompositionView | 'exists'> {
+    const { clock, secrets, releases } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
     const now = clock.now();
-    const details = changeBy(ports, null, newComposition);
-    const created = await recorded(ports, 'composition', principal, 'created', newComposition.name, {
+    const details = changeBy(this.#ports, null, newComposition);
+    const created = await recorded(this.#ports, 'composition', principal, 'created', newComposition.name, {
       details,
     }).compositions.create({
       ...newComposition,
@@ -122,18 +104,26 @@ export const createCompositions = (ports: Ports): Compositions => ({
     if (created === 'exists') return 'exists';
     if ('unknownContract' in created) throw unknownContract(created.unknownContract);
     await releases.compositionChanged(tenantId, created.name);
-    return viewOf(ports, created);
-  },
+    return this.#viewOf(created);
+  }
 
-  async update(principal, name, patch, { ifMatch, ifUpdatedAt } = anyState) {
+  /**
+   * @throws HubError forbidden, not_found, changed, conflict (ifUpdatedAt), unprocessable (an unknown contract)
+   */
+  async update(
+    principal: Principal,
+    name: string,
+    patch: CompositionPatch,
+    { ifMatch, ifUpdatedAt }: ReplacedState = anyState,
+  ): Promise<CompositionView> {
     requireRole(principal, 'operator');
     const { tenantId } = principal;
-    const before = await viewOf(ports, await find(ports, principal, name));
-    const matched = await matchedTime(ports, tenantId, name, ifMatch);
-    const details = changeBy(ports, { ...before.composition, items: before.items }, patch);
-    const noting = recorded(ports, 'composition', principal, 'updated', name, { details });
+    const before = await this.#viewOf(await this.#find(principal, name));
+    const matched = await this.#matchedTime(tenantId, name, ifMatch);
+    const details = changeBy(this.#ports, { ...before.composition, items: before.items }, patch);
+    const noting = recorded(this.#ports, 'composition', principal, 'updated', name, { details });
     const state = ifUpdatedAt ?? matched;
-    const updated = await noting.compositions.update(tenantId, name, patch, ports.clock.now(), state);
+    const updated = await noting.compositions.update(tenantId, name, patch, this.#ports.clock.now(), state);
     if (updated === 'absent') throw absent(name);
     if (updated === 'changed' && ifUpdatedAt === undefined) throw changed(subjectOf(name));
     if (updated === 'changed') {
@@ -143,62 +133,70 @@ export const createCompositions = (ports: Ports): Compositions => ({
       );
     }
     if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
-    await ports.releases.compositionChanged(tenantId, name);
-    return viewOf(ports, updated);
-  },
+    await this.#ports.releases.compositionChanged(tenantId, name);
+    return this.#viewOf(updated);
+  }
 
-  isLive: (composition) => ports.rollouts.isLive(composition),
+  /** True when the composition should be deployed by itself, and runs anywhere. */
+  isLive(composition: Composition): Promise<boolean> {
+    return this.#ports.rollouts.isLive(composition);
+  }
 
-  async remove(principal, name, ifMatch = null) {
+  /** @throws HubError forbidden, not_found, changed */
+  async remove(principal: Principal, name: string, ifMatch: IfMatch = null): Promise<void> {
     requireRole(principal, 'operator');
     const { tenantId } = principal;
-    const ifUpdatedAt = await matchedTime(ports, tenantId, name, ifMatch);
-    const before = await viewOf(ports, await find(ports, principal, name));
+    const ifUpdatedAt = await this.#matchedTime(tenantId, name, ifMatch);
+    const before = await this.#viewOf(await this.#find(principal, name));
     const { defaultsMode, updateStrategy } = before.composition;
-    const details = changeBy(ports, { defaultsMode, updateStrategy, items: before.items }, null);
-    const noting = recorded(ports, 'composition', principal, 'deleted', name, { details });
+    const details = changeBy(this.#ports, { defaultsMode, updateStrategy, items: before.items }, null);
+    const noting = recorded(this.#ports, 'composition', principal, 'deleted', name, { details });
     const removed = await noting.compositions.remove(tenantId, name, ifUpdatedAt);
     if (removed === 'changed') throw changed(subjectOf(name));
     if (!removed) throw absent(name);
-    await ports.releases.compositionChanged(tenantId, name);
-  },
+    await this.#ports.releases.compositionChanged(tenantId, name);
+  }
 
-  async deploy(principal, name, env, how) {
+  /**
+   * @throws HubError forbidden, not_found, unprocessable (with everything found), and what the environment throws
+   */
+  async deploy(
+    principal: Principal,
+    name: string,
+    env: Env,
+    how: DeployChoice,
+  ): Promise<Release & { readonly assembly: Assembly }> {
     if (how.force) requireRole(principal, 'admin');
-    await ports.environments.requireChange(principal, [env]);
-    const composition = await find(ports, principal, name);
-    const assembly = await assemble(ports, composition);
+    await this.#ports.environments.requireChange(principal, [env]);
+    const composition = await this.#find(principal, name);
+    const assembly = await this.#assemble(composition);
     requireAssembled(assembly);
-    return { assembly, ...(await ports.releases.release(principal, composition, assembly, [env], how)) };
-  },
-});
+    const release = await this.#ports.releases.release(principal, composition, assembly, [env], how);
+    return { assembly, ...release };
+  }
 
-const viewOf = async ({ store }: Ports, composition: Composition): Promise<CompositionView> => ({
-  composition,
-  items: await store.compositions.items(composition.tenantId, composition.name),
-});
+  async #viewOf(composition: Composition): Promise<CompositionView> {
+    const { tenantId, name } = composition;
+    return { composition, items: await this.#ports.store.compositions.items(tenantId, name) };
+  }
 
-async function find({ store }: Ports, { tenantId }: Principal, name: string): Promise<Composition> {
-  const composition = await store.compositions.get(tenantId, name);
-  if (!composition) throw absent(name);
-  return composition;
+  async #find({ tenantId }: Principal, name: string): Promise<Composition> {
+    const composition = await this.#ports.store.compositions.get(tenantId, name);
+    if (!composition) throw absent(name);
+    return composition;
+  }
+
+  /** Returns the time of the last change; undefined without a condition. @throws HubError changed */
+  async #matchedTime(tenantId: string, name: string, ifMatch: IfMatch): Promise<number | undefined> {
+    if (ifMatch === null) return undefined;
+    const composition = await this.#ports.store.compositions.get(tenantId, name);
+    requireMatch(ifMatch, composition ? [timeTag(composition.updatedAt)] : [], subjectOf(name));
+    return composition?.updatedAt;
+  }
+
+  async #assemble(composition: Composition): Promise<Assembly> {
+    const { assembler, store } = this.#ports;
+    const items = await store.compositions.enabledItems(composition.tenantId, composition.name);
+    return assembler.assemble(composition, items);
+  }
 }
-
-/** Returns the time of the last change; undefined without a condition. @throws HubError changed */
-async function matchedTime(
-  { store }: Ports,
-  tenantId: string,
-  name: string,
-  ifMatch: IfMatch,
-): Promise<number | undefined> {
-  if (ifMatch === null) return undefined;
-  const composition = await store.compositions.get(tenantId, name);
-  requireMatch(ifMatch, composition ? [timeTag(composition.updatedAt)] : [], subjectOf(name));
-  return composition?.updatedAt;
-}
-
-const assemble = async ({ assembler, store }: Ports, composition: Composition): Promise<Assembly> =>
-  assembler.assemble(
-    composition,
-    await store.compositions.enabledItems(composition.tenantId, composition.name),
-  );

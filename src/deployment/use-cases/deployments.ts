@@ -72,59 +72,6 @@ export type DeployOrder = Pick<
   readonly ifMatch?: IfMatch;
 };
 
-export interface Deployments {
-  /**
-   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
-   * deployed whatever is found: it is a roll-back, which must not wait for a correction.
-   * @throws HubError forbidden, not_found, changed, unprocessable (with everything found)
-   */
-  deploy(
-    principal: Principal,
-    env: Env,
-    bundleName: string,
-    version: number,
-    how: DeployChoice,
-  ): Promise<Deployed>;
-  /**
-   * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was
-   * forced may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
-   * refused for want of them.
-   */
-  kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
-  /**
-   * Deploys what its caller has inspected, in the name of the principal. It checks neither rights nor the document.
-   * @throws HubError not_found, changed
-   */
-  deployTo(principal: Principal, env: Env, order: DeployOrder): Promise<Deployment>;
-  /**
-   * Checks early what `deployTo` guarantees, so that nothing is saved for a deployment that will be refused.
-   * @throws HubError changed
-   */
-  requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void>;
-  /**
-   * Ends what the environment runs under the name; agents keep it until they get another.
-   * @throws HubError forbidden, not_found, changed
-   */
-  undeploy(principal: Principal, env: Env, bundleName: string, ifMatch?: IfMatch): Promise<void>;
-  /**
-   * How far a deployment has come among the agents that are connected now and follow its bundle.
-   * @throws HubError not_found
-   */
-  rollout(
-    principal: Principal,
-    id: string,
-    page: { readonly limit: number; readonly after: string | null },
-  ): Promise<DeploymentRollout>;
-  /** @throws HubError not_found */
-  current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle>;
-  /** Newest first. @throws HubError validation_failed for a range that ends before it begins */
-  list(
-    principal: Principal,
-    filter: Omit<DeploymentFilter, 'env'> & { readonly env?: Env },
-    page: DeploymentPageRequest,
-  ): Promise<Page<ListedDeployment>>;
-}
-
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'evaluator' | 'settings' | 'meters'> & {
   readonly inspector: Inspector;
   readonly environments: Pick<Environments, 'requireChange'>;
@@ -147,21 +94,81 @@ async function counted<T>(
   }
 }
 
-export const createDeployments = (ports: Ports): Deployments => ({
-  kindOf: (tenantId, yaml) => kindOf(ports, tenantId, yaml),
-  deployTo: (principal, env, request) =>
-    counted(ports.meters, env, 'deployed', () => order(ports, principal, env, request)),
-  async requireRunning(tenantId, env, bundleName, ifMatch) {
+export class Deployments {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was
+   * forced may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
+   * refused for want of them.
+   */
+  async kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null> {
+    const outline = await this.#ports.evaluator.outline(tenantId, yaml).catch((error: unknown) => {
+      if (error instanceof HubError) return null;
+      throw error;
+    });
+    return outline && documentKindOf(outline.kind, this.#ports.settings.wire);
+  }
+
+  /**
+   * Deploys what its caller has inspected, in the name of the principal. It checks neither rights nor the document.
+   * @throws HubError not_found, changed
+   */
+  deployTo(principal: Principal, env: Env, request: DeployOrder): Promise<Deployment> {
+    return counted(this.#ports.meters, env, 'deployed', () => this.#order(principal, env, request));
+  }
+
+  /**
+   * Checks early what `deployTo` guarantees, so that nothing is saved for a deployment that will be refused.
+   * @throws HubError changed
+   */
+  async requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void> {
     if (ifMatch === null) return;
-    const current = await ports.store.deployments.currentOf(tenantId, env, bundleName);
+    const current = await this.#ports.store.deployments.currentOf(tenantId, env, bundleName);
     requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
-  },
-  deploy: (principal, env, bundleName, version, how) =>
-    counted(ports.meters, env, 'deployed', () => deploy(ports, principal, env, bundleName, version, how)),
-  undeploy: (principal, env, bundleName, ifMatch = null) =>
-    counted(ports.meters, env, 'undeployed', () => undeploy(ports, principal, env, bundleName, ifMatch)),
-  async rollout(principal, id, page) {
-    const { store, actors } = ports;
+  }
+
+  /**
+   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
+   * deployed whatever is found: it is a roll-back, which must not wait for a correction.
+   * @throws HubError forbidden, not_found, changed, unprocessable (with everything found)
+   */
+  deploy(
+    principal: Principal,
+    env: Env,
+    bundleName: string,
+    version: number,
+    how: DeployChoice,
+  ): Promise<Deployed> {
+    return counted(this.#ports.meters, env, 'deployed', () =>
+      this.#deploy(principal, env, bundleName, version, how),
+    );
+  }
+
+  /**
+   * Ends what the environment runs under the name; agents keep it until they get another.
+   * @throws HubError forbidden, not_found, changed
+   */
+  undeploy(principal: Principal, env: Env, bundleName: string, ifMatch: IfMatch = null): Promise<void> {
+    return counted(this.#ports.meters, env, 'undeployed', () =>
+      this.#undeploy(principal, env, bundleName, ifMatch),
+    );
+  }
+
+  /**
+   * How far a deployment has come among the agents that are connected now and follow its bundle.
+   * @throws HubError not_found
+   */
+  async rollout(
+    principal: Principal,
+    id: string,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<DeploymentRollout> {
+    const { store, actors } = this.#ports;
     const { tenantId } = principal;
     const deployment = await store.deployments.get(tenantId, id);
     if (!deployment || !seesEnv(principal, deployment.env)) throw notFound('Deployment not found.');
@@ -183,10 +190,11 @@ export const createDeployments = (ports: Ports): Deployments => ({
       isCurrent: current?.id === id,
       versionOf: (policyVersion) => (policyVersion === null ? null : (versions.get(policyVersion) ?? null)),
     };
-  },
+  }
 
-  async current(principal, env, bundleName) {
-    const { store } = ports;
+  /** @throws HubError not_found */
+  async current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle> {
+    const { store } = this.#ports;
     requireSight(principal, env);
     const { tenantId } = principal;
     const none = absent(env, bundleName);
@@ -199,89 +207,77 @@ export const createDeployments = (ports: Ports): Deployments => ({
     ]);
     if (!bundle || !yaml) throw none;
     return { bundle, deployment, yaml, successions };
-  },
-  async list(principal, { env = null, ...rest }, page) {
+  }
+
+  /** Newest first. @throws HubError validation_failed for a range that ends before it begins */
+  async list(
+    principal: Principal,
+    { env, ...rest }: Omit<DeploymentFilter, 'env'> & { readonly env?: Env },
+    page: DeploymentPageRequest,
+  ): Promise<Page<ListedDeployment>> {
     const { tenantId } = principal;
     const { since = 0, until = Number.POSITIVE_INFINITY } = rest;
     checkRange({ since, until });
-    const filter = { env: listedEnvs(principal, env), ...rest };
-    const { items, more } = await ports.store.deployments.list(tenantId, filter, page);
-    const rollbacks = await ports.store.deployments.rollbacks(tenantId, items);
+    const filter = { env: listedEnvs(principal, env ?? null), ...rest };
+    const { items, more } = await this.#ports.store.deployments.list(tenantId, filter, page);
+    const rollbacks = await this.#ports.store.deployments.rollbacks(tenantId, items);
     return { items: items.map((one) => ({ ...one, isRollback: rollbacks.has(one.id) })), more };
-  },
-});
+  }
+
+  #order(
+    principal: Principal,
+    env: Env,
+    { ifMatch = null, ...deployment }: DeployOrder,
+  ): Promise<Deployment> {
+    return this.#ports.actors.ask('environment', environmentKey(principal.tenantId, env), 'deploy', {
+      id: this.#ports.secrets.uuid(),
+      ...deployment,
+      deployedBy: actorName(principal.actor),
+      actor: auditActor(principal),
+      ...(ifMatch === null ? {} : { ifMatch }),
+    });
+  }
+
+  async #deploy(
+    principal: Principal,
+    env: Env,
+    bundleName: string,
+    version: number,
+    { force, reason, ifMatch = null }: DeployChoice,
+  ): Promise<Deployed> {
+    const { environments, store, inspector } = this.#ports;
+    if (force) requireRole(principal, 'admin');
+    await environments.requireChange(principal, [env]);
+    const { tenantId } = principal;
+    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
+    const text = textOf(yaml);
+    const warnings = await inspector.inspect(tenantId, text);
+    const isBad = warnings.some(isError);
+    const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
+    if (!force && !isRollback) requireDeployable(warnings);
+    const deployment = await this.#order(principal, env, {
+      bundleName,
+      version,
+      documentKind: await this.kindOf(tenantId, text),
+      forced: isBad && !isRollback,
+      reason,
+      ifMatch,
+    });
+    return { deployment, warnings };
+  }
+
+  async #undeploy(principal: Principal, env: Env, bundleName: string, ifMatch: IfMatch) {
+    const { environments, actors } = this.#ports;
+    await environments.requireChange(principal, [env]);
+    const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
+      bundleName,
+      undeployedBy: actorName(principal.actor),
+      actor: auditActor(principal),
+      ...(ifMatch === null ? {} : { ifMatch }),
+    });
+    if (!ended) throw absent(env, bundleName);
+  }
+}
 
 const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
-
-async function kindOf(
-  { evaluator, settings }: Ports,
-  tenantId: string,
-  yaml: string,
-): Promise<DocumentKind | null> {
-  const outline = await evaluator.outline(tenantId, yaml).catch((error: unknown) => {
-    if (error instanceof HubError) return null;
-    throw error;
-  });
-  return outline && documentKindOf(outline.kind, settings.wire);
-}
-
-const order = (
-  { actors, secrets }: Ports,
-  principal: Principal,
-  env: Env,
-  { ifMatch = null, ...deployment }: DeployOrder,
-): Promise<Deployment> =>
-  actors.ask('environment', environmentKey(principal.tenantId, env), 'deploy', {
-    id: secrets.uuid(),
-    ...deployment,
-    deployedBy: actorName(principal.actor),
-    actor: auditActor(principal),
-    ...(ifMatch === null ? {} : { ifMatch }),
-  });
-
-async function deploy(
-  ports: Ports,
-  principal: Principal,
-  env: Env,
-  bundleName: string,
-  version: number,
-  { force, reason, ifMatch = null }: DeployChoice,
-): Promise<Deployed> {
-  const { environments, store, inspector } = ports;
-  if (force) requireRole(principal, 'admin');
-  await environments.requireChange(principal, [env]);
-  const { tenantId } = principal;
-  const yaml = await store.bundles.yaml(tenantId, bundleName, version);
-  if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
-  const text = textOf(yaml);
-  const warnings = await inspector.inspect(tenantId, text);
-  const isBad = warnings.some(isError);
-  const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
-  if (!force && !isRollback) requireDeployable(warnings);
-  const deployment = await order(ports, principal, env, {
-    bundleName,
-    version,
-    documentKind: await kindOf(ports, tenantId, text),
-    forced: isBad && !isRollback,
-    reason,
-    ifMatch,
-  });
-  return { deployment, warnings };
-}
-
-async function undeploy(
-  { environments, actors }: Ports,
-  principal: Principal,
-  env: Env,
-  bundleName: string,
-  ifMatch: IfMatch,
-) {
-  await environments.requireChange(principal, [env]);
-  const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
-    bundleName,
-    undeployedBy: actorName(principal.actor),
-    actor: auditActor(principal),
-    ...(ifMatch === null ? {} : { ifMatch }),
-  });
-  if (!ended) throw absent(env, bundleName);
-}

@@ -38,42 +38,6 @@ export type PressResult =
   /** The channel's list of people does not name this one. */
   | { readonly kind: 'forbidden' };
 
-export interface ChatDecisions {
-  /** The enabled channel of this id and kind; null when there is none. */
-  channel<K extends ChannelKind>(id: string, kind: K): Promise<OpenWith<K> | null>;
-  /**
-   * The enabled channels of a kind that the approval was sent to and whose signature fits; no other configuration is
-   * opened. Several where channels share what signs. Empty: the callback proves nothing.
-   */
-  signedChannels<K extends ChannelKind>(
-    kind: K,
-    approvalId: string,
-    isSigned: (config: ConfigOf<K>) => boolean,
-  ): Promise<readonly OpenWith<K>[]>;
-  /**
-   * True if a community chat's callback without an approval is signed for one of the 200 newest channels. It tries
-   * every public key once, a few in each turn of the event loop.
-   */
-  someChannelSigned(isSigned: (publicKey: string) => boolean): Promise<boolean>;
-  /**
-   * Decides in the channel's tenant, as a person in the console does. A press counts in a channel that the approval was
-   * sent to and whose filters pass it still, and by a person whom the channel's list allows. A press that comes twice
-   * changes nothing.
-   * @param open those of `signedChannels`, or the one that the callback's address names
-   * @param via labels the platform in records
-   * @throws HubError overloaded, unavailable
-   */
-  press(open: readonly OpenChannel[], press: Press, via: string): Promise<PressResult>;
-  /**
-   * Carries out what a callback asks, unless one of the same id was carried out for this channel within 24 hours, on
-   * any node: then null. One that failed, or whose node died, is carried out when it comes again.
-   * @param updateId the platform's; null: it names none, and is carried out
-   */
-  once<T>(channel: OpenChannel, updateId: string | null, work: () => Promise<T>): Promise<T | null>;
-  /** New content of the message. Null: this person may not decide. */
-  noticeOf(result: PressResult): Notice | null;
-}
-
 export interface OpenWith<K extends ChannelKind> extends OpenChannel {
   readonly config: ConfigOf<K>;
 }
@@ -134,23 +98,44 @@ const chatPrincipal = ({ tenantId, env }: Approval, id: string, display: string)
   agentPattern: null,
 });
 
-export const createChatDecisions = (ports: Ports): ChatDecisions => ({
-  channel: async (id, kind) => openAs(ports, await ports.store.channels.byId(id), kind),
+export class ChatDecisions {
+  readonly #ports: Ports;
 
-  async signedChannels(kind, approvalId, isSigned) {
-    const requests = await requestsOf(ports, approvalId);
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** The enabled channel of this id and kind; null when there is none. */
+  async channel<K extends ChannelKind>(id: string, kind: K): Promise<OpenWith<K> | null> {
+    return this.#openAs(await this.#ports.store.channels.byId(id), kind);
+  }
+
+  /**
+   * The enabled channels of a kind that the approval was sent to and whose signature fits; no other configuration is
+   * opened. Several where channels share what signs. Empty: the callback proves nothing.
+   */
+  async signedChannels<K extends ChannelKind>(
+    kind: K,
+    approvalId: string,
+    isSigned: (config: ConfigOf<K>) => boolean,
+  ): Promise<readonly OpenWith<K>[]> {
+    const requests = await this.#requestsOf(approvalId);
     const open: OpenWith<typeof kind>[] = [];
     for (const channelId of new Set(requests.map((request) => request.channelId))) {
-      const candidate = openAs(ports, await ports.store.channels.byId(channelId), kind);
+      const candidate = this.#openAs(await this.#ports.store.channels.byId(channelId), kind);
       if (candidate && isSigned(candidate.config)) open.push(candidate);
     }
     return open;
-  },
+  }
 
-  async someChannelSigned(isSigned) {
+  /**
+   * True if a community chat's callback without an approval is signed for one of the 200 newest channels. It tries
+   * every public key once, a few in each turn of the event loop.
+   */
+  async someChannelSigned(isSigned: (publicKey: string) => boolean): Promise<boolean> {
     const publicKeys = new Set<string>();
-    for (const channel of await ports.store.channels.enabledOfKind('communityChat', maxTriedKeys)) {
-      const publicKey = openAs(ports, channel, 'communityChat')?.config.publicKey;
+    for (const channel of await this.#ports.store.channels.enabledOfKind('communityChat', maxTriedKeys)) {
+      const publicKey = this.#openAs(channel, 'communityChat')?.config.publicKey;
       if (publicKey) publicKeys.add(publicKey.toLowerCase());
     }
     for (const publicKey of publicKeys) {
@@ -158,16 +143,24 @@ export const createChatDecisions = (ports: Ports): ChatDecisions => ({
       if (isSigned(publicKey)) return true;
     }
     return false;
-  },
+  }
 
-  async press(open, press, via) {
-    const { store, clock } = ports;
+  /**
+   * Decides in the channel's tenant, as a person in the console does. A press counts in a channel that the approval was
+   * sent to and whose filters pass it still, and by a person whom the channel's list allows. A press that comes twice
+   * changes nothing.
+   * @param open those of `signedChannels`, or the one that the callback's address names
+   * @param via labels the platform in records
+   * @throws HubError overloaded, unavailable
+   */
+  async press(open: readonly OpenChannel[], press: Press, via: string): Promise<PressResult> {
+    const { store, clock, approvals } = this.#ports;
     const { approvalId, approved, userId, userName } = press;
     const [first] = open;
     if (!first) return { kind: 'unknown' };
     const approval = await store.approvals.get(first.channel.tenantId, approvalId);
     const pressedIn = approval
-      ? await inChat(ports, await recipientsOf(ports, approval, open), press.chatId)
+      ? await this.#inChat(await this.#recipientsOf(approval, open), press.chatId)
       : [];
     if (!approval || pressedIn.length === 0) return { kind: 'unknown' };
     // Channels that share a signature cannot always be told apart: then their strictest list counts.
@@ -176,17 +169,26 @@ export const createChatDecisions = (ports: Ports): ChatDecisions => ({
     const principal = chatPrincipal(approval, `${via}:${userId}`.slice(0, maxName), `${via}:${name}`);
     try {
       const decision = { approved, reason: null, decidedVia: via };
-      return { kind: 'decided', approval: await ports.approvals.decide(principal, approvalId, decision) };
+      return { kind: 'decided', approval: await approvals.decide(principal, approvalId, decision) };
     } catch (error) {
       if (!(error instanceof HubError) || (error.code !== 'conflict' && error.code !== 'not_found'))
         throw error;
       const now = await store.approvals.get(approval.tenantId, approvalId);
       return now ? { kind: 'already', approval: asSeen(now, clock.now()) } : { kind: 'unknown' };
     }
-  },
+  }
 
-  async once({ channel: { id, tenantId } }, updateId, work) {
-    const { secrets, clock, store } = ports;
+  /**
+   * Carries out what a callback asks, unless one of the same id was carried out for this channel within 24 hours, on
+   * any node: then null. One that failed, or whose node died, is carried out when it comes again.
+   * @param updateId the platform's; null: it names none, and is carried out
+   */
+  async once<T>(
+    { channel: { id, tenantId } }: OpenChannel,
+    updateId: string | null,
+    work: () => Promise<T>,
+  ): Promise<T | null> {
+    const { secrets, clock, store } = this.#ports;
     if (updateId === null) return work();
     const update = {
       tenantId,
@@ -207,63 +209,55 @@ export const createChatDecisions = (ports: Ports): ChatDecisions => ({
       await store.idempotency.release(update, claim.newId, clock.now());
       throw error;
     }
-  },
+  }
 
-  noticeOf(result) {
+  /** New content of the message. Null: this person may not decide. */
+  noticeOf(result: PressResult): Notice | null {
     if (result.kind === 'forbidden') return null;
     if (result.kind === 'unknown') return { kind: 'unknown' };
     const { approval } = result;
-    const link = approvalLink(ports.settings.baseUrl, approval);
+    const link = approvalLink(this.#ports.settings.baseUrl, approval);
     return approval.status === 'timeout'
       ? { kind: 'expired', approval, link, messageId: '' }
       : { kind: 'decided', approval, link, messageId: null };
-  },
-});
+  }
 
-function openAs<K extends ChannelKind>(
-  ports: Ports,
-  channel: Parameters<Channels['open']>[0] | null,
-  kind: K,
-): OpenWith<K> | null {
-  if (!channel?.enabled || channel.kind !== kind) return null;
-  const { config } = ports.channels.open(channel);
-  return isOf(config, kind) ? { channel, config } : null;
-}
+  #openAs<K extends ChannelKind>(
+    channel: Parameters<Channels['open']>[0] | null,
+    kind: K,
+  ): OpenWith<K> | null {
+    if (!channel?.enabled || channel.kind !== kind) return null;
+    const { config } = this.#ports.channels.open(channel);
+    return isOf(config, kind) ? { channel, config } : null;
+  }
 
-/** The requests that were put on their way to channels, over all tenants. */
-async function requestsOf({ store }: Ports, approvalId: string): Promise<readonly Delivery[]> {
-  const sent = await store.deliveries.ofApproval(approvalId, maxOfApproval);
-  return sent.filter(({ event }) => event === 'requested');
-}
+  /** The requests that were put on their way to channels, over all tenants. */
+  async #requestsOf(approvalId: string): Promise<readonly Delivery[]> {
+    const sent = await this.#ports.store.deliveries.ofApproval(approvalId, maxOfApproval);
+    return sent.filter(({ event }) => event === 'requested');
+  }
 
-/** Channels that the approval was sent to and whose filters pass it. */
-async function recipientsOf(
-  ports: Ports,
-  approval: Approval,
-  open: readonly OpenChannel[],
-): Promise<readonly Recipient[]> {
-  const requests = await requestsOf(ports, approval.id);
-  const call = notifiedCallOf(approval);
-  return open.flatMap(({ channel, config }) => {
-    const { id, tenantId, filters } = channel;
-    const request = requests.find((one) => one.channelId === id && one.tenantId === tenantId);
-    return request && wants(filters, call) ? [{ channel, config, request }] : [];
-  });
-}
+  /** Channels that the approval was sent to and whose filters pass it. */
+  async #recipientsOf(approval: Approval, open: readonly OpenChannel[]): Promise<readonly Recipient[]> {
+    const requests = await this.#requestsOf(approval.id);
+    const call = notifiedCallOf(approval);
+    return open.flatMap(({ channel, config }) => {
+      const { id, tenantId, filters } = channel;
+      const request = requests.find((one) => one.channelId === id && one.tenantId === tenantId);
+      return request && wants(filters, call) ? [{ channel, config, request }] : [];
+    });
+  }
 
-/** Recipients where a press in this chat may have been. Several where the press fits more than one. */
-async function inChat(
-  ports: Ports,
-  recipients: readonly Recipient[],
-  chatId: string | null,
-): Promise<readonly Recipient[]> {
-  const [first] = recipients;
-  if (chatId === null || !first) return recipients;
-  const exact = recipients.filter((recipient) => chatIdOf(recipient) === chatId);
-  if (exact.length > 0) return exact;
-  // A thread of a community chat has an id of its own, which is no other channel's.
-  if (first.config.kind !== 'communityChat') return recipients.filter((one) => chatIdOf(one) === null);
-  const others = await ports.store.channels.enabled(first.channel.tenantId);
-  const isOther = others.some((other) => openAs(ports, other, 'communityChat')?.config.channel === chatId);
-  return isOther ? [] : recipients;
+  /** Recipients where a press in this chat may have been. Several where the press fits more than one. */
+  async #inChat(recipients: readonly Recipient[], chatId: string | null): Promise<readonly Recipient[]> {
+    const [first] = recipients;
+    if (chatId === null || !first) return recipients;
+    const exact = recipients.filter((recipient) => chatIdOf(recipient) === chatId);
+    if (exact.length > 0) return exact;
+    // A thread of a community chat has an id of its own, which is no other channel's.
+    if (first.config.kind !== 'communityChat') return recipients.filter((one) => chatIdOf(one) === null);
+    const others = await this.#ports.store.channels.enabled(first.channel.tenantId);
+    const isOther = others.some((other) => this.#openAs(other, 'communityChat')?.config.channel === chatId);
+    return isOther ? [] : recipients;
+  }
 }

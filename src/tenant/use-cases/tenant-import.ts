@@ -30,25 +30,6 @@ export interface CommittedImport {
   readonly records: { readonly [kind: string]: number } | null;
 }
 
-export interface TenantImports {
-  /**
-   * Begins, or goes on with the import of the same file.
-   * @param head the first part of the file
-   * @throws HubError unprocessable for a wrong passphrase; conflict when the tenant's id is there
-   */
-  begin(head: Uint8Array, passphrase: string): Promise<TenantImport>;
-  /**
-   * Stores a part; safe to repeat. @param number from 1
-   * @throws HubError not_found, conflict, unprocessable
-   */
-  put(id: string, number: number, part: Uint8Array): Promise<void>;
-  /**
-   * Opens the tenant, if every part is there; safe to repeat.
-   * @throws HubError not_found; conflict when parts are missing; unprocessable when the file is not whole
-   */
-  commit(id: string): Promise<CommittedImport>;
-}
-
 /** An import that is not committed after this time goes. */
 const openMs = dayMs;
 /** Records of one write. */
@@ -61,9 +42,20 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'fileF
 const changed = (what: string): HubError =>
   new HubError('unprocessable', `The file was changed, or it is damaged: ${what}. Export the tenant again.`);
 
-export const createTenantImports = (ports: Ports): TenantImports => ({
-  async begin(bytes, passphrase) {
-    const { fileFormat, secrets, clock, store, broadcast } = ports;
+export class TenantImports {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Begins, or goes on with the import of the same file.
+   * @param head the first part of the file
+   * @throws HubError unprocessable for a wrong passphrase; conflict when the tenant's id is there
+   */
+  async begin(bytes: Uint8Array, passphrase: string): Promise<TenantImport> {
+    const { fileFormat, secrets, clock, store, broadcast } = this.#ports;
     const { text, digest, proof } = await fileFormat.unpack(bytes);
     const head = readHead(text);
     const derived = await fileFormat.derive(passphrase, String(head.salt));
@@ -96,14 +88,18 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
     }
     if (!started.isOpened) await broadcast.control({ kind: 'tenant_closed', tenantId: tenant.id });
     return started;
-  },
+  }
 
-  async put(id, number, bytes) {
-    const { store, secrets } = ports;
-    const started = await find(ports, id);
+  /**
+   * Stores a part; safe to repeat. @param number from 1
+   * @throws HubError not_found, conflict, unprocessable
+   */
+  async put(id: string, number: number, bytes: Uint8Array): Promise<void> {
+    const { store, secrets } = this.#ports;
+    const started = await this.#find(id);
     if (started.isOpened) return;
-    const key = keyOf(ports, started);
-    const text = await open(ports, bytes, number, key);
+    const key = this.#keyOf(started);
+    const text = await this.#open(bytes, number, key);
     const stored = (await store.tenantFiles.parts(id)).some((part) => part.number === number);
     if (stored) return;
     const lines: FileLine[] = [];
@@ -121,20 +117,24 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
         hashes.set(read.kind, ofKind);
       }
     }
-    await write(ports, started.tenantId, lines, key);
+    await this.#write(started.tenantId, lines, key);
     const digests = Object.fromEntries([...hashes].map(([kind, of]) => [kind, digestOf(of)]));
     await store.tenantFiles.putPart(id, started.tenantId, {
       number,
       digests: JSON.stringify(digests),
       end: end && JSON.stringify(end),
     });
-  },
+  }
 
-  async commit(id) {
-    const started = await find(ports, id);
+  /**
+   * Opens the tenant, if every part is there; safe to repeat.
+   * @throws HubError not_found; conflict when parts are missing; unprocessable when the file is not whole
+   */
+  async commit(id: string): Promise<CommittedImport> {
+    const started = await this.#find(id);
     const { tenantId, name } = started;
     if (started.isOpened) return { tenantId, name, records: null };
-    const parts = await ports.store.tenantFiles.parts(id);
+    const parts = await this.#ports.store.tenantFiles.parts(id);
     const last = parts.at(-1);
     const missing = parts.findIndex(({ number }, i) => number !== i + 1);
     if (!last || last.end === null || missing >= 0) {
@@ -149,8 +149,8 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
     const differing = differences(sums, end.kinds);
     if (end.parts !== parts.length) throw changed(`it has ${parts.length} parts of ${end.parts}`);
     if (differing.length > 0) throw changed(`the digests of ${differing.join(', ')} differ`);
-    await checkChain(ports, tenantId);
-    const noting = noted(ports, systemPrincipal(tenantId, 'operator'), {
+    await this.#checkChain(tenantId);
+    const noting = noted(this.#ports, systemPrincipal(tenantId, 'operator'), {
       action: 'tenant.imported',
       subject: { id: tenantId, name },
       summary: 'The tenant was imported from a file by the operator of the installation.',
@@ -158,76 +158,77 @@ export const createTenantImports = (ports: Ports): TenantImports => ({
       onceFor: id,
     });
     await noting.tenantFiles.open(id);
-    await ports.broadcast.control({
+    await this.#ports.broadcast.control({
       kind: started.suspendedAt === null ? 'tenant_opened' : 'tenant_closed',
       tenantId,
     });
     const records = Object.fromEntries(Object.entries(sums).map(([kind, of]) => [kind, of.records]));
     return { tenantId, name, records };
-  },
-});
-
-const sealingFrom = ({ secrets }: Ports, key: FileKey): Resealing => ({
-  sealed: (purpose, value) => secrets.seal(purpose, key.unseal(purpose, value)),
-  text: (value) => new TextDecoder().decode(key.unseal('tenant-file', value)),
-});
-
-const keyOf = ({ fileFormat, secrets }: Ports, { sealedKey }: TenantImport): FileKey =>
-  fileFormat.keyOf(new TextDecoder().decode(secrets.unseal('tenant-file', sealedKey)));
-
-async function find({ store }: Ports, id: string): Promise<TenantImport> {
-  const started = await store.tenantFiles.get(id);
-  if (started) return started;
-  throw notFound('Import not found. It ends after 24 hours. Begin again.');
-}
-
-async function open({ fileFormat }: Ports, part: Uint8Array, number: number, key: FileKey): Promise<string> {
-  const { text, digest, proof } = await fileFormat.unpack(part);
-  if (proof === key.proof('tenant-file', `${number} ${digest}`)) return text;
-  throw changed(`part ${number} is not the one that was written`);
-}
-
-async function write(
-  ports: Ports,
-  tenantId: string,
-  lines: readonly FileLine[],
-  key: FileKey,
-): Promise<void> {
-  const from = sealingFrom(ports, key);
-  for (let at = 0; at < lines.length; ) {
-    const kind = lines[at]?.kind as TenantFileKind;
-    const size = kind === 'events' ? eventsAtOnce : writtenAtOnce;
-    let end = at;
-    while (end < lines.length && end - at < size && lines[end]?.kind === kind) end++;
-    const records = lines
-      .slice(at, end)
-      .map(({ record }) => settle(kind, reseal(kind, record as never, from)));
-    if (kind === 'events') await writeEvents(ports.store.events, records as never);
-    else await ports.store.tenantFiles.write(tenantId, kind as WrittenKind, records as never);
-    at = end;
   }
-}
 
-/** @throws HubError unprocessable for links that are missing or changed */
-async function checkChain({ store, secrets }: Ports, tenantId: string): Promise<void> {
-  const head = await store.audit.signedHead(tenantId);
-  if (!head) return;
-  let before: { readonly seq: number; readonly digest: string } =
-    (await store.audit.start(tenantId)) ?? emptyChain;
-  while (before.seq < head.seq) {
-    const links = await store.audit.links(tenantId, before.seq + 1, head.seq, linksAtOnce);
-    if (links.length === 0) break;
-    for (const link of links) {
-      const isNext =
-        link.seq === before.seq + 1 &&
-        link.prev === before.digest &&
-        link.digest === secrets.sha256(linkText(link));
-      if (!isNext) throw changed(`link ${link.seq} of the audit chain does not follow the one before`);
-      before = link;
+  #sealingFrom(key: FileKey): Resealing {
+    return {
+      sealed: (purpose, value) => this.#ports.secrets.seal(purpose, key.unseal(purpose, value)),
+      text: (value) => new TextDecoder().decode(key.unseal('tenant-file', value)),
+    };
+  }
+
+  #keyOf({ sealedKey }: TenantImport): FileKey {
+    return this.#ports.fileFormat.keyOf(
+      new TextDecoder().decode(this.#ports.secrets.unseal('tenant-file', sealedKey)),
+    );
+  }
+
+  async #find(id: string): Promise<TenantImport> {
+    const started = await this.#ports.store.tenantFiles.get(id);
+    if (started) return started;
+    throw notFound('Import not found. It ends after 24 hours. Begin again.');
+  }
+
+  async #open(part: Uint8Array, number: number, key: FileKey): Promise<string> {
+    const { text, digest, proof } = await this.#ports.fileFormat.unpack(part);
+    if (proof === key.proof('tenant-file', `${number} ${digest}`)) return text;
+    throw changed(`part ${number} is not the one that was written`);
+  }
+
+  async #write(tenantId: string, lines: readonly FileLine[], key: FileKey): Promise<void> {
+    const from = this.#sealingFrom(key);
+    for (let at = 0; at < lines.length; ) {
+      const kind = lines[at]?.kind as TenantFileKind;
+      const size = kind === 'events' ? eventsAtOnce : writtenAtOnce;
+      let end = at;
+      while (end < lines.length && end - at < size && lines[end]?.kind === kind) end++;
+      const records = lines
+        .slice(at, end)
+        .map(({ record }) => settle(kind, reseal(kind, record as never, from)));
+      if (kind === 'events') await writeEvents(this.#ports.store.events, records as never);
+      else await this.#ports.store.tenantFiles.write(tenantId, kind as WrittenKind, records as never);
+      at = end;
     }
   }
-  if (before.seq === head.seq && before.digest === head.digest) return;
-  throw changed('the audit chain does not end at its signed head');
+
+  /** @throws HubError unprocessable for links that are missing or changed */
+  async #checkChain(tenantId: string): Promise<void> {
+    const { store, secrets } = this.#ports;
+    const head = await store.audit.signedHead(tenantId);
+    if (!head) return;
+    let before: { readonly seq: number; readonly digest: string } =
+      (await store.audit.start(tenantId)) ?? emptyChain;
+    while (before.seq < head.seq) {
+      const links = await store.audit.links(tenantId, before.seq + 1, head.seq, linksAtOnce);
+      if (links.length === 0) break;
+      for (const link of links) {
+        const isNext =
+          link.seq === before.seq + 1 &&
+          link.prev === before.digest &&
+          link.digest === secrets.sha256(linkText(link));
+        if (!isNext) throw changed(`link ${link.seq} of the audit chain does not follow the one before`);
+        before = link;
+      }
+    }
+    if (before.seq === head.seq && before.digest === head.digest) return;
+    throw changed('the audit chain does not end at its signed head');
+  }
 }
 
 /** The event as it was sent. */

@@ -50,22 +50,6 @@ export interface RangeOverview {
   readonly nextDeadline: number | null;
 }
 
-export interface Statistics {
-  /** @throws HubError validation_failed for a range that ends before it begins */
-  range(principal: Principal, range: SeriesRange & { readonly env: Env | null }): Promise<RangeOverview>;
-  /** @param env null: all environments that the principal sees */
-  overview(principal: Principal, env: Env | null): Promise<Overview>;
-  /**
-   * How contracts decided in [since, until); a call counts once for each contract of the library that it names, by
-   * whichever of its entries.
-   * @throws HubError unprocessable for a range that ends before it begins; search_timeout
-   */
-  contracts(
-    principal: Principal,
-    range: { readonly env: Env | null; readonly since: number; readonly until: number },
-  ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
-}
-
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'actors'> & {
   readonly sampleRuns: Pick<SampleRuns, 'pending'>;
   readonly rulings: Pick<Rulings, 'entries' | 'entryNames'>;
@@ -80,8 +64,19 @@ const addNumbers = (one: FleetNumbers, other: FleetNumbers): FleetNumbers => ({
   unknown: one.unknown + other.unknown,
 });
 
-export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: Ports): Statistics => ({
-  async range(principal, { env, since, until }) {
+export class Statistics {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** @throws HubError validation_failed for a range that ends before it begins */
+  async range(
+    principal: Principal,
+    { env, since, until }: SeriesRange & { readonly env: Env | null },
+  ): Promise<RangeOverview> {
+    const { store, actors, clock } = this.#ports;
     requireRole(principal, 'viewer');
     checkRange({ since, until });
     const { tenantId } = principal;
@@ -114,9 +109,11 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
       agents: { known: agentCount, ...fleets.reduce(addNumbers, noAgents) },
       nextDeadline: deadlines.length === 0 ? null : deadlines.reduce((a, b) => Math.min(a, b)),
     };
-  },
+  }
 
-  async overview(principal, env) {
+  /** @param env null: all environments that the principal sees */
+  async overview(principal: Principal, env: Env | null): Promise<Overview> {
+    const { clock, rulings, store, sampleRuns } = this.#ports;
     const { tenantId } = principal;
     const now = clock.now();
     const envsInSight = listedEnvs(principal, env);
@@ -129,9 +126,17 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
       store.events.counts(tenantId, envsInSight, floorMinute(now - dayMs), now - hourMs, entries),
     ]);
     return { pendingApprovals: Math.max(0, pending - ofSample), totalAgents, ...counts };
-  },
+  }
 
-  async contracts(principal, { env, since, until }) {
+  /**
+   * How contracts decided in [since, until); a call counts once for each contract of the library that it names, by
+   * whichever of its entries.
+   * @throws HubError unprocessable for a range that ends before it begins; search_timeout
+   */
+  async contracts(
+    principal: Principal,
+    { env, since, until }: { readonly env: Env | null; readonly since: number; readonly until: number },
+  ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }> {
     requireRole(principal, 'viewer');
     if (until < since) {
       throw new HubError(
@@ -139,9 +144,9 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
         'The time range ends before it begins. Choose an until that is not before since.',
       );
     }
-    const names = await rulings.entryNames(principal.tenantId);
+    const names = await this.#ports.rulings.entryNames(principal.tenantId);
     const visibleEnvs = listedEnvs(principal, env);
-    const { events, contracts } = await store.usage.contracts(
+    const { events, contracts } = await this.#ports.store.usage.contracts(
       principal.tenantId,
       visibleEnvs,
       since,
@@ -149,5 +154,5 @@ export const createStatistics = ({ store, clock, actors, sampleRuns, rulings }: 
       names,
     );
     return { events, contracts: contracts.slice(0, maxContracts) };
-  },
-});
+  }
+}

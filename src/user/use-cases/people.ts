@@ -33,36 +33,6 @@ export interface PasswordChange {
   readonly tokenHash: string;
 }
 
-export interface People {
-  /** By e-mail. @throws HubError forbidden */
-  list(principal: Principal, page: PageRequest): Promise<Page<User>>;
-  /** @throws HubError forbidden, conflict (the e-mail is taken) */
-  add(principal: Principal, person: NewPerson): Promise<Added>;
-  /**
-   * A new link by which a user chooses a password: the old password, an old link and the user's logins end.
-   * @throws HubError forbidden, not_found, conflict (the password changed in between)
-   */
-  invite(principal: Principal, userId: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
-  /**
-   * Replaces a user's roles. The user stays signed in: the roles hold from the next request on, and streams are opened
-   * again. A repeat is safe.
-   * @param roles `admin` and `member` replace those of `is_admin`: a member who is no admin keeps what it has
-   * @throws HubError forbidden, not_found, conflict (the last admin)
-   */
-  setRoles(
-    principal: Principal,
-    userId: string,
-    roles: readonly EnvRole[] | 'admin' | 'member',
-  ): Promise<User>;
-  /** Removes a user and ends the user's logins. @throws HubError forbidden, not_found, conflict (the last admin) */
-  remove(principal: Principal, userId: string): Promise<void>;
-  /**
-   * Changes the password of the signed-in user and ends all other logins of theirs.
-   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed in between), rate_limited
-   */
-  changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
-}
-
 /** Name of a change of roles in the audit log. */
 function becomes(before: readonly EnvRole[], after: readonly EnvRole[]): string {
   if (isAdmin(before) === isAdmin(after)) return 'roles_changed';
@@ -77,45 +47,70 @@ function rolesAfter(roles: readonly EnvRole[], role: 'admin' | 'member'): readon
 
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'>;
 
-export const createPeople = (ports: Ports): People => ({
-  async list(principal, page) {
-    requireRole(principal, 'admin');
-    return ports.store.tenants.users(principal.tenantId, page);
-  },
+export class People {
+  readonly #ports: Ports;
 
-  async add(principal, { email, password, roles }) {
-    const { secrets, clock } = ports;
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** By e-mail. @throws HubError forbidden */
+  async list(principal: Principal, page: PageRequest): Promise<Page<User>> {
+    requireRole(principal, 'admin');
+    return this.#ports.store.tenants.users(principal.tenantId, page);
+  }
+
+  /** @throws HubError forbidden, conflict (the e-mail is taken) */
+  async add(principal: Principal, { email, password, roles }: NewPerson): Promise<Added> {
+    const { secrets, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const id = secrets.uuid();
-    const invitation = password === null ? newInvitation(ports, id) : null;
+    const invitation = password === null ? newInvitation(this.#ports, id) : null;
     const passwordHash = invitation?.passwordHash ?? (await secrets.hashPassword(password ?? ''));
     const user = { id, tenantId, email, passwordHash, roles, createdAt: clock.now() };
     const became = invitation ? 'invited' : 'created';
-    const added = await recorded(ports, 'user', principal, became, user.id, {
+    const added = await recorded(this.#ports, 'user', principal, became, user.id, {
       name: email,
       details: { after: { roles: rolesText(roles) } },
     }).tenants.addUser(user);
     if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
     if (added === 'no_tenant') throw notFound('Tenant not found.');
     throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
-  },
+  }
 
-  async invite(principal, userId) {
+  /**
+   * A new link by which a user chooses a password: the old password, an old link and the user's logins end.
+   * @throws HubError forbidden, not_found, conflict (the password changed in between)
+   */
+  async invite(
+    principal: Principal,
+    userId: string,
+  ): Promise<{ readonly url: string; readonly expiresAt: number }> {
     requireRole(principal, 'admin');
-    const user = await ports.store.tenants.userById(userId);
+    const user = await this.#ports.store.tenants.userById(userId);
     if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
-    const { url, expiresAt, passwordHash } = newInvitation(ports, userId);
-    const noting = recorded(ports, 'user', principal, 'invited', userId, { name: user.email });
+    const { url, expiresAt, passwordHash } = newInvitation(this.#ports, userId);
+    const noting = recorded(this.#ports, 'user', principal, 'invited', userId, { name: user.email });
     if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
     }
-    await endLogins(ports, userId);
+    await this.#endLogins(userId);
     return { url, expiresAt };
-  },
+  }
 
-  async setRoles(principal, userId, nextRoles) {
-    const { store, settings, broadcast } = ports;
+  /**
+   * Replaces a user's roles. The user stays signed in: the roles hold from the next request on, and streams are opened
+   * again. A repeat is safe.
+   * @param nextRoles `admin` and `member` replace those of `is_admin`: a member who is no admin keeps what it has
+   * @throws HubError forbidden, not_found, conflict (the last admin)
+   */
+  async setRoles(
+    principal: Principal,
+    userId: string,
+    nextRoles: readonly EnvRole[] | 'admin' | 'member',
+  ): Promise<User> {
+    const { store, settings, broadcast } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const before = await store.tenants.userById(userId);
@@ -133,7 +128,7 @@ export const createPeople = (ports: Ports): People => ({
     const roles = typeof nextRoles === 'string' ? rolesAfter(before.roles, nextRoles) : nextRoles;
     // Nothing changes, and nothing is recorded.
     if (rolesText(before.roles) === rolesText(roles)) return before;
-    const noting = noted(ports, principal, {
+    const noting = noted(this.#ports, principal, {
       action: `user.${becomes(before.roles, roles)}`,
       subject: { id: userId, name: before.email },
       summary: `The roles of ${before.email} are now ${rolesText(roles)}.`,
@@ -142,23 +137,32 @@ export const createPeople = (ports: Ports): People => ({
     const user = changed(await noting.tenants.setRoles(tenantId, userId, roles));
     await broadcast.control({ kind: 'user_roles_changed', userId });
     return user;
-  },
+  }
 
-  async remove(principal, userId) {
+  /** Removes a user and ends the user's logins. @throws HubError forbidden, not_found, conflict (the last admin) */
+  async remove(principal: Principal, userId: string): Promise<void> {
     requireRole(principal, 'admin');
     const user = changed(
-      await recorded(ports, 'user', principal, 'removed', userId).tenants.removeUser(
+      await recorded(this.#ports, 'user', principal, 'removed', userId).tenants.removeUser(
         principal.tenantId,
         userId,
       ),
     );
-    await ports.store.identities.unlink(user.id);
-    await ports.store.views.removeOwn(principal.tenantId, user.id);
-    await endLogins(ports, user.id);
-  },
+    await this.#ports.store.identities.unlink(user.id);
+    await this.#ports.store.views.removeOwn(principal.tenantId, user.id);
+    await this.#endLogins(user.id);
+  }
 
-  async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
-    const { settings, store, secrets } = ports;
+  /**
+   * Changes the password of the signed-in user and ends all other logins of theirs.
+   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed in between), rate_limited
+   */
+  async changePassword(
+    principal: Principal,
+    { oldPassword, newPassword, tokenHash }: PasswordChange,
+    counters: OwnLimits,
+  ): Promise<void> {
+    const { settings, store, secrets } = this.#ports;
     requirePasswords(settings);
     const { actor } = principal;
     const user = actor.kind === 'user' ? await store.tenants.userById(actor.id) : null;
@@ -171,22 +175,23 @@ export const createPeople = (ports: Ports): People => ({
     }
     await counters.takeBack(limits.oldPasswords);
     const passwordHash = await secrets.hashPassword(newPassword);
-    const noting = recorded(ports, 'user', principal, 'given_a_new_password', user.id, { name: user.email });
+    const { id, email } = user;
+    const noting = recorded(this.#ports, 'user', principal, 'given_a_new_password', id, { name: email });
     if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'Another session changed the password. Sign in again.');
     }
-    await endLogins(ports, user.id, tokenHash);
-  },
-});
+    await this.#endLogins(user.id, tokenHash);
+  }
 
-/** First in the store, so that a node which receives the message and looks finds none. */
-async function endLogins({ store, broadcast }: Ports, userId: string, except?: string): Promise<void> {
-  await store.logins.removeOfUser(userId, except);
-  await broadcast.control({
-    kind: 'user_logins_ended',
-    userId,
-    ...(except === undefined ? {} : { except }),
-  });
+  /** First in the store, so that a node which receives the message and looks finds none. */
+  async #endLogins(userId: string, except?: string): Promise<void> {
+    await this.#ports.store.logins.removeOfUser(userId, except);
+    await this.#ports.broadcast.control({
+      kind: 'user_logins_ended',
+      userId,
+      ...(except === undefined ? {} : { except }),
+    });
+  }
 }
 
 function changed(outcome: User | 'absent' | 'last_admin'): User {

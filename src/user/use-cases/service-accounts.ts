@@ -17,43 +17,22 @@ export interface ListedServiceAccount extends ServiceAccount {
   readonly nextExpiryAt: number | null;
 }
 
-export interface ServiceAccounts {
-  /** By name. @throws HubError forbidden */
-  list(principal: Principal, page: PageRequest): Promise<Page<ListedServiceAccount>>;
-  /** @throws HubError forbidden, conflict (the name is taken) */
-  create(
-    principal: Principal,
-    request: { readonly name: string; readonly roles: readonly EnvRole[] },
-  ): Promise<ServiceAccount>;
-  /** New roles hold at once, also for open streams. @throws HubError forbidden, not_found, conflict */
-  update(
-    principal: Principal,
-    id: string,
-    patch: { readonly name?: string; readonly roles?: readonly EnvRole[] },
-  ): Promise<ServiceAccount>;
-  /** Its tokens are refused and its streams end within a second. @throws HubError forbidden, not_found */
-  remove(principal: Principal, id: string): Promise<void>;
-  /** Newest first. @throws HubError forbidden, not_found */
-  tokens(principal: Principal, id: string): Promise<readonly ServiceToken[]>;
-  /** The record, and the token itself. @throws HubError forbidden, not_found, quota_exceeded */
-  createToken(
-    principal: Principal,
-    id: string,
-    request: { readonly label: string; readonly days: number },
-  ): Promise<{ readonly record: ServiceToken; readonly token: string }>;
-  /** Refuses the token from now on, and ends its streams within a second. @throws HubError forbidden, not_found */
-  revokeToken(principal: Principal, id: string, tokenId: string): Promise<void>;
-}
-
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'broadcast'>;
 
 const absent = (): HubError => notFound('Service account not found.');
 const taken = (): HubError =>
   new HubError('conflict', 'A service account with this name already exists. Use another name.');
 
-export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
-  async list(principal, page) {
-    const { store, clock } = ports;
+export class ServiceAccounts {
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** By name. @throws HubError forbidden */
+  async list(principal: Principal, page: PageRequest): Promise<Page<ListedServiceAccount>> {
+    const { store, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const [{ items, more }, expiries] = await Promise.all([
@@ -62,15 +41,19 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
     ]);
     const listed = items.map((account) => ({ ...account, nextExpiryAt: expiries.get(account.id) ?? null }));
     return { items: listed, more };
-  },
+  }
 
-  async create(principal, { name, roles }) {
+  /** @throws HubError forbidden, conflict (the name is taken) */
+  async create(
+    principal: Principal,
+    { name, roles }: { readonly name: string; readonly roles: readonly EnvRole[] },
+  ): Promise<ServiceAccount> {
     requireRole(principal, 'admin');
     const { tenantId, actor } = principal;
-    const id = ports.secrets.uuid();
+    const id = this.#ports.secrets.uuid();
     const createdBy = actorName(actor);
-    const account = { id, tenantId, name, roles, createdBy, createdAt: ports.clock.now() };
-    const outcome = await noted(ports, principal, {
+    const account = { id, tenantId, name, roles, createdBy, createdAt: this.#ports.clock.now() };
+    const outcome = await noted(this.#ports, principal, {
       action: 'service_account.created',
       subject: { id, name },
       summary: `The service account ${name} was created: ${rolesText(roles)}.`,
@@ -78,13 +61,18 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
     }).serviceAccounts.insert(account);
     if (outcome === 'name_taken') throw taken();
     return account;
-  },
+  }
 
-  async update(principal, id, patch) {
+  /** New roles hold at once, also for open streams. @throws HubError forbidden, not_found, conflict */
+  async update(
+    principal: Principal,
+    id: string,
+    patch: { readonly name?: string; readonly roles?: readonly EnvRole[] },
+  ): Promise<ServiceAccount> {
     requireRole(principal, 'admin');
-    const before = await find(ports, principal, id);
+    const before = await this.#find(principal, id);
     const roles = patch.roles ?? before.roles;
-    const updated = await noted(ports, principal, {
+    const updated = await noted(this.#ports, principal, {
       action: 'service_account.updated',
       subject: { id, name: patch.name ?? before.name },
       summary: `The service account ${before.name} was changed.`,
@@ -95,32 +83,39 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
     }).serviceAccounts.update(principal.tenantId, id, patch);
     if (updated === null) throw absent();
     if (updated === 'name_taken') throw taken();
-    await ports.broadcast.control({ kind: 'user_roles_changed', userId: id });
+    await this.#ports.broadcast.control({ kind: 'user_roles_changed', userId: id });
     return updated;
-  },
+  }
 
-  async remove(principal, id) {
+  /** Its tokens are refused and its streams end within a second. @throws HubError forbidden, not_found */
+  async remove(principal: Principal, id: string): Promise<void> {
     requireRole(principal, 'admin');
-    const { name, roles } = await find(ports, principal, id);
-    const noting = recorded(ports, 'service_account', principal, 'deleted', id, {
+    const { name, roles } = await this.#find(principal, id);
+    const noting = recorded(this.#ports, 'service_account', principal, 'deleted', id, {
       name,
       details: { before: { name, roles: rolesText(roles) } },
     });
     if (!(await noting.serviceAccounts.remove(principal.tenantId, id))) throw absent();
-    await ports.broadcast.control({ kind: 'user_logins_ended', userId: id });
-  },
+    await this.#ports.broadcast.control({ kind: 'user_logins_ended', userId: id });
+  }
 
-  async tokens(principal, id) {
+  /** Newest first. @throws HubError forbidden, not_found */
+  async tokens(principal: Principal, id: string): Promise<readonly ServiceToken[]> {
     requireRole(principal, 'admin');
-    await find(ports, principal, id);
-    return ports.store.serviceAccounts.tokens(principal.tenantId, id);
-  },
+    await this.#find(principal, id);
+    return this.#ports.store.serviceAccounts.tokens(principal.tenantId, id);
+  }
 
-  async createToken(principal, id, { label, days }) {
-    const { settings, secrets, clock } = ports;
+  /** The record, and the token itself. @throws HubError forbidden, not_found, quota_exceeded */
+  async createToken(
+    principal: Principal,
+    id: string,
+    { label, days }: { readonly label: string; readonly days: number },
+  ): Promise<{ readonly record: ServiceToken; readonly token: string }> {
+    const { settings, secrets, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId, actor } = principal;
-    const { name } = await find(ports, principal, id);
+    const { name } = await this.#find(principal, id);
     const token = `${settings.wire.tokenPrefix}${secrets.token(32)}`;
     const now = clock.now();
     const record: ServiceToken = {
@@ -134,7 +129,7 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
       expiresAt: now + days * dayMs,
       lastUsedAt: null,
     };
-    const outcome = await noted(ports, principal, {
+    const outcome = await noted(this.#ports, principal, {
       action: 'service_account.token_created',
       subject: { id, name },
       summary: `A token of the service account ${name} was created.`,
@@ -148,24 +143,25 @@ export const createServiceAccounts = (ports: Ports): ServiceAccounts => ({
       );
     }
     return { record, token };
-  },
+  }
 
-  async revokeToken(principal, id, tokenId) {
+  /** Refuses the token from now on, and ends its streams within a second. @throws HubError forbidden, not_found */
+  async revokeToken(principal: Principal, id: string, tokenId: string): Promise<void> {
     requireRole(principal, 'admin');
-    const { name } = await find(ports, principal, id);
-    const revoked = await noted(ports, principal, {
+    const { name } = await this.#find(principal, id);
+    const revoked = await noted(this.#ports, principal, {
       action: 'service_account.token_revoked',
       subject: { id, name },
       summary: `A token of the service account ${name} was revoked.`,
       details: { tokenId },
     }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
     if (!revoked) throw notFound('Token not found.');
-    await ports.broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
-  },
-});
+    await this.#ports.broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
+  }
 
-async function find({ store }: Ports, { tenantId }: Principal, id: string): Promise<ServiceAccount> {
-  const account = await store.serviceAccounts.get(tenantId, id);
-  if (!account) throw absent();
-  return account;
+  async #find({ tenantId }: Principal, id: string): Promise<ServiceAccount> {
+    const account = await this.#ports.store.serviceAccounts.get(tenantId, id);
+    if (!account) throw absent();
+    return account;
+  }
 }
