@@ -92,7 +92,7 @@ export async function request(
     );
   }
   const note = requestNote(approval, keyId);
-  const stored = await context.ports.store.noting({ note }).approvals.insert(approval);
+  const stored = await context.ports.store.noting({ note }).approvals.request(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
   const trace = currentTrace();
@@ -144,7 +144,7 @@ export async function decide(
 /** For the sweep. True when this call timed it out. */
 export async function expire(pending: Pending, id: string, context: Context): Promise<Outcome<boolean>> {
   const now = context.now();
-  const expired = await timeOut(pending.tenantId, id, now, context);
+  const expired = await expireOne(pending.tenantId, id, now, context);
   if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
   return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context, pending)) };
 }
@@ -163,7 +163,7 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
     if (deadline <= now) due.push(id);
     if (due.length === atOnce) break;
   }
-  const results = await Promise.allSettled(due.map((id) => timeOut(pending.tenantId, id, now, context)));
+  const results = await Promise.allSettled(due.map((id) => expireOne(pending.tenantId, id, now, context)));
   const expired: Approval[] = [];
   for (const [i, id] of due.entries()) {
     const result = results[i];
@@ -178,7 +178,7 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
 }
 
 /** Times out one that is due: the approval when this call did it, else null. */
-async function timeOut(
+async function expireOne(
   tenantId: string,
   id: string,
   now: number,
@@ -229,5 +229,5 @@ async function announcement(
 function announcementOf(approval: Approval, trace: string | undefined): Announcement {
   if (approval.status === 'pending') return { kind: 'approvalRequested', approval };
   const ended = { approval, ...(trace === undefined ? {} : { trace }) };
-  return { kind: approval.status === 'timeout' ? 'approvalTimedOut' : 'approvalDecided', ...ended };
+  return { kind: approval.status === 'timeout' ? 'approvalExpired' : 'approvalDecided', ...ended };
 }

@@ -65,7 +65,7 @@ export async function signAndDeploy(
     const attestation = secrets.sign(seed, bytesOf(attestationText(unattested)));
     const deployment = await store
       .noting({ note: deployNote(unattested, actor) })
-      .deployments.add({ ...unattested, attestation }, epoch);
+      .deployments.deploy({ ...unattested, attestation }, epoch);
     if (deployment === 'no_version') throw notFound(`Bundle '${bundleName}' version ${version} not found`);
     if (typeof deployment !== 'string') {
       return {

@@ -62,9 +62,9 @@ async function fillRules(store: SqliteStore, tenantId: string, keyId: string, no
   await store.contracts.create(aContract({ tenantId, contractId: 'no.$mail' }));
   const items = [anItem({ contractId: 'no-secrets' }), anItem({ contractId: 'no.$mail', position: 20 })];
   await store.compositions.create(aComposition({ tenantId, name: 'base.$c', items }));
-  for (const name of ['base', 'base', 'gone']) await store.bundles.addVersion(aBundle({ tenantId, name }));
+  for (const name of ['base', 'base', 'gone']) await store.bundles.upload(aBundle({ tenantId, name }));
   for (const version of [1, 2])
-    await store.deployments.add(
+    await store.deployments.deploy(
       aDeployment({
         tenantId,
         version,
@@ -73,7 +73,7 @@ async function fillRules(store: SqliteStore, tenantId: string, keyId: string, no
         createdAt: now + version,
       }),
     );
-  await store.deployments.add(
+  await store.deployments.deploy(
     aDeployment({ tenantId, env: 'staging', signingKeyId: keyId, sequence: 7, createdAt: now }),
   );
   await store.deployments.undeploy(tenantId, 'staging', 'base');
@@ -124,12 +124,12 @@ async function fillActivity(
   }
   await store.events.ingest(aBatch(tenantId, [anEvent({ callId: 'sample' })], { sample: true }));
   const pending = anApproval({ tenantId, createdAt: now, timeoutSeconds: 3600 });
-  await store.approvals.insert(pending);
+  await store.approvals.request(pending);
   const decided = anApproval({ tenantId, createdAt: now, toolArgs: null, argsBytes: 70_000 });
   const json = JSON.stringify({ text: 'x'.repeat(69_980) });
   const args = { id: decided.id, tenantId, env: 'production' as const, keyId: 'key-1', json };
   await store.approvals.keepArgs({ ...args, bytes: json.length, createdAt: now }, 2 ** 30);
-  await store.approvals.insert(decided);
+  await store.approvals.request(decided);
   const decision = { id: randomUUID(), approved: true, decidedBy: 'ada@example.org', reason: 'fine' };
   await store.approvals.decide(tenantId, decided.id, { ...decision, decidedVia: 'console' }, now);
   await store.approvals.announced(tenantId, 'approved', [decided.id]);

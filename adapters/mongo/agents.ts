@@ -240,7 +240,7 @@ export function mongoAgents(
       ),
     lastOn: (tenantId, query) => agentsLastOn(agents, tenantId, query),
     vocabularies: (tenantId, agentIds) => vocabulariesOf(agents, tenantId, agentIds),
-    find: (tenantId, query) => findAgents(agents, tenantId, query),
+    search: (tenantId, query) => findAgents(agents, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(agents, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName, fence) =>
       assignAgents(agents, tenantId, agentIds, bundleName, fence),

@@ -21,7 +21,7 @@ const atOnce = 200;
  * write timed out.
  */
 export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
-  const timeOut = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {
+  const expire = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {
     const timedOutBy = randomUUID();
     // All of these times are past: the last of them is none too early for any.
     const now = Math.max(...due.map((one) => one.now));
@@ -46,5 +46,5 @@ export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
       return { approval };
     });
   }, atOnce);
-  return async (due: Due): Promise<Approval | null> => (await timeOut(due)).approval;
+  return async (due: Due): Promise<Approval | null> => (await expire(due)).approval;
 }

@@ -43,7 +43,7 @@ async function wholeApproval(
   return { ...approval, toolArgs: fromText(kept?.json ?? null) };
 }
 
-async function insertApproval(
+async function requestApproval(
   approvals: Collection<ApprovalRow>,
   nextId: RisingIds,
   exportLog: Pick<ExportLog, 'noteChange'>,
@@ -130,7 +130,7 @@ export function mongoApprovals(
   clock: Clock,
   exportLog: Pick<ExportLog, 'noteChange'>,
 ): ApprovalStore {
-  const timeOut = approvalTimeouts(approvals);
+  const expireBatched = approvalTimeouts(approvals);
   const noteAnnounced = approvalAnnouncements(approvals, clock);
 
   return {
@@ -138,14 +138,14 @@ export function mongoApprovals(
     ...approvalLists(approvals),
     ...waitingApprovals(approvals),
     getWhole: (tenantId, id) => wholeApproval(approvals, args, tenantId, id),
-    insert: (approval) => insertApproval(approvals, nextId, exportLog, approval),
+    request: (approval) => requestApproval(approvals, nextId, exportLog, approval),
     get: (tenantId, id) => storedApproval(approvals, tenantId, id),
     decide: (tenantId, id, decision, now) =>
       decideApproval(approvals, exportLog, tenantId, id, decision, now),
     assign: (tenantId, id, assignee, now) => assignApproval(approvals, tenantId, id, assignee, now),
     release: (tenantId, personId) => releaseApprovals(approvals, tenantId, personId),
     async expire(tenantId, id, now) {
-      const expired = await timeOut({ tenantId, id, now });
+      const expired = await expireBatched({ tenantId, id, now });
       if (expired) exportLog.noteChange(tenantId, id, 'expired');
       return expired;
     },

@@ -66,7 +66,7 @@ const signatureOf = (deployments: readonly OrderedDeployment[], version: number)
   deployments.find((d) => d.version === version)?.signature ?? null;
 
 /** @param after the newest version that must be there; null: whichever is */
-function addVersion(
+function uploadVersion(
   c: BundleCollections,
   turn: KeyedMutex,
   { yaml, snapshot, id, ...bundle }: NewBundle,
@@ -209,8 +209,8 @@ async function removeBundle(
 }
 
 export const mongoBundles = (c: BundleCollections, turn: KeyedMutex): BundleStore => ({
-  addVersion: async (bundle) => (await addVersion(c, turn, bundle, null)) as BundleVersion,
-  addVersionAfter: (bundle, after) => addVersion(c, turn, bundle, after),
+  upload: async (bundle) => (await uploadVersion(c, turn, bundle, null)) as BundleVersion,
+  uploadAfter: (bundle, after) => uploadVersion(c, turn, bundle, after),
   version: (tenantId, name, version) => versionOf(c, tenantId, name, version),
   versions: (tenantId, name, page) => versionsOf(c, tenantId, name, page),
   async yaml(tenantId, name, version) {

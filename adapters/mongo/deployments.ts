@@ -117,7 +117,7 @@ async function lastSequenceOf(
   return document ? lastSequence(document, field) : 0;
 }
 
-async function addDeployment(
+async function deploy(
   c: DeploymentCollections,
   turn: KeyedMutex,
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
@@ -324,7 +324,7 @@ export const mongoDeployments = (
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
 ): DeploymentStore => ({
   lastSequence: (tenantId, env, bundleName) => lastSequenceOf(c, tenantId, env, bundleName),
-  add: (deployment, fence) => addDeployment(c, turn, hasVersion, deployment, fence),
+  deploy: (deployment, fence) => deploy(c, turn, hasVersion, deployment, fence),
   undeploy: (tenantId, env, bundleName, fence, end) =>
     undeploy(c, turn, tenantId, env, bundleName, fence, end),
   wasDeployed: (tenantId, env, bundleName, version) => wasDeployed(c, tenantId, env, bundleName, version),

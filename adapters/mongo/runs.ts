@@ -326,9 +326,9 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
 
   return {
     ...approvals,
-    async insert(approval) {
+    async request(approval) {
       await touch(approval, approval.createdAt);
-      return approvals.insert(approval);
+      return approvals.request(approval);
     },
     async decide(tenantId, id, decision, now) {
       const decided = await approvals.decide(tenantId, id, decision, now);

@@ -116,7 +116,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
       }),
     get,
     list: (tenantId, page) => listAgents(db, tenantId, page),
-    find: (tenantId, query) => findAgents(db, tenantId, query),
+    search: (tenantId, query) => findAgents(db, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(db, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName) =>
       [...new Set(agentIds)].filter(

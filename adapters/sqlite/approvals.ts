@@ -36,7 +36,7 @@ const place = ([tenantId, env, id]: Row): ApprovalPlace => ({
 const approvalOf = (db: Database, tenantId: string, id: string) =>
   approvals.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-function insertApproval(db: Database, approval: Approval): Approval {
+function requestApproval(db: Database, approval: Approval): Approval {
   const stored = approvalOf(db, approval.tenantId, approval.id);
   if (stored) return stored;
   db.run(announceable.insert, announceable.values({ ...approval, unannouncedAt: approval.createdAt }));
@@ -163,7 +163,7 @@ const waitingApprovals = (
 
 /** @param mayGrow false while the disk has too little room for what can wait */
 export const approvalStore = (db: Database, mayGrow: () => boolean): Sync<ApprovalStore> => ({
-  insert: (approval) => insertApproval(db, approval),
+  request: (approval) => requestApproval(db, approval),
   get: (tenantId, id) => approvalOf(db, tenantId, id),
   getWhole: (tenantId, id) => wholeApproval(db, tenantId, id),
   ...approvalArguments(db, mayGrow),

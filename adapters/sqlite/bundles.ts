@@ -30,7 +30,7 @@ const summaryOrders = { newest: 'uploaded DESC, b.name', name: 'b.name' } as con
 const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL';
 
 /** @param after the newest version that must be there; null: whichever is */
-function addVersion(
+function uploadVersion(
   db: Database,
   { yaml, ...bundle }: NewBundle,
   after: number | null,
@@ -91,8 +91,8 @@ function removeBundle(db: Database, tenantId: string, name: string, at: number, 
 }
 
 export const bundleStore = (db: Database): Sync<BundleStore> => ({
-  addVersion: (bundle) => addVersion(db, bundle, null) as BundleVersion,
-  addVersionAfter: (bundle, after) => addVersion(db, bundle, after),
+  upload: (bundle) => uploadVersion(db, bundle, null) as BundleVersion,
+  uploadAfter: (bundle, after) => uploadVersion(db, bundle, after),
   version: (tenantId, name, version) =>
     bundles.maybe(db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version])),
   versions: (tenantId, name, page) =>

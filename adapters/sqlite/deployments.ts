@@ -32,7 +32,7 @@ const lastSequence = (db: Database, tenantId: string, env: string, bundleName: s
     ])?.[0] ?? 0,
   );
 
-function addDeployment(
+function deploy(
   db: Database,
   deployment: Deployment,
 ): Deployment | 'no_version' | 'stale_key' | 'stale_sequence' {
@@ -101,7 +101,7 @@ function listDeployments(
 
 export const deploymentStore = (db: Database): Sync<DeploymentStore> => ({
   lastSequence: (tenantId, env, bundleName) => lastSequence(db, tenantId, env, bundleName),
-  add: (deployment) => addDeployment(db, deployment),
+  deploy: (deployment) => deploy(db, deployment),
   undeploy: (tenantId, env, bundleName, _fence, end) => undeploy(db, tenantId, env, bundleName, _fence, end),
   wasDeployed: (tenantId, env, bundleName, version) =>
     db.get(

@@ -77,7 +77,7 @@ export interface AgentStore {
     agentIds: readonly string[],
   ): Promise<readonly (AgentVocabulary & { readonly agentId: string })[]>;
   /** Living agents, without their manifests. */
-  find(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
+  search(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
   /**
    * Assigns those that are registered; returns their ids. One that is assigned a bundle comes back from retirement.

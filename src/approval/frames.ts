@@ -39,7 +39,7 @@ const forDashboards = eventMaker(approvalDashboardFrames);
 
 export const approvalMakers: Pick<
   FrameMakers,
-  'approvalRequested' | 'approvalDecided' | 'approvalTimedOut' | 'approvalAssigned'
+  'approvalRequested' | 'approvalDecided' | 'approvalExpired' | 'approvalAssigned'
 > = {
   approvalRequested: ({ approval: { tenantId, env, id, agentId, toolName, message } }) =>
     toDashboards(
@@ -65,7 +65,7 @@ export const approvalMakers: Pick<
   },
 
   // Agents receive no frame about requests and timeouts: they know their own deadline.
-  approvalTimedOut: ({ approval: { tenantId, env, id, agentId, toolName } }) =>
+  approvalExpired: ({ approval: { tenantId, env, id, agentId, toolName } }) =>
     toDashboards(
       tenantId,
       forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),

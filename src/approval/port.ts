@@ -69,7 +69,7 @@ export interface ApprovalStore {
   /**
    * Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone.
    */
-  insert(approval: Approval): Promise<Approval>;
+  request(approval: Approval): Promise<Approval>;
   /** With all its arguments, unless they were dropped. */
   getWhole(tenantId: string, id: string): Promise<Approval | null>;
   /** Here and below, arguments that are kept apart are left out. */

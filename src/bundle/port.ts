@@ -12,12 +12,12 @@ export interface BundleStore {
    * Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the
    * same version.
    */
-  addVersion(bundle: NewBundle): Promise<BundleVersion>;
+  upload(bundle: NewBundle): Promise<BundleVersion>;
   /**
    * The same, provided that the newest version that is there is `after` (0: that there is none); `changed` and nothing
    * saved otherwise. Of parallel calls with the same `after` one is saved.
    */
-  addVersionAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
+  uploadAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
   version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
   /** Newest first. */
   versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;

@@ -18,7 +18,7 @@ export interface DeploymentStore {
    *   environment throws
    *   HubError unavailable (a stale owner) and writes nothing
    */
-  add(
+  deploy(
     deployment: Deployment,
     fence?: number,
   ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;

@@ -11,7 +11,7 @@ import { bestMatches, type NameSearch, nameSearch, type Thing, type ThingType } 
 
 export interface ThingSearches {
   /** The best 20. @throws HubError search_timeout */
-  find(principal: Principal, text: string): Promise<readonly Thing[]>;
+  search(principal: Principal, text: string): Promise<readonly Thing[]>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
@@ -30,7 +30,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const thing = (type: ThingType, id: string, name: string, hint = ''): Thing => ({ type, id, name, hint });
 
 export const createThingSearches = (ports: Ports): ThingSearches => ({
-  async find(principal, text) {
+  async search(principal, text) {
     const search = nameSearch(text);
     if (!search) return [];
     const id = text.trim();
@@ -70,7 +70,7 @@ async function agents(
   const order = { order: 'agentId', descending: false, limit: maxAgents, after: null } as const;
   const texts = text.length === longest.length ? [longest] : [text, longest];
   const pages = await Promise.all(
-    texts.map((search) => store.agents.find(principal.tenantId, { ...order, search })),
+    texts.map((search) => store.agents.search(principal.tenantId, { ...order, search })),
   );
   const byId = new Map(pages.flatMap(({ items }) => items).map((agent) => [agent.agentId, agent]));
   return agentThings(principal, [...byId.values()]);

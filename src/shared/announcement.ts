@@ -30,7 +30,7 @@ export interface OfTrace {
 export interface Announcements {
   approvalRequested: { readonly approval: Approval };
   approvalDecided: { readonly approval: Approval } & OfTrace;
-  approvalTimedOut: { readonly approval: Approval } & OfTrace;
+  approvalExpired: { readonly approval: Approval } & OfTrace;
   /** Somebody has taken a pending approval, or given it back. */
   approvalAssigned: { readonly approval: Approval };
 

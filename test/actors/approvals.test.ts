@@ -198,7 +198,7 @@ describe('timing out', () => {
 
   it('is done by the sweep where no actor is awake, at most 2 s late', async () => {
     const hub = await aHub();
-    await hub.store.approvals.insert(hub.approval(30));
+    await hub.store.approvals.request(hub.approval(30));
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
@@ -251,9 +251,9 @@ describe('timing out', () => {
   it('is done by the sweep for one tenant while many older ones of another cannot be handled', async () => {
     const hub = await aHub();
     const stuck = uuid();
-    for (let i = 0; i < 35; i++) await hub.store.approvals.insert(hub.approval(5, { tenantId: stuck }));
+    for (let i = 0; i < 35; i++) await hub.store.approvals.request(hub.approval(5, { tenantId: stuck }));
     const own = hub.approval(10);
-    await hub.store.approvals.insert(own);
+    await hub.store.approvals.request(own);
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
@@ -283,7 +283,7 @@ describe('timing out', () => {
         },
       }),
     });
-    await hub.store.approvals.insert(hub.approval(10));
+    await hub.store.approvals.request(hub.approval(10));
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,

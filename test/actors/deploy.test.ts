@@ -94,7 +94,7 @@ describe('deploying', () => {
       sequence: ahead,
       signingKeyId: hub.signingKey.id,
     });
-    await hub.store.deployments.add(other);
+    await hub.store.deployments.deploy(other);
     expect((await hub.deploy('base', 1)).sequence).toBe(ahead + 1);
   });
 
@@ -108,7 +108,7 @@ describe('deploying', () => {
       signingKeyId: hub.signingKey.id,
       attestation: null,
     });
-    await hub.store.deployments.add(older);
+    await hub.store.deployments.deploy(older);
     await hub.join({ agentId: 'a' });
     hub.clock.advance(1);
     // Nobody is told of it without its attestation.
@@ -185,10 +185,10 @@ describe('deploying', () => {
           ...store,
           deployments: {
             ...store.deployments,
-            add: async (deployment) => {
+            deploy: async (deployment) => {
               await old?.();
               old = null;
-              return store.noting(noting).deployments.add(deployment);
+              return store.noting(noting).deployments.deploy(deployment);
             },
           },
         }),
@@ -205,7 +205,7 @@ describe('deploying', () => {
     const hub = await aHub({
       wrap: (store) => ({
         ...store,
-        noting: () => ({ ...store, deployments: { ...store.deployments, add: async () => 'stale_key' } }),
+        noting: () => ({ ...store, deployments: { ...store.deployments, deploy: async () => 'stale_key' } }),
       }),
     });
     const { version } = await hub.upload('base', yaml);

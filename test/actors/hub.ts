@@ -129,7 +129,7 @@ export async function aHub(options: HubOptions = {}) {
     async upload(name: string, yaml: string): Promise<{ version: number; hash: string }> {
       const hash = sha256(yaml);
       const bundle = aBundle({ tenantId, name, revisionHash: hash, yaml: Buffer.from(yaml), createdAt: t0 });
-      return { version: (await store.bundles.addVersion(bundle)).version, hash };
+      return { version: (await store.bundles.upload(bundle)).version, hash };
     },
 
     deploy: (bundleName: string, version: number, env: Env = 'production', id = uuid()) =>

@@ -237,7 +237,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
   'a third search of texts': () => {
     const scans = createEventScans(endless, clock);
     return last(3, (n) =>
-      scans.page({ ...principal, actor: { kind: 'system', name: `${n}` } }, {} as never, 1, null, 1),
+      scans.search({ ...principal, actor: { kind: 'system', name: `${n}` } }, {} as never, 1, null, 1),
     );
   },
   'a ninth AI answer': () => {

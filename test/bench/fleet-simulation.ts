@@ -158,7 +158,7 @@ class Fleet {
     this.#hash = createHash('sha256').update(yaml).digest('hex');
     const { tenantId, hash: revisionHash } = { tenantId: this.#tenantId, hash: this.#hash };
     const bundle = aBundle({ tenantId, name: bundleName, revisionHash, yaml, createdAt: this.#clock.now() });
-    const { version } = await store.bundles.addVersion(bundle);
+    const { version } = await store.bundles.upload(bundle);
     const body = { id: randomUUID(), bundleName, version, deployedBy: 'ann@example.org', ...plainDeploy };
     await actors.ask('environment', this.#key, 'deploy', body);
     // A feed serves 250 streams in a turn of the event loop.

@@ -65,9 +65,9 @@ it('a run with many pending approvals hides no other run, and its list reads one
   const tenantId = uuid();
   const request = { tenantId, agentId: 'agent-1', deadline: t0 + 60_000, toolArgs: null };
   const oldest = anApproval({ ...request, sessionId: 'many', createdAt: t0 });
-  await store.approvals.insert(anApproval({ ...request, sessionId: 'many', createdAt: t0 + 2 }));
-  await store.approvals.insert(oldest);
-  await store.approvals.insert(anApproval({ ...request, sessionId: 'one', createdAt: t0 + 1 }));
+  await store.approvals.request(anApproval({ ...request, sessionId: 'many', createdAt: t0 + 2 }));
+  await store.approvals.request(oldest);
+  await store.approvals.request(anApproval({ ...request, sessionId: 'one', createdAt: t0 + 1 }));
   const rows = client.db(name).collection<ApprovalRow>('approvals');
   const row = await rows.findOne({ 'context.sessionId': 'many', createdAt: t0 + 2 });
   if (!row) throw new Error('The approval is not there.');

@@ -138,7 +138,7 @@ it('three nodes that write, repeat and decide at once make one order that every 
       await Promise.all([0, 1].map((i) => at(sender + i).events.ingest(aBatch(tenantId, list))));
       await at(sender + 2).events.ingest(aBatch(tenantId, list.map(repeat)));
       const id = uuid();
-      await at(n).approvals.insert(anApproval({ id, tenantId, sessionId: null }));
+      await at(n).approvals.request(anApproval({ id, tenantId, sessionId: null }));
       const decision = { id: uuid(), approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
       await at(n + 1).approvals.decide(tenantId, id, decision, t0 + 1);
     }

@@ -104,9 +104,9 @@ async function aRunningDeployment(dies: (collection: string, isRunning: boolean)
   onTestFinished(close);
   const [tenantId, signingKeyId] = [uuid(), uuid()];
   await signing.add(aSigningKey({ id: signingKeyId, tenantId }));
-  const { name: bundleName } = await bundles.addVersion(aBundle({ tenantId }));
+  const { name: bundleName } = await bundles.upload(aBundle({ tenantId }));
   const deployment = aDeployment({ tenantId, bundleName, version: 1, signingKeyId, createdAt: t0 });
-  await deployments.add(deployment);
+  await deployments.deploy(deployment);
   const isRunning = async () => (await deployments.currentOf(tenantId, deployment.env, bundleName)) !== null;
   const dying = <D extends Document>(collection: Collection<D>) =>
     new Proxy(collection, {
@@ -151,6 +151,6 @@ it('shows no end of a deployment that was never decided on, and keeps none', asy
   expect((await deployments.list(tenantId, { env: null }, firstPage)).items).toMatchObject([running]);
   for (const one of (await deployments.list(tenantId, range, firstPage)).items)
     expect(one).toMatchObject(running);
-  await deployments.add({ ...deployment, id: uuid(), sequence: sequence + 1 });
+  await deployments.deploy({ ...deployment, id: uuid(), sequence: sequence + 1 });
   expect(await deployments.get(tenantId, id)).toMatchObject(running);
 });

@@ -78,7 +78,7 @@ describe('mongo, three nodes at once', () => {
       expect(stored).toEqual(version);
     }
     const tenantId = uuid();
-    const bundles = await parallel(30, (i) => at(i).bundles.addVersion(aBundle({ tenantId })));
+    const bundles = await parallel(30, (i) => at(i).bundles.upload(aBundle({ tenantId })));
     expect(bundles.map((b) => b.version).sort((a, b) => a - b)).toEqual(bundles.map((_, i) => i + 1));
     await close();
   });
@@ -107,8 +107,8 @@ describe('mongo, three nodes at once', () => {
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
     await at(0).signing.add(key);
-    await at(0).bundles.addVersion(aBundle({ tenantId }));
-    const first = await at(0).deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+    await at(0).bundles.upload(aBundle({ tenantId }));
+    const first = await at(0).deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id }));
     if (typeof first === 'string') throw new Error(first);
     const next = aSigningKey({ tenantId });
     const [rotation, ...added] = await Promise.all([
@@ -120,7 +120,7 @@ describe('mongo, three nodes at once', () => {
         null,
       ),
       ...Array.from({ length: 12 }, (_, i) =>
-        at(i).deployments.add(aDeployment({ tenantId, signingKeyId: key.id })),
+        at(i).deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id })),
       ),
     ]);
     const active = await at(1).signing.active(tenantId);
@@ -136,7 +136,7 @@ describe('mongo, three nodes at once', () => {
   it('of many decisions on one approval one succeeds', async () => {
     const { at, close } = await nodes(3);
     const approval = anApproval();
-    await parallel(6, (i) => at(i).approvals.insert(approval));
+    await parallel(6, (i) => at(i).approvals.request(approval));
     const decided = await parallel(30, (i) =>
       i % 2
         ? at(i).approvals.expire(approval.tenantId, approval.id, approval.deadline)
@@ -175,7 +175,7 @@ describe('mongo, while connections break', () => {
     }) as typeof rows.findOne;
     const approvals = store({ findOne });
     const approval = anApproval();
-    await approvals.insert(approval);
+    await approvals.request(approval);
     expect(await approvals.decide(approval.tenantId, approval.id, decision, t0)).toEqual({
       ...approval,
       status: 'approved',
@@ -237,9 +237,9 @@ describe('mongo, after a process died half-way', () => {
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
     await at(0).signing.add(key);
-    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    await at(0).bundles.upload(aBundle({ tenantId }));
     const wanted = aDeployment({ tenantId, signingKeyId: key.id });
-    const first = await at(0).deployments.add(wanted);
+    const first = await at(0).deployments.deploy(wanted);
     if (typeof first === 'string') throw new Error(first);
     await db.collection('deployments').deleteMany({ tenantId });
     expect(await itemsOf(at(0).deployments.list(tenantId, {}, { limit: 10, offset: 0 }))).toEqual([first]);
@@ -247,8 +247,8 @@ describe('mongo, after a process died half-way', () => {
     expect(await itemsOf(at(0).bundles.summaries(tenantId, 'production', firstPage))).toMatchObject([
       { name: 'base', versionCount: 1 },
     ]);
-    expect(await at(0).deployments.add(wanted)).toEqual(first);
-    const second = await at(0).deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+    expect(await at(0).deployments.deploy(wanted)).toEqual(first);
+    const second = await at(0).deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id }));
     expect(await itemsOf(at(0).deployments.list(tenantId, {}, { limit: 10, offset: 0 }))).toEqual([
       second,
       first,
@@ -261,9 +261,9 @@ describe('mongo, after a process died half-way', () => {
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
     await at(0).signing.add(key);
-    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    await at(0).bundles.upload(aBundle({ tenantId }));
     const add = (sequence: number) =>
-      at(0).deployments.add(aDeployment({ tenantId, sequence, signingKeyId: key.id }));
+      at(0).deployments.deploy(aDeployment({ tenantId, sequence, signingKeyId: key.id }));
     const attested = await add(2);
     if (typeof attested === 'string') throw new Error(attested);
     const field = 'current.kproduction%3Abase';
@@ -315,15 +315,15 @@ describe('mongo, an owner that was paused and does not know that another has tak
     const { tenant, admin, key } = founding();
     await at(0).tenants.bootstrap(tenant, admin, key);
     const tenantId = tenant.id;
-    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    await at(0).bundles.upload(aBundle({ tenantId }));
     const deployment = () => aDeployment({ tenantId, signingKeyId: key.id });
-    const first = await at(0).deployments.add(deployment(), 10);
-    const second = await at(1).deployments.add(deployment(), 20);
-    await expect(at(0).deployments.add(deployment(), 10)).rejects.toMatchObject(stale);
+    const first = await at(0).deployments.deploy(deployment(), 10);
+    const second = await at(1).deployments.deploy(deployment(), 20);
+    await expect(at(0).deployments.deploy(deployment(), 10)).rejects.toMatchObject(stale);
     expect(await at(0).deployments.current(tenantId, 'production')).toEqual([second]);
     // Another environment has another owner.
     const elsewhere = { ...deployment(), env: 'staging' as const };
-    expect(await at(0).deployments.add(elsewhere, 10)).toEqual(elsewhere);
+    expect(await at(0).deployments.deploy(elsewhere, 10)).toEqual(elsewhere);
     expect(first).toMatchObject({ tenantId });
     await close();
   });

@@ -23,8 +23,8 @@ export function pendingApprovalsContract(name: string, open: Open): void {
         anApproval({ tenantId, timeoutSeconds: 50, env: 'development', sessionId: 'run-1' }),
         anApproval({ tenantId, timeoutSeconds: 50, env: 'staging' }),
       ] as const;
-      for (const one of [late, first, due, decided, staging, development, twin]) await approvals.insert(one);
-      await approvals.insert(anApproval({ timeoutSeconds: 2 }));
+      for (const one of [late, first, due, decided, staging, development, twin]) await approvals.request(one);
+      await approvals.request(anApproval({ timeoutSeconds: 2 }));
       const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
       await approvals.decide(tenantId, decided.id, decision, t0);
       const now = due.deadline;
@@ -55,7 +55,7 @@ export function pendingApprovalsContract(name: string, open: Open): void {
       );
       // Few at a time: a slow store answers each within its time limit.
       for (let i = 0; i < made.length; i += 50)
-        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.insert(approval)));
+        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.request(approval)));
       const ids: string[] = [];
       let after: DeadlinePlace | undefined;
       for (;;) {
@@ -65,7 +65,7 @@ export function pendingApprovalsContract(name: string, open: Open): void {
         after = items.at(-1);
         // Neither the end of the place nor a call before it moves the next page.
         if (after) await approvals.remove(tenantId, after.id);
-        await approvals.insert(anApproval({ tenantId, timeoutSeconds: 10 }));
+        await approvals.request(anApproval({ tenantId, timeoutSeconds: 10 }));
         if (!more) break;
       }
       expect(ids).toEqual(made.sort(byDeadline).map(({ id }) => id));

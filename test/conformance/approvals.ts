@@ -30,10 +30,10 @@ export function approvalsContract(name: string, open: Open): void {
     it('keeps an approval as it was given, and a repeat returns the stored one', async () => {
       const { approvals } = shared.get();
       const approval = anApproval({ contractName: 'no-secrets' });
-      expect(await approvals.insert(approval)).toEqual(approval);
+      expect(await approvals.request(approval)).toEqual(approval);
       expect(await approvals.get(approval.tenantId, approval.id)).toEqual(approval);
       const decided = await approvals.decide(approval.tenantId, approval.id, yes, t0 + 1);
-      expect(await approvals.insert({ ...approval, message: 'again' })).toEqual(decided);
+      expect(await approvals.request({ ...approval, message: 'again' })).toEqual(decided);
       expect(await itemsOf(approvals.list(approval.tenantId, { env: null }, firstPage, t0))).toEqual([
         decided,
       ]);
@@ -42,14 +42,14 @@ export function approvalsContract(name: string, open: Open): void {
     it('removes one, with its arguments, and the same id may be asked for again', async () => {
       const { approvals } = shared.get();
       const [approval, other] = [anApproval(), anApproval()];
-      for (const one of [approval, other]) await approvals.insert(one);
+      for (const one of [approval, other]) await approvals.request(one);
       await approvals.remove(uuid(), approval.id);
       expect(await approvals.get(approval.tenantId, approval.id)).toEqual(approval);
       for (let i = 0; i < 2; i++) await approvals.remove(approval.tenantId, approval.id);
       expect(await approvals.get(approval.tenantId, approval.id)).toBeNull();
       expect(await approvals.getWhole(approval.tenantId, approval.id)).toBeNull();
       expect(await approvals.get(other.tenantId, other.id)).toEqual(other);
-      expect(await approvals.insert({ ...approval, message: 'anew' })).toMatchObject({ message: 'anew' });
+      expect(await approvals.request({ ...approval, message: 'anew' })).toMatchObject({ message: 'anew' });
     });
 
     it('hostile texts come back as they went in', async () => {
@@ -63,7 +63,7 @@ export function approvalsContract(name: string, open: Open): void {
           message: text,
           toolArgs: JSON.parse(`{"__proto__":1,"$where":${JSON.stringify(text)}}`),
         });
-        await approvals.insert(approval);
+        await approvals.request(approval);
         const stored = await approvals.get(tenantId, approval.id);
         expect(stored).toEqual(approval);
         expect(JSON.stringify(stored?.toolArgs)).toBe(JSON.stringify(approval.toolArgs));
@@ -71,15 +71,15 @@ export function approvalsContract(name: string, open: Open): void {
         expect(await approvals.decide(tenantId, text, yes, t0)).toBe('absent');
       }
       const none = anApproval({ tenantId, toolArgs: null, decisionSource: null });
-      await approvals.insert(none);
+      await approvals.request(none);
       expect(await approvals.get(tenantId, none.id)).toEqual(none);
     });
 
     it('a decision is written with who, when, why and how', async () => {
       const { approvals } = shared.get();
       const [a, b] = [anApproval(), anApproval()];
-      await approvals.insert(a);
-      await approvals.insert(b);
+      await approvals.request(a);
+      await approvals.request(b);
       const approved = {
         ...a,
         status: 'approved',
@@ -97,7 +97,7 @@ export function approvalsContract(name: string, open: Open): void {
         decisionReason: null,
       });
       const c = anApproval();
-      await approvals.insert(c);
+      await approvals.request(c);
       const withdrawal = {
         ...no,
         id: 'withdrawal',
@@ -115,7 +115,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const [a, b] = [anApproval(), anApproval()];
       const { tenantId } = a;
-      for (const one of [a, { ...b, tenantId }]) await approvals.insert(one);
+      for (const one of [a, { ...b, tenantId }]) await approvals.request(one);
       const ada = { id: uuid(), name: 'ada', since: t0 };
       const bo = { id: uuid(), name: '{"$x":1}', since: t0 + 1 };
       expect(await approvals.assign(tenantId, a.id, ada, t0)).toEqual({ ...a, assignee: ada });
@@ -136,7 +136,7 @@ export function approvalsContract(name: string, open: Open): void {
     it('of 50 parallel decisions one succeeds and its words are kept', async () => {
       const { approvals } = shared.get();
       const approval = anApproval();
-      await approvals.insert(approval);
+      await approvals.request(approval);
       const answers = await parallel(50, (i) =>
         approvals.decide(
           approval.tenantId,
@@ -155,7 +155,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const approval = anApproval();
       const { tenantId, id, deadline } = approval;
-      await approvals.insert(approval);
+      await approvals.request(approval);
       const decided = await approvals.decide(tenantId, id, yes, t0);
       expect(await approvals.decide(tenantId, id, yes, t0 + 5)).toEqual(decided);
       expect(await approvals.decide(tenantId, id, yes, deadline + 5)).toEqual(decided);
@@ -166,8 +166,8 @@ export function approvalsContract(name: string, open: Open): void {
     it('a decision at the deadline is too late, one before it is not', async () => {
       const { approvals } = shared.get();
       const [late, early] = [anApproval(), anApproval()];
-      await approvals.insert(late);
-      await approvals.insert(early);
+      await approvals.request(late);
+      await approvals.request(early);
       expect(await approvals.decide(late.tenantId, late.id, yes, late.deadline)).toBe('not_pending');
       expect(await approvals.get(late.tenantId, late.id)).toEqual(late);
       expect(await approvals.decide(early.tenantId, early.id, yes, early.deadline - 1)).toMatchObject({
@@ -178,7 +178,7 @@ export function approvalsContract(name: string, open: Open): void {
     it('expires when due, never before, once', async () => {
       const { approvals } = shared.get();
       const approval = anApproval();
-      await approvals.insert(approval);
+      await approvals.request(approval);
       expect(await approvals.expire(approval.tenantId, approval.id, approval.deadline - 1)).toBeNull();
       const answers = await parallel(20, () =>
         approvals.expire(approval.tenantId, approval.id, approval.deadline),
@@ -193,7 +193,7 @@ export function approvalsContract(name: string, open: Open): void {
     it('a race of decisions and expiries has one outcome', async () => {
       const { approvals } = shared.get();
       const approval = anApproval();
-      await approvals.insert(approval);
+      await approvals.request(approval);
       const answers = await Promise.all([
         ...Array.from({ length: 10 }, (_, i) =>
           approvals.decide(approval.tenantId, approval.id, { ...yes, id: `${i}` }, approval.deadline - 1),
@@ -216,7 +216,7 @@ export function approvalsContract(name: string, open: Open): void {
         anApproval({ tenantId, createdAt: t0 + 3 }),
         anApproval({ tenantId, createdAt: t0 + 4, env: 'staging' }),
       ] as const;
-      for (const approval of [open2, old, staging, open1]) await approvals.insert(approval);
+      for (const approval of [open2, old, staging, open1]) await approvals.request(approval);
       const decided = await approvals.decide(tenantId, open1.id, yes, t0 + 5);
       const now = old.deadline;
       const seen = { ...old, status: 'timeout', decidedVia: 'system' };
@@ -262,7 +262,7 @@ export function approvalsContract(name: string, open: Open): void {
           contractName: 'no-friday',
         }),
       ];
-      for (const approval of [mail, table, deploy]) await approvals.insert(approval as Approval);
+      for (const approval of [mail, table, deploy]) await approvals.request(approval as Approval);
       const list = async (filter: object) =>
         (await itemsOf(approvals.list(tenantId, { env: null, ...filter }, firstPage, t0 + 4))).map(
           ({ id }) => id,
@@ -298,7 +298,7 @@ export function approvalsContract(name: string, open: Open): void {
       }
       // Few at a time: a store that is slow answers each within its time limit.
       for (let i = 0; i < made.length; i += 50) {
-        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.insert(approval)));
+        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.request(approval)));
       }
       const seen: string[] = [];
       let after: { createdAt: number; id: string } | undefined;
@@ -307,7 +307,7 @@ export function approvalsContract(name: string, open: Open): void {
         const { items, more } = await approvals.list(tenantId, { env: null, agentId: 'rare' }, page, t0);
         seen.push(...items.map(({ id }) => id));
         after = items.at(-1);
-        await approvals.insert(anApproval({ tenantId, createdAt: t0 + 9_000, agentId: 'rare' }));
+        await approvals.request(anApproval({ tenantId, createdAt: t0 + 9_000, agentId: 'rare' }));
         if (!more) break;
       }
       const rare = made.filter(({ agentId }) => agentId === 'rare').map(({ id }) => id);
@@ -320,7 +320,7 @@ export function approvalsContract(name: string, open: Open): void {
       const made = [30, 10, 20].map((timeoutSeconds) => anApproval({ tenantId, timeoutSeconds }));
       const gone = anApproval({ tenantId });
       const staging = anApproval({ tenantId, env: 'staging' });
-      for (const approval of [...made, gone, staging]) await approvals.insert(approval);
+      for (const approval of [...made, gone, staging]) await approvals.request(approval);
       await approvals.decide(tenantId, gone.id, yes, t0);
       const idAndDeadline = ({ id, deadline }: Approval) => ({ id, deadline });
       const wanted = [made[1], made[2], made[0]].flatMap((one) => one ?? []).map(idAndDeadline);
@@ -333,7 +333,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const long = t0 - 1_000_000_000;
       const made = [3, 1, 2].map((s) => anApproval({ createdAt: long, timeoutSeconds: s, env: 'staging' }));
-      for (const approval of made) await approvals.insert(approval);
+      for (const approval of made) await approvals.request(approval);
       const names = (list: typeof made) => list.map(({ tenantId, env, id }) => ({ tenantId, env, id }));
       const [third, first, second] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
       expect(await approvals.due(long + 999, 10)).toEqual([]);
@@ -361,7 +361,7 @@ export function approvalsContract(name: string, open: Open): void {
         anApproval({ tenantId: of, createdAt: long, timeoutSeconds, env });
       const [late, early, middle] = [due(30, 'staging'), due(10, 'development'), due(20, 'production')];
       const [decided, foreign, waits] = [due(5, 'staging'), due(1, 'staging', uuid()), due(99, 'staging')];
-      for (const one of [late, early, middle, decided, foreign, waits]) await approvals.insert(one);
+      for (const one of [late, early, middle, decided, foreign, waits]) await approvals.request(one);
       await approvals.decide(tenantId, decided.id, yes, long);
       const now = long + 30_000;
       const places = [early, middle, late].map(({ id, env }) => ({ tenantId, env, id }));
@@ -385,7 +385,7 @@ export function approvalsContract(name: string, open: Open): void {
         return (await approvals.unannounced(before, 100)).filter(({ id }) => ids.has(id));
       };
       const place = ({ tenantId, env, id }: typeof a) => ({ tenantId, env, id });
-      for (const approval of [b, a, c]) await approvals.insert(approval);
+      for (const approval of [b, a, c]) await approvals.request(approval);
       expect(await own()).toEqual([a, b].map(place));
       const [oldest, ...others] = await approvals.unannounced(long + 1000, 100);
       expect(await approvals.unannounced(long + 1000, 1)).toEqual([oldest]);
@@ -422,7 +422,7 @@ export function approvalsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const short = anApproval({ tenantId, timeoutSeconds: 1 });
       for (const approval of [short, anApproval({ tenantId }), anApproval({ tenantId, env: 'staging' })]) {
-        await approvals.insert(approval);
+        await approvals.request(approval);
       }
       expect(await approvals.countPending(tenantId, null, t0)).toBe(3);
       expect(await approvals.countPending(tenantId, 'production', t0)).toBe(2);
@@ -433,7 +433,7 @@ export function approvalsContract(name: string, open: Open): void {
     it('another tenant cannot read, decide or expire it', async () => {
       const { approvals } = shared.get();
       const approval = anApproval();
-      await approvals.insert(approval);
+      await approvals.request(approval);
       const stranger = uuid();
       expect(await approvals.get(stranger, approval.id)).toBeNull();
       expect(await approvals.decide(stranger, approval.id, yes, t0)).toBe('absent');

@@ -25,9 +25,9 @@ export function bundlesContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const yaml = new TextEncoder().encode('kind: Ruleset\n');
-      const first = await store.bundles.addVersion(aBundle({ tenantId, name: 'a', yaml, createdAt: t0 }));
-      await store.bundles.addVersion(aBundle({ tenantId, name: 'a', createdAt: t0 + 1 }));
-      await store.bundles.addVersion(aBundle({ tenantId, name: 'b', yaml, createdAt: t0 + 2 }));
+      const first = await store.bundles.upload(aBundle({ tenantId, name: 'a', yaml, createdAt: t0 }));
+      await store.bundles.upload(aBundle({ tenantId, name: 'a', createdAt: t0 + 1 }));
+      await store.bundles.upload(aBundle({ tenantId, name: 'b', yaml, createdAt: t0 + 2 }));
       const { revisionHash } = first;
       expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([
         { name: 'b', version: 1 },
@@ -41,7 +41,7 @@ export function bundlesContract(name: string, open: Open): void {
     it('saves a version after the newest one only: of parallel calls one is saved', async () => {
       const { bundles } = shared.get();
       const [tenantId, name] = [uuid(), 'team'];
-      const addAfter = (version: number) => bundles.addVersionAfter(aBundle({ tenantId, name }), version);
+      const addAfter = (version: number) => bundles.uploadAfter(aBundle({ tenantId, name }), version);
       expect(await addAfter(1)).toBe('changed');
       const first = await parallel(10, () => addAfter(0));
       expect(first.filter((answer) => answer !== 'changed')).toMatchObject([{ version: 1 }]);
@@ -63,13 +63,13 @@ export function bundlesContract(name: string, open: Open): void {
         snapshot: [{ contract_id: 'a', version: 3, mode: 'enforce', observe: false }],
       });
       const { yaml: _, ...rest } = given;
-      const first = await bundles.addVersion(given);
+      const first = await bundles.upload(given);
       expect(first).toEqual({ ...rest, version: 1, signature: null });
-      const second = await bundles.addVersion(
+      const second = await bundles.upload(
         aBundle({ tenantId, contractCount: null, mode: null, description: null }),
       );
       expect(second.version).toBe(2);
-      expect((await bundles.addVersion(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
+      expect((await bundles.upload(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
       expect(await bundles.version(tenantId, 'base', 1)).toEqual(first);
       expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([second, first]);
       const stored = await bundles.yaml(tenantId, 'base', 1);
@@ -83,37 +83,37 @@ export function bundlesContract(name: string, open: Open): void {
     it('30 parallel uploads get 30 versions', async () => {
       const { bundles } = shared.get();
       const tenantId = uuid();
-      const made = await parallel(30, () => bundles.addVersion(aBundle({ tenantId })));
+      const made = await parallel(30, () => bundles.upload(aBundle({ tenantId })));
       expect(made.map((b) => b.version).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 1));
     });
 
     it('a repeat of the same id is the same version', async () => {
       const { bundles } = shared.get();
       const given = aBundle();
-      const made = await parallel(5, () => bundles.addVersion(given));
+      const made = await parallel(5, () => bundles.upload(given));
       expect(made).toEqual(made.map(() => made[0]));
-      await bundles.addVersion(aBundle({ tenantId: given.tenantId }));
-      expect(await bundles.addVersion(given)).toEqual(made[0]);
+      await bundles.upload(aBundle({ tenantId: given.tenantId }));
+      expect(await bundles.upload(given)).toEqual(made[0]);
       expect(await itemsOf(bundles.versions(given.tenantId, 'base', firstPage))).toHaveLength(2);
     });
 
     it('tenants have names and versions of their own', async () => {
       const { bundles } = shared.get();
       const mine = aBundle();
-      await bundles.addVersion(mine);
+      await bundles.upload(mine);
       const stranger = uuid();
       expect(await bundles.version(stranger, 'base', 1)).toBeNull();
       expect(await itemsOf(bundles.versions(stranger, 'base', firstPage))).toEqual([]);
       expect(await bundles.yaml(stranger, 'base', 1)).toBeNull();
       expect(await itemsOf(bundles.summaries(stranger, null, firstPage))).toEqual([]);
-      expect((await bundles.addVersion(aBundle({ tenantId: stranger }))).version).toBe(1);
+      expect((await bundles.upload(aBundle({ tenantId: stranger }))).version).toBe(1);
     });
 
     it('hostile texts are names like any other', async () => {
       const { bundles } = shared.get();
       const tenantId = uuid();
       for (const text of hostileTexts) {
-        const made = await bundles.addVersion(aBundle({ tenantId, name: text, uploadedBy: text }));
+        const made = await bundles.upload(aBundle({ tenantId, name: text, uploadedBy: text }));
         expect(made).toMatchObject({ name: text, version: 1, uploadedBy: text });
         expect(await bundles.version(tenantId, text, 1)).toEqual(made);
       }
@@ -122,7 +122,7 @@ export function bundlesContract(name: string, open: Open): void {
     it('summaries show all bundles, newest upload first, and where they were deployed', async () => {
       const { store, tenantId, deploy } = await withKey(shared.get());
       const upload = (bundle: string, createdAt: number, contractCount: number | null) =>
-        store.bundles.addVersion(aBundle({ tenantId, name: bundle, createdAt, contractCount }));
+        store.bundles.upload(aBundle({ tenantId, name: bundle, createdAt, contractCount }));
       await upload('a', t0 + 1, 1);
       await upload('b', t0 + 2, 7);
       await upload('a', t0 + 3, 2);
@@ -174,7 +174,7 @@ async function withKey(store: Awaited<ReturnType<Open>>) {
     createdAt = t0,
   ): Promise<Deployment> => {
     const given = aDeployment({ tenantId, env, bundleName, version, createdAt, signingKeyId: key.id });
-    const made = await store.deployments.add(given);
+    const made = await store.deployments.deploy(given);
     if (typeof made === 'string') throw new Error(made);
     return made;
   };
@@ -187,8 +187,8 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('counts per environment and bundle, and the newest is the current one', async () => {
       const { store, tenantId, deploy } = await withKey(shared.get());
-      for (let i = 0; i < 2; i++) await store.bundles.addVersion(aBundle({ tenantId }));
-      await store.bundles.addVersion(aBundle({ tenantId, name: 'zeta' }));
+      for (let i = 0; i < 2; i++) await store.bundles.upload(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId, name: 'zeta' }));
       const first = await deploy('production', 'base', 2);
       const rollback = await deploy('production', 'base', 1);
       const staging = await deploy('staging', 'base', 2);
@@ -213,7 +213,7 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('gives the bundle version the signature of its newest deployment', async () => {
       const { store, tenantId, deploy } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       await deploy('production', 'base', 1);
       const second = await deploy('staging', 'base', 1);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(second.signature);
@@ -224,31 +224,31 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('refuses a version that does not exist and a key that is not active', async () => {
       const { store, tenantId, key } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       const given = aDeployment({ tenantId, signingKeyId: key.id });
-      expect(await store.deployments.add({ ...given, version: 2 })).toBe('no_version');
-      expect(await store.deployments.add({ ...given, bundleName: 'other' })).toBe('no_version');
-      expect(await store.deployments.add({ ...given, signingKeyId: uuid() })).toBe('stale_key');
+      expect(await store.deployments.deploy({ ...given, version: 2 })).toBe('no_version');
+      expect(await store.deployments.deploy({ ...given, bundleName: 'other' })).toBe('no_version');
+      expect(await store.deployments.deploy({ ...given, signingKeyId: uuid() })).toBe('stale_key');
       expect(await store.deployments.currentAll(tenantId)).toEqual([]);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBeNull();
     });
 
     it('a repeat of the same id is the same deployment', async () => {
       const { store, tenantId, key, deploy } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       const given = aDeployment({ tenantId, signingKeyId: key.id });
-      const made = await parallel(5, () => store.deployments.add(given));
+      const made = await parallel(5, () => store.deployments.deploy(given));
       expect(made).toEqual(made.map(() => given));
       const later = await deploy('production', 'base', 1);
-      expect(await store.deployments.add(given)).toEqual(given);
+      expect(await store.deployments.deploy(given)).toEqual(given);
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(later);
     });
 
     it('refuses a sequence that is not above the last one of the bundle in the environment', async () => {
       const { store, tenantId, key } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       const add = (sequence: number, env: Env = 'production') =>
-        store.deployments.add(aDeployment({ tenantId, env, sequence, signingKeyId: key.id }));
+        store.deployments.deploy(aDeployment({ tenantId, env, sequence, signingKeyId: key.id }));
       const tenth = await add(10);
       expect(await add(10)).toBe('stale_sequence');
       expect(await add(9)).toBe('stale_sequence');
@@ -260,9 +260,9 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('of 30 parallel deployments with one sequence one is stored, and it is current', async () => {
       const { store, tenantId, key } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       const answers = await parallel(30, () =>
-        store.deployments.add(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id })),
+        store.deployments.deploy(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id })),
       );
       const stored = answers.filter((answer) => answer !== 'stale_sequence');
       expect(stored).toHaveLength(1);
@@ -273,24 +273,24 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('attests a current deployment that has no attestation, once, and only while its key is the same', async () => {
       const { store, tenantId, key } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       const given = aDeployment({ tenantId, signingKeyId: key.id, attestation: null });
-      expect(await store.deployments.add(given)).toEqual(given);
+      expect(await store.deployments.deploy(given)).toEqual(given);
       await store.deployments.attest({ ...given, signingKeyId: uuid(), attestation: hex128('other key') });
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
       const attested = { ...given, attestation: hex128('first') };
       await store.deployments.attest(attested);
       await store.deployments.attest({ ...given, attestation: hex128('second') });
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
-      const next = await store.deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+      const next = await store.deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id }));
       await store.deployments.attest(attested);
       expect(await itemsOf(store.deployments.list(tenantId, {}, firstPage))).toEqual([next, attested]);
     });
 
     it('lists newest first, by environment, by bundle, up to a limit', async () => {
       const { store, tenantId, deploy } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
-      await store.bundles.addVersion(aBundle({ tenantId, name: 'other' }));
+      await store.bundles.upload(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId, name: 'other' }));
       const a = await deploy('production', 'base', 1, t0 + 1);
       const b = await deploy('staging', 'base', 1, t0 + 2);
       const c = await deploy('production', 'other', 1, t0 + 3);
@@ -308,7 +308,7 @@ export function deploymentsContract(name: string, open: Open): void {
 
     it('tenants do not see each other, nor deploy with the version or key of another', async () => {
       const { store, tenantId, key, deploy } = await withKey(shared.get());
-      await store.bundles.addVersion(aBundle({ tenantId }));
+      await store.bundles.upload(aBundle({ tenantId }));
       await deploy('production', 'base', 1);
       const other = await withKey(store);
       expect(await store.deployments.current(other.tenantId, 'production')).toEqual([]);
@@ -316,9 +316,9 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.currentOf(other.tenantId, 'production', 'base')).toBeNull();
       expect(await itemsOf(store.deployments.list(other.tenantId, {}, firstPage))).toEqual([]);
       const theirs = aDeployment({ tenantId: other.tenantId, signingKeyId: other.key.id });
-      expect(await store.deployments.add(theirs)).toBe('no_version');
-      await store.bundles.addVersion(aBundle({ tenantId: other.tenantId }));
-      expect(await store.deployments.add({ ...theirs, signingKeyId: key.id })).toBe('stale_key');
+      expect(await store.deployments.deploy(theirs)).toBe('no_version');
+      await store.bundles.upload(aBundle({ tenantId: other.tenantId }));
+      expect(await store.deployments.deploy({ ...theirs, signingKeyId: key.id })).toBe('stale_key');
     });
   });
 }

@@ -134,11 +134,11 @@ export function exportsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const insert = async (id: string) => {
-        await store.approvals.insert(anApproval({ id, tenantId, createdAt: t0, deadline: t0 + 5 }));
+        await store.approvals.request(anApproval({ id, tenantId, createdAt: t0, deadline: t0 + 5 }));
         return id;
       };
       const [a, b] = [await insert(uuid()), await insert(uuid())];
-      await store.approvals.insert(anApproval({ id: a, tenantId, createdAt: t0 + 1 }));
+      await store.approvals.request(anApproval({ id: a, tenantId, createdAt: t0 + 1 }));
       await waitForLines(store, tenantId, 'approvals', 2);
       const decision = {
         id: uuid(),

@@ -29,7 +29,7 @@ export function fleetContract(name: string, open: Open): void {
         for (;;) {
           const order = query.order ?? 'agentId';
           const whole = { order, descending: false, search: null, limit: 2, ...query, after };
-          const { items, more } = await agents.find(tenantId, whole);
+          const { items, more } = await agents.search(tenantId, whole);
           for (const item of items) {
             expect(item).not.toHaveProperty('manifest');
             found.push(item.agentId);
@@ -50,7 +50,7 @@ export function fleetContract(name: string, open: Open): void {
       for (const text of hostileTexts.filter((one) => one.length > 2))
         expect(await all({ search: text })).toBe('');
       const [first] = (
-        await agents.find(tenantId, {
+        await agents.search(tenantId, {
           order: 'agentId',
           descending: true,
           search: null,

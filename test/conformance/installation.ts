@@ -35,7 +35,7 @@ export function installationContract(name: string, open: Open): void {
         anApproval({ tenantId: second, env: 'staging' }),
         anApproval({ tenantId: second, env: 'staging' }),
       ];
-      for (const approval of asked) await approvals.insert(approval);
+      for (const approval of asked) await approvals.request(approval);
       const ended = asked[3];
       await approvals.expire(second, ended?.id ?? '', (ended?.deadline ?? 0) + 1);
       const { pendingApprovals } = await installation.figures();

@@ -43,8 +43,8 @@ export function pagesContract(name: string, open: Open): void {
       for (const [i, contractId] of ids.entries()) {
         await store.contracts.create(aContract({ tenantId, contractId, createdAt: t0 + i }));
         await store.keys.insert(aKey({ tenantId, label: contractId, createdAt: t0 + i }));
-        await store.bundles.addVersion(aBundle({ tenantId, name: contractId, createdAt: t0 + i }));
-        await store.bundles.addVersion(aBundle({ tenantId, name: 'many', createdAt: t0 - 1 }));
+        await store.bundles.upload(aBundle({ tenantId, name: contractId, createdAt: t0 + i }));
+        await store.bundles.upload(aBundle({ tenantId, name: 'many', createdAt: t0 - 1 }));
         const items = [anItem({ contractId: 'a' })];
         await store.compositions.create(
           aComposition({ tenantId, name: contractId, items, updatedAt: t0 + i }),
@@ -83,7 +83,7 @@ export function pagesContract(name: string, open: Open): void {
       const made = Array.from({ length: 40 }, (_, i) =>
         anApproval({ tenantId, createdAt: t0 + i, message: `${i}`.padEnd(size, '.') }),
       );
-      for (const approval of made) await approvals.insert(approval);
+      for (const approval of made) await approvals.request(approval);
       const found = await pages((page) => approvals.list(tenantId, { env: null }, page, t0), 1000);
       expect(found.flat().map(({ id }) => id)).toEqual(made.map(({ id }) => id).reverse());
       expect(found.length).toBeGreaterThan(1);
@@ -94,7 +94,7 @@ export function pagesContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const message = 'x'.repeat(maxPageBytes + 1);
-      for (let i = 0; i < 2; i++) await approvals.insert(anApproval({ tenantId, message }));
+      for (let i = 0; i < 2; i++) await approvals.request(anApproval({ tenantId, message }));
       const found = await pages((page) => approvals.list(tenantId, { env: null }, page, t0), 10);
       expect(found.map((list) => list.length)).toEqual([1, 1]);
     });
@@ -134,7 +134,7 @@ export function pagesContract(name: string, open: Open): void {
         { tenantId, env, keyId, id, json, bytes: json.length, createdAt },
         quota,
       );
-      if (kept === 'kept') await approvals.insert(approval);
+      if (kept === 'kept') await approvals.request(approval);
       return { kept, approval, toolArgs };
     }
 

@@ -90,7 +90,7 @@ export function retentionContract(name: string, open: Open): void {
           { tenantId, id, env, keyId: 'k', json: '{"a":1}', bytes: 5_000, createdAt: t0 },
           1e9,
         );
-        await store.approvals.insert(approval);
+        await store.approvals.request(approval);
         if (status === 'timeout') await store.approvals.expire(tenantId, id, t0 + 6);
         await store.approvals.announced(tenantId, status, [id]);
         return id;
@@ -125,7 +125,7 @@ export function retentionContract(name: string, open: Open): void {
       const yes = { id: uuid(), approved: true, decidedBy: 'ada', reason: null, decidedVia: 'api' };
       const [decided, expired] = [approvalOf('decided', 900), approvalOf('expired', 60)];
       await ingest(tenantId, t0, [ofSession('decided'), ofSession('expired')]);
-      for (const approval of [decided, expired]) await store.approvals.insert(approval);
+      for (const approval of [decided, expired]) await store.approvals.request(approval);
       await store.approvals.decide(tenantId, decided.id, yes, t0 + 60_000);
       await store.approvals.expire(tenantId, expired.id, t0 + 60_001);
       for (const [status, { id }] of [
@@ -144,7 +144,7 @@ export function retentionContract(name: string, open: Open): void {
       const store = shared.get();
       const approval = anApproval({ tenantId: uuid(), createdAt: t0, deadline: t0 + 5 });
       const { tenantId, id } = approval;
-      await store.approvals.insert(approval);
+      await store.approvals.request(approval);
       await store.approvals.expire(tenantId, id, t0 + 6);
       expect(await removeAll(store, tenantId, 'approvals', t0 + 50)).toBe(0);
       await store.approvals.announced(tenantId, 'timeout', [id]);

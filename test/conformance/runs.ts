@@ -405,9 +405,9 @@ export function runsContract(name: string, open: Open): void {
         aBatch(tenantId, [ofSession('active', { agentId: 'other' })], { env: 'staging' }),
       );
       const asked = anApproval({ tenantId, sessionId: 'waiting', createdAt: late, toolArgs: null });
-      await store.approvals.insert(asked);
-      await store.approvals.insert({ ...asked, id: uuid(), createdAt: late + 1 });
-      await store.approvals.insert(
+      await store.approvals.request(asked);
+      await store.approvals.request({ ...asked, id: uuid(), createdAt: late + 1 });
+      await store.approvals.request(
         anApproval({ tenantId, sessionId: 'stale', createdAt: t0, timeoutSeconds: 1 }),
       );
 
@@ -441,8 +441,8 @@ export function runsContract(name: string, open: Open): void {
       const asked = (createdAt: number) =>
         anApproval({ tenantId, sessionId: 's', env: 'staging', createdAt, timeoutSeconds: 10 });
       const [first, second] = [asked(t0 + 5), asked(t0 + 3)];
-      for (const approval of [first, second, first]) await store.approvals.insert(approval);
-      await store.approvals.insert(anApproval({ tenantId, sessionId: null }));
+      for (const approval of [first, second, first]) await store.approvals.request(approval);
+      await store.approvals.request(anApproval({ tenantId, sessionId: null }));
       expect(await storedRuns(store, tenantId)).toMatchObject([
         {
           sessionId: 's',
@@ -482,15 +482,15 @@ export function runsContract(name: string, open: Open): void {
         ),
       );
       await store.events.ingest(aBatch(tenantId, events));
-      await store.approvals.insert(
+      await store.approvals.request(
         anApproval({ tenantId, agentId: 'b', sessionId: 's2', createdAt: t0, timeoutSeconds: 86_400 }),
       );
       const three = { agentIds: ['a', 'b', 'none'], env: null };
       const found = await store.runs.recent(tenantId, { ...three, since: t0 + 2, limit: 2 }, time.now);
-      await store.approvals.insert(
+      await store.approvals.request(
         anApproval({ tenantId, agentId: 'b', sessionId: null, createdAt: t0, timeoutSeconds: 86_400 }),
       );
-      await store.approvals.insert(anApproval({ tenantId, agentId: 'a', createdAt: t0, timeoutSeconds: 1 }));
+      await store.approvals.request(anApproval({ tenantId, agentId: 'a', createdAt: t0, timeoutSeconds: 1 }));
       expect(await store.runs.pendingOf(tenantId, three, time.now)).toEqual([['b', 2]]);
       expect(await store.runs.pendingOf(uuid(), three, time.now)).toEqual([]);
       expect(found).toEqual(
@@ -512,7 +512,7 @@ export function runsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const ofRun = { tenantId, agentId: 'agent-1', sessionId: 's', createdAt: t0, timeoutSeconds: 86_400 };
       await store.events.ingest(aBatch(tenantId, [ofSession('s')], { env: 'development' }));
-      await store.approvals.insert(anApproval({ ...ofRun, env: 'staging' }));
+      await store.approvals.request(anApproval({ ...ofRun, env: 'staging' }));
       const statusesOf = async (status: RunStatus) =>
         (await store.runs.list(tenantId, { env: null, statuses: [status] }, page, time)).total;
       const agentIds = ['agent-1'];
@@ -525,7 +525,7 @@ export function runsContract(name: string, open: Open): void {
       expect(await recentIn('staging')).toEqual([]);
       expect(await recentIn('development')).toMatchObject([{ sessionId: 's', pendingApprovals: 0 }]);
       const approval = anApproval({ ...ofRun, env: 'development' });
-      await store.approvals.insert(approval);
+      await store.approvals.request(approval);
       expect(await get(tenantId, 's')).toMatchObject({
         pendingApprovals: 1,
         oldestPending: { id: approval.id },

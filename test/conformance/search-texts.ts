@@ -95,7 +95,7 @@ export function searchTextsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const plain = { agentId: '-', toolName: '-', contractName: null, decidedBy: null };
       for (const message of oddTexts)
-        await shared.get().approvals.insert(anApproval({ tenantId, ...plain, message, createdAt: t0 }));
+        await shared.get().approvals.request(anApproval({ tenantId, ...plain, message, createdAt: t0 }));
       await findsAll(tenantId, oddTexts, async (store, id, search) => {
         const filter = { env: null, search };
         const rows = await itemsOf(store.approvals.list(id, filter, firstPage, t0));
@@ -125,7 +125,7 @@ export function searchTextsContract(name: string, open: Open): void {
       }
       await findsAll(tenantId, oddTexts, async (store, id, search) => {
         const query = { order: 'agentId', descending: false, search, limit: 100, after: null } as const;
-        return (await itemsOf(store.agents.find(id, query))).map(({ displayName }) => displayName ?? '');
+        return (await itemsOf(store.agents.search(id, query))).map(({ displayName }) => displayName ?? '');
       });
     });
   });

@@ -31,8 +31,8 @@ export function signingContract(name: string, open: Open): void {
       await store.signing.add(key);
       const current = [];
       for (const bundleName of ['base', 'extra']) {
-        const bundle = await store.bundles.addVersion(aBundle({ tenantId, name: bundleName }));
-        const deployment = await store.deployments.add(
+        const bundle = await store.bundles.upload(aBundle({ tenantId, name: bundleName }));
+        const deployment = await store.deployments.deploy(
           aDeployment({ tenantId, bundleName, signingKeyId: key.id, revisionHash: bundle.revisionHash }),
         );
         if (typeof deployment === 'string') throw new Error(deployment);
@@ -157,7 +157,7 @@ export function signingContract(name: string, open: Open): void {
       const [rotation, ...added] = await Promise.all([
         store.signing.rotate(tenantId, key.id, next, signatures, null),
         ...Array.from({ length: 5 }, () =>
-          store.deployments.add(aDeployment({ tenantId, bundleName: 'base', signingKeyId: key.id })),
+          store.deployments.deploy(aDeployment({ tenantId, bundleName: 'base', signingKeyId: key.id })),
         ),
       ]);
       const active = await store.signing.active(tenantId);

@@ -25,10 +25,10 @@ export function takingAwayContract(name: string, open: Open): void {
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
     await signing.add(key);
-    for (let i = 0; i < 2; i++) await bundles.addVersion(aBundle({ tenantId }));
+    for (let i = 0; i < 2; i++) await bundles.upload(aBundle({ tenantId }));
     const add = async (version: number, env: Env = 'production', bundleName = 'base') => {
       const sequence = nextSequence(await deployments.lastSequence(tenantId, env, bundleName), t0);
-      return deployments.add(
+      return deployments.deploy(
         aDeployment({ tenantId, env, bundleName, version, sequence, signingKeyId: key.id }),
       );
     };
@@ -99,11 +99,11 @@ export function takingAwayContract(name: string, open: Open): void {
     it('a late repeat of the deployment does not bring it back', async () => {
       const { deployments, tenantId, key } = await tenant();
       const given = aDeployment({ tenantId, sequence: 7, signingKeyId: key.id });
-      await deployments.add(given);
+      await deployments.deploy(given);
       await deployments.undeploy(tenantId, 'production', 'base');
-      expect(await deployments.add(given)).toEqual(given);
+      expect(await deployments.deploy(given)).toEqual(given);
       expect(await deployments.currentOf(tenantId, 'production', 'base')).toBeNull();
-      expect(await deployments.add(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id }))).toBe(
+      expect(await deployments.deploy(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id }))).toBe(
         'stale_sequence',
       );
     });
@@ -151,7 +151,7 @@ export function takingAwayContract(name: string, open: Open): void {
         forced: true,
         reason: "half the fleet's é",
       });
-      expect(await deployments.add(given)).toEqual(given);
+      expect(await deployments.deploy(given)).toEqual(given);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([given]);
       expect(await deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
     });
@@ -162,7 +162,7 @@ export function takingAwayContract(name: string, open: Open): void {
       const { bundles, deployments, tenantId, deploy, add } = await tenant();
       const made = await deploy(1);
       await deployments.undeploy(tenantId, 'production', 'base');
-      await bundles.addVersion(aBundle({ tenantId, name: 'other' }));
+      await bundles.upload(aBundle({ tenantId, name: 'other' }));
       expect(await bundles.remove(tenantId, 'base', t0 + 1)).toBe('removed');
       expect(await bundles.version(tenantId, 'base', 1)).toBeNull();
       expect(await bundles.yaml(tenantId, 'base', 2)).toBeNull();
@@ -171,7 +171,7 @@ export function takingAwayContract(name: string, open: Open): void {
       expect(await itemsOf(bundles.summaries(tenantId, 'production', firstPage))).toEqual([]);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([made]);
       expect(await add(1)).toBe('no_version');
-      const next = await bundles.addVersion(aBundle({ tenantId }));
+      const next = await bundles.upload(aBundle({ tenantId }));
       expect(next.version).toBe(3);
       expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([next]);
       expect(await itemsOf(bundles.summaries(tenantId, null, firstPage))).toMatchObject(
@@ -199,9 +199,9 @@ export function takingAwayContract(name: string, open: Open): void {
       for (let i = 0; i < 10; i++) {
         const { bundles, deployments, tenantId, key } = await tenant();
         const given = aDeployment({ tenantId, sequence: 1, signingKeyId: key.id });
-        const early = i % 2 === 0 ? deployments.add(given) : null;
+        const early = i % 2 === 0 ? deployments.deploy(given) : null;
         const removing = bundles.remove(tenantId, 'base', t0);
-        const [removed, added] = await Promise.all([removing, early ?? deployments.add(given)]);
+        const [removed, added] = await Promise.all([removing, early ?? deployments.deploy(given)]);
         if (added === 'no_version') expect(removed).toBe('removed');
         else expect({ removed, added }).toEqual({ removed: 'deployed', added: given });
         const bytes = await bundles.yaml(tenantId, 'base', 1);
@@ -213,13 +213,13 @@ export function takingAwayContract(name: string, open: Open): void {
       const { bundles } = shared.get();
       const tenantId = uuid();
       for (const text of hostileTexts) {
-        await bundles.addVersion(aBundle({ tenantId, name: text }));
+        await bundles.upload(aBundle({ tenantId, name: text }));
         expect(await bundles.remove(tenantId, text, t0)).toBe('removed');
-        expect((await bundles.addVersion(aBundle({ tenantId, name: text }))).version).toBe(2);
+        expect((await bundles.upload(aBundle({ tenantId, name: text }))).version).toBe(2);
       }
       const keyed = await tenant();
       for (const text of hostileTexts) {
-        await bundles.addVersion(aBundle({ tenantId: keyed.tenantId, name: text }));
+        await bundles.upload(aBundle({ tenantId: keyed.tenantId, name: text }));
         await keyed.deploy(1, 'staging', text);
         expect(await bundles.remove(keyed.tenantId, text, t0)).toBe('deployed');
         await keyed.deployments.undeploy(keyed.tenantId, 'staging', text);

@@ -34,9 +34,9 @@ async function filled(store: DocumentStore) {
   await store.keys.insert(key);
   await store.contracts.create(aContract({ tenantId, contractId: 'limit' }));
   await store.compositions.create(aComposition({ tenantId, name: 'all' }));
-  await store.bundles.addVersion(aBundle({ tenantId, name: 'base' }));
+  await store.bundles.upload(aBundle({ tenantId, name: 'base' }));
   await store.rules.create(aRule({ tenantId }));
-  await store.approvals.insert(anApproval({ tenantId }));
+  await store.approvals.request(anApproval({ tenantId }));
   await store.agents.seen(tenantId, 'agent-1', 'production', t0, aKey().id);
   await store.events.ingest(aBatch(tenantId, [anEvent(), anEvent({ payload: { session_id: 's' } })]));
   await store.audit.append([aNote({ tenantId })]);

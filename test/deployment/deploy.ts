@@ -13,7 +13,7 @@ export async function deploy(
   env: Env = 'production',
 ): Promise<Deployment> {
   const yaml = new TextEncoder().encode(`metadata: {name: ${name}}\ncontent: ${content}\n`);
-  const { version } = await hub.store.bundles.addVersion({
+  const { version } = await hub.store.bundles.upload({
     id: hub.secrets.uuid(),
     tenantId,
     name,

@@ -47,7 +47,7 @@ beforeAll(async () => {
   }
   const pending = { tenantId, createdAt: at, deadline: now + dayMs };
   for (let i = 0; i < 50; i++) {
-    await store.approvals.insert(anApproval({ ...pending, status: i < 5 ? 'pending' : 'approved' }));
+    await store.approvals.request(anApproval({ ...pending, status: i < 5 ? 'pending' : 'approved' }));
   }
   await store.approvals.announced(tenantId, 'approved', (await approvalIds(store)).slice());
   await store.close();

@@ -39,7 +39,7 @@ async function stored(events: readonly EventInput[]): Promise<number[]> {
   } as unknown as AppPorts & Parameters<typeof createEventIntake>[0];
   const intake = createEventIntake(ports);
   const batch = { events, places: events.map((_, i) => i), manifest: null };
-  const taken = await intake.accept(principal, batch, async () => {});
+  const taken = await intake.ingest(principal, batch, async () => {});
   expect(taken).toMatchObject({ accepted: events.length, duplicates: 0 });
   return sizes;
 }

@@ -154,7 +154,7 @@ it('answers a cursor that retention has passed with the oldest good one and the 
 
 it('exports changes of approvals, and the audit chain for admins', async () => {
   const approval = anApproval({ tenantId: user.tenantId, createdAt: t0, deadline: t0 + 5 });
-  await t.hub.store.approvals.insert(approval);
+  await t.hub.store.approvals.request(approval);
   await t.hub.store.approvals.expire(user.tenantId, approval.id, t0 + 6);
   const changes = await read('exportApprovalLines');
   expect(changes.lines.map(({ type, data }) => [type, data.status])).toEqual([
@@ -174,7 +174,7 @@ it('writes CloudEvents that their library accepts', async () => {
   const event = anEvent({ callId: 'x', agentId: '' });
   await ingest([event, anEvent()]);
   await ingest([repeat(event, 'call_executed')]);
-  await t.hub.store.approvals.insert(anApproval({ tenantId: user.tenantId }));
+  await t.hub.store.approvals.request(anApproval({ tenantId: user.tenantId }));
   const ids: string[] = [];
   for (const operation of ['exportEventLines', 'exportApprovalLines', 'exportAuditLines'] as const) {
     const { lines } = await read(operation, { format: 'cloudevents' });

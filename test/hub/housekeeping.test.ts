@@ -99,7 +99,7 @@ it('drops large arguments of approvals after the days that were set, or never', 
   const { tenantId, id, env, createdAt } = approval;
   const json = JSON.stringify({ text: 'x'.repeat(100_000) });
   await store.approvals.keepArgs({ tenantId, id, env, keyId: 'k', json, bytes: json.length, createdAt }, 1e9);
-  await store.approvals.insert(approval);
+  await store.approvals.request(approval);
   const isKept = async () => (await store.approvals.getWhole(tenantId, id))?.toolArgs !== null;
   clock.advance(2 * day);
   const keeping = start({}, 0);

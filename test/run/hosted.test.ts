@@ -269,7 +269,7 @@ it('another workspace sees nothing of it', async () => {
 it('a run shows what its events say, and names the ruleset by its hash', async () => {
   const yaml = new TextEncoder().encode('kind: Ruleset\n');
   const revisionHash = t.hub.secrets.sha256('kind: Ruleset\n');
-  await t.hub.store.bundles.addVersion({
+  await t.hub.store.bundles.upload({
     id: t.hub.secrets.uuid(),
     tenantId: user.tenantId,
     name: 'guardrails',

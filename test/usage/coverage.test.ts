@@ -211,7 +211,7 @@ it('lets events and contracts be read by their entries while documents cannot be
     app.statistics.contracts(reader, { env: null, since: 0, until: t.clock.now() }),
   ).rejects.toMatchObject({ code: 'overloaded' });
   const filter = await app.eventSearches.withEntries(reader, { env: null, decisionName: 'many' });
-  expect((await app.eventSearches.page(reader, filter, 10, null)).events).toHaveLength(1);
+  expect((await app.eventSearches.search(reader, filter, 10, null)).events).toHaveLength(1);
   const { by } = await app.eventSearches.facets(reader, { env: null });
   expect(by.decisionName.top).toEqual([{ value: 'many', count: 1 }]);
   expect((await app.contracts.get(reader, 'many-2', true)).contract.contractId).toBe('many');

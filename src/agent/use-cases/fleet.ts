@@ -148,7 +148,7 @@ export class Fleet {
     const atOnce = isOpen(query) && !isHidden ? limit : portion;
     for (let looked = 0; left && matchingAgents.length < limit && looked < maxLookedAt; ) {
       const page = { order, descending, search, limit: atOnce, after };
-      const { items, more } = await this.#ports.store.agents.find(tenantId, page);
+      const { items, more } = await this.#ports.store.agents.search(tenantId, page);
       const described = await this.#describe(principal, items, query.env);
       const visibleAgents = described.filter(({ env }) => env === null || seesEnv(principal, env));
       matchingAgents.push(...visibleAgents.filter((agent) => fits(agent, query)));
@@ -270,7 +270,7 @@ export class Fleet {
         limit: portion,
         after,
       } as const;
-      const { items, more }: Page<RegistrationSummary> = await registered.find(tenantId, request);
+      const { items, more }: Page<RegistrationSummary> = await registered.search(tenantId, request);
       for (const agent of await this.#describe(principal, items, query.env)) {
         const at = agent.state?.driftSince ?? null;
         if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))

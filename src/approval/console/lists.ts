@@ -47,7 +47,7 @@ function listNewest(request: ListRequest) {
   return listPage(request, {
     order: newestFirst,
     placeIn: readPlace,
-    search: (search) => hub.app.approvalSearches.newest(principal, search),
+    search: (search) => hub.app.approvalSearches.search(principal, search),
     page: (page) => hub.app.approvals.list(principal, filter, page),
   });
 }
@@ -67,7 +67,7 @@ async function listByDeadline(request: ListRequest) {
     {
       order: byDeadline,
       placeIn: readDeadline,
-      search: (search) => hub.app.approvalSearches.pending(principal, search),
+      search: (search) => hub.app.approvalSearches.searchPending(principal, search),
       page: (page) => hub.app.approvals.listPending(principal, filter, page),
     },
   );

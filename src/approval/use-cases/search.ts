@@ -27,12 +27,12 @@ export interface ApprovalSearch<Place> {
 /** Pages of matching approvals, also short or empty ones once the time is over. */
 export interface ApprovalSearches {
   /** Newest first. @throws HubError forbidden, search_timeout */
-  newest(
+  search(
     principal: Principal,
     search: ApprovalSearch<Pick<Approval, 'createdAt' | 'id'>>,
   ): Promise<ApprovalMatches>;
   /** Pending ones alone, the first to expire first. @throws HubError forbidden, search_timeout */
-  pending(principal: Principal, search: ApprovalSearch<DeadlinePlace>): Promise<ApprovalMatches>;
+  searchPending(principal: Principal, search: ApprovalSearch<DeadlinePlace>): Promise<ApprovalMatches>;
 }
 
 const portion = 500;
@@ -92,11 +92,11 @@ export function createApprovalSearches({
     ...omitUndefined({ after }),
   });
   return {
-    newest: (principal, request) =>
+    search: (principal, request) =>
       search(principal, request, (filter, last) =>
         approvals.list(principal, filter, pageBehind(last ?? request.after)),
       ),
-    pending: (principal, request) =>
+    searchPending: (principal, request) =>
       search(principal, request, ({ status: _, ...filter }, last) =>
         approvals.listPending(principal, filter, pageBehind(last ?? request.after)),
       ),

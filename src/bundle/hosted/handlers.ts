@@ -52,7 +52,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         'The Content-Type is not a YAML type. Send the ruleset as application/x-yaml.',
       );
     }
-    const { created, warnings, ...ruleset } = await hub.app.rulesets.put(principalOf(caller), {
+    const { created, warnings, ...ruleset } = await hub.app.rulesets.deploy(principalOf(caller), {
       name: params.name,
       yaml: body,
       env: query.deploy === 'true' ? query.env : null,

@@ -86,7 +86,7 @@ export class Rulesets {
    * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
    *   (version_precondition_failed), unavailable
    */
-  async put(principal: Principal, request: Put): Promise<PutRuleset> {
+  async deploy(principal: Principal, request: Put): Promise<PutRuleset> {
     const { store, deployments, settings } = this.#ports;
     const { name, yaml, env, force } = request;
     requireRole(principal, force ? 'admin' : 'operator');
@@ -107,7 +107,7 @@ export class Rulesets {
     if (env !== null) {
       const current = await store.deployments.currentOf(tenantId, env, name);
       if (current?.revisionHash !== bundle.revisionHash) {
-        await deployments.deployTo(principal, env, {
+        await deployments.deployUpload(principal, env, {
           bundleName: name,
           version: bundle.version,
           documentKind: documentKindOf(outline.kind, settings.wire),

@@ -35,7 +35,7 @@ type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'>;
 
 export const createUploads = (ports: Ports): Uploads => ({
   async upload(principal, document) {
-    const bundle = await notedBundles(ports, principal, document).addVersion(
+    const bundle = await notedBundles(ports, principal, document).upload(
       versionOf(ports, principal, document),
     );
     await announce(ports, document, bundle);
@@ -43,7 +43,7 @@ export const createUploads = (ports: Ports): Uploads => ({
   },
 
   async uploadAfter(principal, document, after) {
-    const bundle = await notedBundles(ports, principal, document).addVersionAfter(
+    const bundle = await notedBundles(ports, principal, document).uploadAfter(
       versionOf(ports, principal, document),
       after,
     );

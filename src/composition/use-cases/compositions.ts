@@ -171,7 +171,7 @@ export class Compositions {
     const composition = await this.#find(principal, name);
     const assembly = await this.#assemble(composition);
     requireAssembled(assembly);
-    const release = await this.#ports.releases.release(principal, composition, assembly, [env], how);
+    const release = await this.#ports.releases.deploy(principal, composition, assembly, [env], how);
     return { assembly, ...release };
   }
 

@@ -29,7 +29,7 @@ export interface Releases {
    * @param by the deployer; the rights are checked
    * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
    */
-  release(
+  deploy(
     by: Principal,
     composition: Composition,
     assembly: Assembly,
@@ -42,7 +42,7 @@ export interface Releases {
 
 type Ports = Pick<AppPorts, 'announcer'> & {
   readonly uploads: Pick<Uploads, 'upload'>;
-  readonly deployments: Pick<Deployments, 'kindOf' | 'deployTo' | 'requireRunning'>;
+  readonly deployments: Pick<Deployments, 'kindOf' | 'deployUpload' | 'requireRunning'>;
   readonly inspector: Inspector;
 };
 
@@ -55,7 +55,7 @@ export function createReleases(ports: Ports): Releases {
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async release(by, composition, assembly, envs, { force, reason, ifMatch = null } = unforced) {
+    async deploy(by, composition, assembly, envs, { force, reason, ifMatch = null } = unforced) {
       const { id, tenantId, name, defaultsMode, description } = composition;
       const warnings = await inspector.inspect(tenantId, assembly.yaml);
       if (!force) requireDeployable(warnings);
@@ -75,7 +75,7 @@ export function createReleases(ports: Ports): Releases {
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
       const order = { bundleName: name, version: version.version, documentKind, forced, reason, ifMatch };
       const newDeployments: Deployment[] = [];
-      for (const env of envs) newDeployments.push(await deployments.deployTo(by, env, order));
+      for (const env of envs) newDeployments.push(await deployments.deployUpload(by, env, order));
       await compositionChanged(tenantId, name, version.version);
       return { version, deployments: newDeployments, warnings };
     },

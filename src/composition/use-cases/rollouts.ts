@@ -110,7 +110,7 @@ async function rollOutOne(
     await store.compositions.enabledItems(tenantId, name),
   );
   requireAssembled(assembly);
-  await releases.release(by, composition, assembly, envs);
+  await releases.deploy(by, composition, assembly, envs);
 }
 
 /** The hub's own name in the records of a roll-out, with the request that caused it. */

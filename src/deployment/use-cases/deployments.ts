@@ -118,12 +118,12 @@ export class Deployments {
    * Deploys what its caller has inspected, in the name of the principal. It checks neither rights nor the document.
    * @throws HubError not_found, changed
    */
-  deployTo(principal: Principal, env: Env, request: DeployOrder): Promise<Deployment> {
+  deployUpload(principal: Principal, env: Env, request: DeployOrder): Promise<Deployment> {
     return counted(this.#ports.meters, env, 'deployed', () => this.#order(principal, env, request));
   }
 
   /**
-   * Checks early what `deployTo` guarantees, so that nothing is saved for a deployment that will be refused.
+   * Checks early what `deployUpload` guarantees, so that nothing is saved for a deployment that will be refused.
    * @throws HubError changed
    */
   async requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void> {

@@ -11,7 +11,7 @@ import { type FacetName, facetNames, policyVersionOf } from '../record.ts';
 import type { Facet } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import { eventGrammar } from '../rules/query/fields.ts';
-import { acceptBatch, readBatch, repairContext } from '../wire/batch.ts';
+import { ingestBatch, readBatch, repairContext } from '../wire/batch.ts';
 import { csvHeader, csvLine, ndjsonLine, piecesOf } from './lines.ts';
 import { type EventQuery, filterOf, render, shortenPayload } from './query.ts';
 import type { eventRoutes } from './routes.ts';
@@ -49,7 +49,7 @@ export const events: Handlers<typeof eventRoutes> = {
   async ingestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns);
-    return acceptBatch(hub, keyPrincipalOf(caller), batch, request.limits.count);
+    return ingestBatch(hub, keyPrincipalOf(caller), batch, request.limits.count);
   },
 
   async searchEvents(hub, { query }, caller) {
@@ -57,7 +57,7 @@ export const events: Handlers<typeof eventRoutes> = {
     const from = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const principal = principalOf(caller);
     const filter = await queriedFilter(hub, principal, query);
-    const page = await hub.app.eventSearches.page(
+    const page = await hub.app.eventSearches.search(
       principal,
       filter,
       query.limit,

@@ -62,7 +62,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const writer = new EventWriter(hub.app.runs.names, tenantId);
     // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
     for (let max = limit; ; ) {
-      const page = await eventSearches.page(principal, filter, max, from, order);
+      const page = await eventSearches.search(principal, filter, max, from, order);
       const texts = await writer.write(page.events);
       max = texts.length;
       if (max < page.events.length) continue;

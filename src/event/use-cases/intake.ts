@@ -66,7 +66,7 @@ export interface EventIntake {
    * dashboards what they missed. A manifest without events registers its agent.
    * @throws HubError rate_limited, overloaded, unavailable
    */
-  accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit, api?: EventApi): Promise<Taken>;
+  ingest(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit, api?: EventApi): Promise<Taken>;
   /** Counts events that cannot be read, for the metrics. */
   countRejected(api: EventApi, events: number): void;
 }
@@ -111,7 +111,7 @@ class BatchIntake implements EventIntake {
     this.#ports.meters.events.add([api, 'rejected'], events);
   }
 
-  async accept(
+  async ingest(
     principal: KeyPrincipal,
     batch: IngestBatch,
     count: CountLimit,

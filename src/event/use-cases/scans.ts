@@ -22,7 +22,7 @@ export interface CountProgress {
 
 export interface EventScans {
   /** @throws HubError too_busy; otherwise as EventStore.search */
-  page(
+  search(
     principal: Principal,
     filter: EventFilter,
     limit: number,
@@ -67,7 +67,7 @@ class SlicedScans implements EventScans {
     this.#admission = new Admission(this.#clock);
   }
 
-  page(
+  search(
     principal: Principal,
     filter: EventFilter,
     limit: number,

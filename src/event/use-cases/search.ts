@@ -24,7 +24,7 @@ export interface EventSearches {
    * @param budgetMs bounds a search whose query reads payloads
    * @throws HubError forbidden, search_timeout, too_busy
    */
-  page(
+  search(
     principal: Principal,
     filter: EventFilter,
     limit: number,
@@ -99,7 +99,7 @@ class QuerySearches implements EventSearches {
     this.read = createQueryReader(ports);
   }
 
-  async page(
+  async search(
     principal: Principal,
     filter: EventFilter,
     limit: number,
@@ -108,7 +108,7 @@ class QuerySearches implements EventSearches {
     budgetMs: number = defaultBudgetMs,
   ): Promise<EventPage> {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-    if (readsPayloads(visible)) return this.#scans.page(principal, visible, limit, from, budgetMs);
+    if (readsPayloads(visible)) return this.#scans.search(principal, visible, limit, from, budgetMs);
     return this.#ports.store.events.search(principal.tenantId, visible, limit, from, order);
   }
 

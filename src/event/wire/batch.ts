@@ -62,7 +62,7 @@ export const repairContext = (
  * Counts a batch as a post, then stores it.
  * @throws HubError as `storeBatch`
  */
-export async function acceptBatch(
+export async function ingestBatch(
   hub: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
   batch: Batch,
@@ -83,7 +83,7 @@ export async function storeBatch(
   count: CountLimit,
   api: EventApi,
 ): Promise<Ingested & Refused> {
-  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(
+  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.ingest(
     principal,
     batch,
     count,

@@ -24,7 +24,7 @@ const makersOf = (digests: Digests): FrameMakers => ({
   ...hostedEventMakers,
   approvalRequested: none,
   approvalDecided: none,
-  approvalTimedOut: none,
+  approvalExpired: none,
   approvalAssigned: none,
   callsCounted: none,
   bundleUndeployed: none,

@@ -10,7 +10,7 @@ import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
-import { acceptBatch, readParsedBatch, repairContext } from '../../event/wire/batch.ts';
+import { ingestBatch, readParsedBatch, repairContext } from '../../event/wire/batch.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
 import type { Hub } from '../../http/contract/handler.ts';
@@ -144,7 +144,7 @@ export const streamHandlers = (
     switch (type) {
       case 'events': {
         const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
-        return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
+        return ingestBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
       }
       case 'report':
         return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));

@@ -105,14 +105,14 @@ class StoredRuns implements Runs {
     // Those before the page are not looked at any closer.
     while (left > 0 && more) {
       const query = { limit: Math.min(left, registrationsAtOnce), after };
-      const page = await store.agents.find(tenantId, { ...newestSeen, ...query });
+      const page = await store.agents.search(tenantId, { ...newestSeen, ...query });
       left -= page.items.length;
       more = page.more && page.items.length > 0;
       const last = page.items.at(-1);
       if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
     }
     if (!more) return { items: [], more: false, passed: [], read: 0 };
-    const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
+    const page = await store.agents.search(tenantId, { ...newestSeen, limit, after });
     const fleetAgents = await fleet.ofRegistrations(principal, page.items);
     const isInScope = scopeTest(principal);
     const visibleAgents = fleetAgents.filter(

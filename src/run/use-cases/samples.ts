@@ -162,7 +162,7 @@ class WorkspaceSamples implements SampleRuns {
     if (
       (await store.bundles.versions(tenantId, sample.rulesetName, { limit: 1, offset: 0 })).items.length === 0
     ) {
-      await rulesets.put(systemPrincipal(tenantId, 'sample-run'), {
+      await rulesets.deploy(systemPrincipal(tenantId, 'sample-run'), {
         name: sample.rulesetName,
         yaml: new TextEncoder().encode(text),
         env: await this.#deployTarget(principal),
@@ -172,7 +172,7 @@ class WorkspaceSamples implements SampleRuns {
         noneMatch: null,
       });
     }
-    const { createdAt } = await store.approvals.insert(approval);
+    const { createdAt } = await store.approvals.request(approval);
     // Nobody is notified: a sample wakes no one.
     await store.approvals.announced(tenantId, 'pending', [run.approvalId]);
     const events = sampleEvents(judged, {

@@ -8,7 +8,7 @@ const maxHint = 200;
 
 export const searches: Handlers<typeof searchRoutes> = {
   async searchThings({ app }, { query }, caller) {
-    const things = await app.thingSearches.find(principalOf(caller), query.q);
+    const things = await app.thingSearches.search(principalOf(caller), query.q);
     return {
       results: things.map(({ hint, ...thing }) => ({
         ...thing,

@@ -203,7 +203,7 @@ class ContractCoverage implements Coverage {
       const query = { order: 'agentId', descending: false, search: null, limit: atOnce } as const;
       const place: { readonly agentId: string; readonly at: number } | null =
         after === null ? null : { agentId: after, at: 0 };
-      const { items, more } = await this.#ports.store.agents.find(tenantId, { ...query, after: place });
+      const { items, more } = await this.#ports.store.agents.search(tenantId, { ...query, after: place });
       for (const item of items) byId.set(item.agentId, item);
       after = more ? (items.at(-1)?.agentId ?? null) : null;
     } while (after !== null);

@@ -89,10 +89,10 @@ async function fill(store: Store) {
   await store.compositions.create(
     aComposition({ tenantId, items: [anItem({ contractId: contract.contractId })] }),
   );
-  await store.bundles.addVersion(aBundle({ tenantId }));
-  await store.deployments.add(aDeployment({ tenantId, signingKeyId: signing.id }));
+  await store.bundles.upload(aBundle({ tenantId }));
+  await store.deployments.deploy(aDeployment({ tenantId, signingKeyId: signing.id }));
   await store.events.ingest(aBatch(tenantId, [event, { ...event, verdict: 'call_failed' }]));
-  await store.approvals.insert(approval);
+  await store.approvals.request(approval);
   await store.agents.seen(tenantId, 'a', 'production', t0, uuid());
   await store.agents.report(tenantId, 'production', {
     agentId: 'a',

@@ -95,7 +95,7 @@ it('agents are listed and searched a few thousand at a time, each once, in every
       [uuid(), tenantId, agentId, name, i % 9 === 0 ? null : t0 + (i % 4), t0 + (i % 3)],
     );
   }
-  const { find } = agentStore(db);
+  const { search: find } = agentStore(db);
   const idOf = ({ agentId }: { readonly agentId: string }) => agentId;
   const all = walked(find(tenantId, { ...byId, limit: 5_000 })).result.items;
   expect(all).toHaveLength(5_000);
