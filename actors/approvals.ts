@@ -64,7 +64,7 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
     decided: new BoundedMap(maxDecided),
     traces: new BoundedMap(maxTraces),
   };
-  for (const { id, deadline } of await context.ports.store.approvals.pending(tenantId, env)) {
+  for (const { id, deadline } of await context.ports.store.approvals.listDeadlines(tenantId, env)) {
     wait(pending, id, deadline, context);
   }
   return pending;

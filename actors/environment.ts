@@ -81,7 +81,7 @@ function requireRunning(
 
 /** True when another deployment of the bundle, or none, is the current one. */
 async function isOver({ ports }: Context, { id, tenantId, env, bundleName }: Deployment): Promise<boolean> {
-  return (await ports.store.deployments.currentOf(tenantId, env, bundleName))?.id !== id;
+  return (await ports.store.deployments.getCurrent(tenantId, env, bundleName))?.id !== id;
 }
 
 /** Announcements of the current deployments of these bundles, with the bytes of each. */
@@ -103,7 +103,7 @@ async function announcementsOf(
 
 /** A deployment with all that its clients check it by. */
 async function deployedBytes(ports: ActorPorts, deployment: Deployment, yaml: Uint8Array) {
-  const successions = await ports.store.signing.successions(deployment.tenantId);
+  const successions = await ports.store.signing.listSuccessions(deployment.tenantId);
   return { deployment, yaml, successions };
 }
 
@@ -146,10 +146,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     const { tenantId, env } = readKey(context.key);
     const { store } = context.ports;
     const [deployed, pending, reports, open] = await Promise.all([
-      store.deployments.current(tenantId, env),
+      store.deployments.listCurrent(tenantId, env),
       loadPending(tenantId, env, context),
-      store.agents.reports(tenantId, env, maxAbsent),
-      store.agentStreams.open(tenantId, env, 1, null),
+      store.agents.listReports(tenantId, env, maxAbsent),
+      store.agentStreams.listOpen(tenantId, env, 1, null),
     ]);
     const history = new StreamHistory(tenantId, env);
     if (open.length > 0) history.takeOver(context);
@@ -230,7 +230,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     async reannounce(state, body, context) {
       const { tenantId, env } = state;
       if (body === null) {
-        const current = await context.ports.store.deployments.current(tenantId, env);
+        const current = await context.ports.store.deployments.listCurrent(tenantId, env);
         state.current.clear();
         for (const deployment of current) state.current.set(deployment.bundleName, deployment);
         state.fleet.changed(state, context);

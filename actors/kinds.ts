@@ -30,8 +30,8 @@ function turning<T>(limit: number, page: (at: number, skip: number) => Promise<r
  * most twice `limit` of each a sweep.
  */
 export function dueApprovals({ approvals }: Pick<Store, 'approvals'>, limit = 500) {
-  const allDue = turning(limit, (at, skip) => approvals.due(at, limit, skip));
-  const allSilent = turning(limit, (at, skip) => approvals.unannounced(at, limit, skip));
+  const allDue = turning(limit, (at, skip) => approvals.listDue(at, limit, skip));
+  const allSilent = turning(limit, (at, skip) => approvals.listUnannounced(at, limit, skip));
   return async (now: number): Promise<readonly Tell[]> => {
     const [due, silent] = await Promise.all([allDue(now), allSilent(now - announceLateMs)]);
     return [

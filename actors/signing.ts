@@ -18,7 +18,7 @@ const busy = () =>
   new HubError('unavailable', 'The signing key is being rotated. Try again shortly.', { retryAfter: 1 });
 
 async function yamlOf({ store }: ActorPorts, tenantId: string, name: string, version: number) {
-  const yaml = await store.bundles.yaml(tenantId, name, version);
+  const yaml = await store.bundles.getYaml(tenantId, name, version);
   if (!yaml) throw notFound(`Bundle '${name}' version ${version} not found`);
   return yaml;
 }
@@ -45,10 +45,10 @@ export async function signAndDeploy(
 ): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array; readonly repeated: boolean }> {
   const { store, secrets } = ports;
   const { tenantId, env, bundleName, version } = unsigned;
-  const saved = await store.bundles.version(tenantId, bundleName, version);
+  const saved = await store.bundles.getVersion(tenantId, bundleName, version);
   const yaml = await yamlOf(ports, tenantId, bundleName, version);
   for (let i = 0; i < tries; i++) {
-    const key = await store.signing.active(tenantId);
+    const key = await store.signing.getActive(tenantId);
     if (!key) {
       throw new HubError('unprocessable', 'No signing key is active. Rotate the signing key to create one.');
     }
@@ -86,7 +86,7 @@ export async function attestAll(
 ): Promise<readonly Deployment[]> {
   return Promise.all(
     deployments.map(async (deployment) => {
-      const key = await store.signing.active(deployment.tenantId);
+      const key = await store.signing.getActive(deployment.tenantId);
       if (key?.id !== deployment.signingKeyId) return deployment;
       const seed = secrets.unseal('signing-key', key.sealedSeed);
       const attestation = secrets.sign(seed, bytesOf(attestationText(deployment)));
@@ -139,14 +139,14 @@ export async function rotateKey(
 ): Promise<{ readonly key: SigningKey; readonly current: readonly Deployment[] }> {
   const { store, secrets } = ports;
   for (let i = 0; i < tries; i++) {
-    const active = await store.signing.active(tenantId);
-    const current = await store.deployments.currentAll(tenantId);
+    const active = await store.signing.getActive(tenantId);
+    const current = await store.deployments.listAllCurrent(tenantId);
     if (active?.id === newKeyId) return { key: active, current };
     const { publicKey, seed } = secrets.newSigningKey();
     const sealedSeed = secrets.seal('signing-key', seed);
     const key = { id: newKeyId, tenantId, publicKey, sealedSeed, active: true, createdAt: now };
     if (!active) {
-      await store.noting({ note: rotationNote(key, null, compromised, actor) }).signing.add(key);
+      await store.noting({ note: rotationNote(key, null, compromised, actor) }).signing.create(key);
       continue;
     }
     const byVersion = new Map<string, string>();

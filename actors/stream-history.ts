@@ -160,7 +160,7 @@ export class StreamHistory {
     const endedAt = this.#tookOverAt ?? 0;
     let after: string | null = null;
     do {
-      const open: readonly PastStream[] = await ports.store.agentStreams.open(
+      const open: readonly PastStream[] = await ports.store.agentStreams.listOpen(
         this.#tenantId,
         this.#env,
         sliceSize,

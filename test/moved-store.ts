@@ -58,7 +58,7 @@ async function fillRules(store: SqliteStore, tenantId: string, keyId: string, no
   const contract = aContract({ tenantId, contractId: 'no-secrets' });
   await store.contracts.create(contract);
   const meta = { id: randomUUID(), createdBy: 'ada@example.org', createdAt: now };
-  await store.contracts.addVersion(tenantId, 'no-secrets', { name: 'No secrets at all' }, meta);
+  await store.contracts.update(tenantId, 'no-secrets', { name: 'No secrets at all' }, meta);
   await store.contracts.create(aContract({ tenantId, contractId: 'no.$mail' }));
   const items = [anItem({ contractId: 'no-secrets' }), anItem({ contractId: 'no.$mail', position: 20 })];
   await store.compositions.create(aComposition({ tenantId, name: 'base.$c', items }));
@@ -78,7 +78,7 @@ async function fillRules(store: SqliteStore, tenantId: string, keyId: string, no
   );
   await store.deployments.undeploy(tenantId, 'staging', 'base');
   await store.bundles.remove(tenantId, 'gone', now);
-  const current = await store.deployments.currentAll(tenantId);
+  const current = await store.deployments.listAllCurrent(tenantId);
   const signatures = current.map(({ id }) => ({
     deploymentId: id,
     signature: hex128(id),
@@ -171,8 +171,8 @@ async function fillRest(store: SqliteStore, tenantId: string, now: number): Prom
     updatedBy: 'ada@example.org',
   } as never);
   const channel = aChannel({ tenantId });
-  await store.channels.insert(channel, 100);
-  await store.deliveries.add(aDelivery({ tenantId, channelId: channel.id }));
+  await store.channels.create(channel, 100);
+  await store.deliveries.create(aDelivery({ tenantId, channelId: channel.id }));
   const use = { inputTokens: 1, outputTokens: 2, durationMs: 3 };
   await store.aiUsage.add(tenantId, '2026-11-25', { ...use, cost: null });
   await store.aiUsage.add(tenantId, '2026-11-24', { ...use, cost: 0.5 });
@@ -202,22 +202,22 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
   const user = aUser({ tenantId });
   const signingKey = aSigningKey({ tenantId });
   await store.tenants.create(tenant, user, signingKey);
-  await store.tenants.addUser(aUser({ tenantId, roles: [{ role: 'viewer', env: 'staging' }] }));
+  await store.tenants.createUser(aUser({ tenantId, roles: [{ role: 'viewer', env: 'staging' }] }));
   const login = aLogin({ tenantId, userId: user.id, createdAt: now, expiresAt: now + dayMs });
-  await store.logins.put(login);
+  await store.logins.create(login);
   await store.logins.signedInFrom(user.id, '192.0.2.0/24', now);
   const account = { issuer: 'https://idp.example.com', subject: user.id, userId: user.id, tenantId };
   await store.identities.link({ ...account, linkedAt: now });
   const key = aKey({ tenantId, revokedAt: null });
-  await store.keys.insert(key);
-  await store.keys.insert(aKey({ tenantId, env: null, revokedAt: now }));
+  await store.keys.create(key);
+  await store.keys.create(aKey({ tenantId, env: null, revokedAt: now }));
   const by = { tenantId, createdBy: 'ada@example.org', createdAt: now };
   const service = { ...by, id: randomUUID(), name: 'ci', roles: user.roles };
-  await store.serviceAccounts.insert(service);
+  await store.serviceAccounts.create(service);
   const token = { ...by, id: randomUUID(), accountId: service.id, label: 'deploys', hash: sha256(tenantId) };
-  await store.serviceAccounts.addToken({ ...token, expiresAt: now + dayMs, lastUsedAt: null });
+  await store.serviceAccounts.createToken({ ...token, expiresAt: now + dayMs, lastUsedAt: null });
   const operator = { ...by, id: randomUUID(), role: 'viewer' as const, expiresAt: now + dayMs };
-  await store.operatorTokens.insert({ ...operator, revokedAt: null });
+  await store.operatorTokens.create({ ...operator, revokedAt: null });
   const view = {
     ...by,
     id: randomUUID(),
@@ -226,7 +226,7 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
     name: 'denied',
     query: 'verdict:denied',
   };
-  await store.views.add({ ...view, isShared: true }, 100);
+  await store.views.create({ ...view, isShared: true }, 100);
   await store.agentStreams.record([aStream({ tenantId }), aStream({ tenantId, endedAt: null })]);
   await fillRules(store, tenantId, signingKey.id, now);
   const approvalId = await fillActivity(store, tenantId, now, events);

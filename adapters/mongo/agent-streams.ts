@@ -86,7 +86,7 @@ async function awayAgents(
   streams: Collection<AgentStreamRow>,
   tenantId: string,
   env: Env,
-  { since, awayBefore, leastMs }: Parameters<AgentStreamStore['away']>[2],
+  { since, awayBefore, leastMs }: Parameters<AgentStreamStore['listAway']>[2],
   limit: number,
 ): Promise<readonly AwayAgent[]> {
   const agents = await streams
@@ -111,14 +111,14 @@ async function awayAgents(
 
 export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStreamStore => ({
   record: (recorded) => recordStreams(streams, recorded),
-  of: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
-  async open(tenantId, env, limit, after) {
+  list: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
+  async listOpen(tenantId, env, limit, after) {
     const behind = after === null ? {} : { _id: { $gt: after } };
     const filter = { tenantId, env, endedAt: null, ...behind } as Filter<AgentStreamRow>;
     return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
   },
-  away: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
-  forget(before, limit) {
+  listAway: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
+  remove(before, limit) {
     const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
     return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, { limit });
   },

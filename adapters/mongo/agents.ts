@@ -57,7 +57,7 @@ async function dropReports(
 function agentsLastOn(
   agents: Collection<AgentRow>,
   tenantId: string,
-  { env, api, limit, after }: Parameters<AgentStore['lastOn']>[1],
+  { env, api, limit, after }: Parameters<AgentStore['listLastOn']>[1],
 ) {
   return pageOf(
     agents
@@ -238,13 +238,13 @@ export function mongoAgents(
         { limit, offset: 0 },
         record,
       ),
-    lastOn: (tenantId, query) => agentsLastOn(agents, tenantId, query),
-    vocabularies: (tenantId, agentIds) => vocabulariesOf(agents, tenantId, agentIds),
+    listLastOn: (tenantId, query) => agentsLastOn(agents, tenantId, query),
+    listVocabularies: (tenantId, agentIds) => vocabulariesOf(agents, tenantId, agentIds),
     search: (tenantId, query) => findAgents(agents, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(agents, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName, fence) =>
       assignAgents(agents, tenantId, agentIds, bundleName, fence),
-    async manifests(tenantId, agentIds) {
+    async listManifests(tenantId, agentIds) {
       const rows = await agents
         .find({ tenantId, agentId: { $in: [...agentIds] } }, { projection: { manifest: 1 } })
         .toArray();
@@ -257,7 +257,7 @@ export function mongoAgents(
     async report(tenantId, env, report) {
       await reported({ tenantId, env, ...report });
     },
-    reports: (tenantId, env, limit) => reportsIn(reports, tenantId, env, limit),
+    listReports: (tenantId, env, limit) => reportsIn(reports, tenantId, env, limit),
     count: (tenantId, lastEnv = null) =>
       agents.countDocuments({
         tenantId,
@@ -265,12 +265,12 @@ export function mongoAgents(
         ...(lastEnv === null ? {} : { lastEnv: typeof lastEnv === 'string' ? lastEnv : { $in: lastEnv } }),
       }),
     retire: (before, now, limit) => retireAgents(agents, reports, before, now, limit),
-    forget: (before, limit) => forgetAgents(agents, reports, before, limit),
+    remove: (before, limit) => forgetAgents(agents, reports, before, limit),
     addLeftOut: (tenantId, hour, count) => addLeftOut(leftOut, tenantId, hour, count),
-    async leftOut(tenantId, hour) {
+    async countLeftOut(tenantId, hour) {
       return (await leftOut.findOne({ _id: leftOutId(tenantId, hour) }))?.count ?? 0;
     },
-    async forgetLeftOut(hour) {
+    async removeLeftOut(hour) {
       return (await leftOut.deleteMany({ hour: { $lt: hour } })).deletedCount;
     },
   };

@@ -21,14 +21,14 @@ export function mongoAiUsage(usage: Collection<AiDayRow>): AiUsageStore {
       // Two first questions of a day may both find nothing: the second then adds.
       if (!(await unlessTaken(write()))) await write();
     },
-    async days(tenantId, since) {
+    async listDays(tenantId, since) {
       const rows = await usage
         .find({ tenantId, day: { $gte: since } })
         .sort({ day: 1 })
         .toArray();
       return rows.map((row) => aiDayRecord.fromDocument(row));
     },
-    async forget(before) {
+    async remove(before) {
       return (await usage.deleteMany({ day: { $lt: before } })).deletedCount;
     },
   };

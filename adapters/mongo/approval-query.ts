@@ -62,16 +62,16 @@ export function approvalLists(
 /** Approvals that wait for their deadline or for their announcement. */
 export function waitingApprovals(
   approvals: Collection<ApprovalRow>,
-): Pick<ApprovalStore, 'pending' | 'due' | 'dueOf' | 'unannounced'> {
+): Pick<ApprovalStore, 'listDeadlines' | 'listDue' | 'listDueOf' | 'listUnannounced'> {
   return {
-    async pending(tenantId, env) {
+    async listDeadlines(tenantId, env) {
       const rows = await approvals
         .find({ tenantId, env, status: 'pending' }, { projection: { deadline: 1 } })
         .sort({ deadline: 1, arrival: 1 })
         .toArray();
       return rows.map(({ _id, deadline }) => ({ id: _id, deadline }));
     },
-    async due(now, limit, skip = 0) {
+    async listDue(now, limit, skip = 0) {
       const rows = await approvals
         .find({ status: 'pending', deadline: { $lte: now } }, { projection: { tenantId: 1, env: 1 } })
         .sort({ deadline: 1 })
@@ -80,7 +80,7 @@ export function waitingApprovals(
         .toArray();
       return rows.map(placeOf);
     },
-    async dueOf(tenantId, now, limit) {
+    async listDueOf(tenantId, now, limit) {
       const env = { $in: [...environments] };
       const rows = await approvals
         .find(
@@ -92,7 +92,7 @@ export function waitingApprovals(
         .toArray();
       return rows.map(placeOf);
     },
-    async unannounced(before, limit, skip = 0) {
+    async listUnannounced(before, limit, skip = 0) {
       const rows = await approvals
         .find(
           { unannouncedAt: { $lt: before } },

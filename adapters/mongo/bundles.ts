@@ -211,23 +211,23 @@ async function removeBundle(
 export const mongoBundles = (c: BundleCollections, turn: KeyedMutex): BundleStore => ({
   upload: async (bundle) => (await uploadVersion(c, turn, bundle, null)) as BundleVersion,
   uploadAfter: (bundle, after) => uploadVersion(c, turn, bundle, after),
-  version: (tenantId, name, version) => versionOf(c, tenantId, name, version),
-  versions: (tenantId, name, page) => versionsOf(c, tenantId, name, page),
-  async yaml(tenantId, name, version) {
+  getVersion: (tenantId, name, version) => versionOf(c, tenantId, name, version),
+  listVersions: (tenantId, name, page) => versionsOf(c, tenantId, name, page),
+  async getYaml(tenantId, name, version) {
     const row = await c.bundles.findOne(
       { ...ofBundle(tenantId, name), version },
       { projection: { yaml: 1 } },
     );
     return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
   },
-  async byRevision(tenantId, revisionHash) {
+  async listByRevision(tenantId, revisionHash) {
     const rows = c.bundles
       .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
       .sort({ createdAt: -1, version: -1 })
       .limit(100);
     return (await rows.toArray()).map(({ name, version }) => ({ name, version }));
   },
-  summaries: (tenantId, env, page, order) => summariesOn(c, tenantId, env, page, order),
+  list: (tenantId, env, page, order) => summariesOn(c, tenantId, env, page, order),
   remove: (tenantId, name, at, ifVersion) => removeBundle(c, turn, tenantId, name, at, ifVersion),
 });
 

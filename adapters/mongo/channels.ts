@@ -14,7 +14,7 @@ const recordOrNull = (row: ChannelRow | null): Channel | null => row && channelO
 export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   return {
-    async insert(channel, max) {
+    async create(channel, max) {
       const { tenantId } = channel;
       if ((await channels.countDocuments({ tenantId }, { limit: max })) >= max) return 'full';
       await channels.insertOne(channelRecord.toDocument(channel)).catch(whenTaken);
@@ -25,17 +25,17 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
     async get(tenantId, id) {
       return recordOrNull(await channels.findOne(one(tenantId, id)));
     },
-    async byId(id) {
+    async getById(id) {
       return recordOrNull(await channels.findOne({ _id: id }));
     },
-    async enabled(tenantId) {
+    async listEnabled(tenantId) {
       const rows = await channels.find({ tenantId, enabled: true }).sort({ createdAt: 1, _id: 1 }).toArray();
       return rows.map(channelOf);
     },
     async anyEnabled(tenantId) {
       return (await channels.countDocuments({ tenantId, enabled: true }, { limit: 1 })) > 0;
     },
-    async enabledOfKind(kind, limit) {
+    async listEnabledOfKind(kind, limit) {
       const cursor = channels.find({ kind, enabled: true }).sort({ createdAt: -1, _id: -1 }).limit(limit);
       return (await cursor.toArray()).map(channelOf);
     },

@@ -171,12 +171,12 @@ export const mongoCompositions = (library: Library): CompositionStore => ({
     const entry = compositionIn(await readLibrary(library, tenantId, [compositionPath(name)]), name);
     return entry ? toComposition(tenantId, entry) : null;
   },
-  async items(tenantId, name) {
+  async listItems(tenantId, name) {
     return (await itemsOf(library, tenantId, name)).map(({ item }) => item);
   },
-  enabledItems: (tenantId, name) => enabledItems(library, tenantId, name),
+  listEnabledItems: (tenantId, name) => enabledItems(library, tenantId, name),
   list: (tenantId, page) => listCompositions(library, tenantId, page),
-  async automatic(tenantId, contractId) {
+  async listAutomatic(tenantId, contractId) {
     const document = await readLibrary(library, tenantId, ['compositions']);
     return usersOf(document, contractId)
       .filter((entry) => entry.updateStrategy === 'auto_deploy')

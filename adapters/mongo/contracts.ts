@@ -191,30 +191,30 @@ async function removeContract(
 export const mongoContracts = (library: Library): ContractStore => ({
   create: (contract) => createContract(library, contract),
 
-  addVersion: (tenantId, contractId, patch, meta, ifId) =>
+  update: (tenantId, contractId, patch, meta, ifId) =>
     addVersion(library, tenantId, contractId, patch, meta, ifId),
 
-  async latest(tenantId, contractId) {
+  async get(tenantId, contractId) {
     const row = await latestRow(library, tenantId, contractId);
     return row && toContract(row);
   },
 
-  version: (tenantId, contractId, version) => versionOf(library, tenantId, contractId, version),
+  getVersion: (tenantId, contractId, version) => versionOf(library, tenantId, contractId, version),
 
-  history: (tenantId, contractId) => historyOf(library, tenantId, contractId),
+  listVersions: (tenantId, contractId) => historyOf(library, tenantId, contractId),
 
   list: (tenantId, filter, page) => listContracts(library, tenantId, filter, page),
 
   remove: (tenantId, contractId, ifId) => removeContract(library, tenantId, contractId, ifId),
 
-  async usage(tenantId, contractId, page) {
+  async listUsage(tenantId, contractId, page) {
     const document = await readLibrary(library, tenantId, [itemIds]);
     return pageIn(usersOf(document, contractId), page, ({ id, name }) => ({ id, name }));
   },
 
-  async usageCount(tenantId, contractId) {
+  async countUsage(tenantId, contractId) {
     return usersOf(await readLibrary(library, tenantId, [itemIds]), contractId).length;
   },
 
-  importAll: (tenantId, contracts, composition) => importAll(library, tenantId, contracts, composition),
+  importBundle: (tenantId, contracts, composition) => importAll(library, tenantId, contracts, composition),
 });

@@ -12,7 +12,7 @@ const { toDocument, fromDocument } = deliveryRecord;
 
 export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliveryStore {
   return {
-    async add(delivery) {
+    async create(delivery) {
       if (await unlessTaken(deliveries.insertOne(toDocument(delivery)))) return delivery;
       const stored = await deliveries.findOne({ _id: delivery.id });
       return stored ? fromDocument(stored) : delivery;
@@ -21,7 +21,7 @@ export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliverySt
       const delivery = await deliveries.findOne({ _id: id, tenantId });
       return delivery && fromDocument(delivery);
     },
-    async replace(delivery, { run, attempts, status }) {
+    async update(delivery, { run, attempts, status }) {
       const { _id, ...fields } = toDocument(delivery);
       const { matchedCount } = await deliveries.updateOne(
         { _id, tenantId: delivery.tenantId, run, attempts, status },
@@ -29,7 +29,7 @@ export function mongoDeliveries(deliveries: Collection<DeliveryRow>): DeliverySt
       );
       return matchedCount === 1;
     },
-    async ofApproval(approvalId, limit) {
+    async listOfApproval(approvalId, limit) {
       return (await deliveries.find({ approvalId }).limit(limit).toArray()).map(fromDocument);
     },
     list(tenantId, channelId, { status }, page) {

@@ -328,17 +328,17 @@ export const mongoDeployments = (
   undeploy: (tenantId, env, bundleName, fence, end) =>
     undeploy(c, turn, tenantId, env, bundleName, fence, end),
   wasDeployed: (tenantId, env, bundleName, version) => wasDeployed(c, tenantId, env, bundleName, version),
-  lastOf: (tenantId, bundleName, version) => lastDeployment(c, tenantId, bundleName, version),
+  getLast: (tenantId, bundleName, version) => lastDeployment(c, tenantId, bundleName, version),
   attest: (deployment) => attest(c, turn, deployment),
-  async current(tenantId, env) {
+  async listCurrent(tenantId, env) {
     return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);
   },
-  async currentOf(tenantId, env, bundleName) {
+  async getCurrent(tenantId, env, bundleName) {
     const field = currentField(env, bundleName);
     const active = (await readVersioned(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
     return active ? bare(active) : null;
   },
-  async currentAll(tenantId) {
+  async listAllCurrent(tenantId) {
     return (await currentOfTenant(c.signing, tenantId)).map(bare);
   },
   get: (tenantId, id) => deploymentOf(c, tenantId, id),

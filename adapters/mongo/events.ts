@@ -130,7 +130,8 @@ export function mongoEvents(
     countReceived: (tenantId, before) =>
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
-    purge: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
-    erase: (tenantId, limit) => purgeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
+    remove: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
+    removeAll: (tenantId, limit) =>
+      purgeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };
 }

@@ -98,7 +98,7 @@ async function approvalRecords(
 
 export function mongoExports({ links, events, approvals, removals }: ExportReading): ExportStore {
   return {
-    async lines(tenantId, kind, after, limit): Promise<ExportPage> {
+    async list(tenantId, kind, after, limit): Promise<ExportPage> {
       const from = placeIn(after);
       const lines: ExportLine[] = [];
       let place = from;

@@ -13,8 +13,8 @@ const idOf = ({ issuer, subject }: Pick<LinkedAccount, 'issuer' | 'subject'>): s
 const identityOf = (row: IdentityRow | null): LinkedAccount | null => row && identityRecord.fromDocument(row);
 
 export const mongoIdentities = (identities: Collection<IdentityRow>): IdentityStore => ({
-  find: async (issuer, subject) => identityOf(await identities.findOne({ _id: idOf({ issuer, subject }) })),
-  ofUser: async (userId) => identityOf(await identities.findOne({ userId })),
+  get: async (issuer, subject) => identityOf(await identities.findOne({ _id: idOf({ issuer, subject }) })),
+  getOfUser: async (userId) => identityOf(await identities.findOne({ userId })),
   async link(identity) {
     const row = { _id: idOf(identity), ...identityRecord.toDocument(identity) };
     if (await unlessTaken(identities.insertOne(row))) return 'created';

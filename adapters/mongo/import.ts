@@ -22,7 +22,7 @@ import {
   toEntry,
 } from './library.ts';
 
-type Answer = Awaited<ReturnType<ContractStore['importAll']>>;
+type Answer = Awaited<ReturnType<ContractStore['importBundle']>>;
 
 interface Plan {
   /** The latest version of each imported contract. */

@@ -11,7 +11,7 @@ const recordOrNull = (row: KeyRow | null): ApiKey | null => row && keyRecord.fro
 
 export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
   return {
-    async insert(key) {
+    async create(key) {
       await keys.insertOne(keyRecord.toDocument(key)).catch(whenTaken);
     },
     list: (tenantId, page) =>
@@ -20,7 +20,7 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
         page,
         keyRecord.fromDocument,
       ),
-    async byHash(hash) {
+    async getByHash(hash) {
       return recordOrNull(await keys.findOne({ hash }));
     },
     async revoke(tenantId, id, now) {

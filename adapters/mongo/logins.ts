@@ -20,7 +20,7 @@ export interface SignInRow {
 export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<SignInRow>): LoginStore {
   const idOf = (userId: string, network: string): string => JSON.stringify([userId, network]);
   return {
-    async put({ tokenHash, ...rest }) {
+    async create({ tokenHash, ...rest }) {
       await logins.replaceOne({ _id: tokenHash }, rest, { upsert: true });
     },
     async get(tokenHash, now) {
@@ -30,11 +30,11 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     async extend(tokenHash, expiresAt, now) {
       await logins.updateOne({ _id: tokenHash }, { $set: { expiresAt, lastSeenAt: now } });
     },
-    async ofUser(userId, now, limit) {
+    async listOfUser(userId, now, limit) {
       const open = logins.find({ userId, expiresAt: { $gt: now } });
       return (await open.sort({ createdAt: -1, _id: 1 }).limit(limit).toArray()).map(loginOf);
     },
-    async ofProviderSession(session, now, limit) {
+    async listOfProviderSession(session, now, limit) {
       const open = logins.find({ providerSession: session, expiresAt: { $gt: now } });
       return (await open.limit(limit).toArray()).map(loginOf);
     },
@@ -44,7 +44,7 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     async removeOfUser(userId, except) {
       await logins.deleteMany(except === undefined ? { userId } : { userId, _id: { $ne: except } });
     },
-    async sweep(now) {
+    async removeExpired(now) {
       const { deletedCount } = await logins.deleteMany({ expiresAt: { $lte: now } });
       return deletedCount;
     },
@@ -59,7 +59,7 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     async hasSignedInFrom(userId, network, since) {
       return (await signIns.findOne({ _id: idOf(userId, network), lastAt: { $gte: since } })) !== null;
     },
-    async forgetNetworks(before) {
+    async removeNetworks(before) {
       const { deletedCount } = await signIns.deleteMany({ lastAt: { $lt: before } });
       return deletedCount;
     },

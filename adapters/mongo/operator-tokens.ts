@@ -12,7 +12,7 @@ const record = (row: OperatorTokenRow): OperatorTokenRecord => fromRow<OperatorT
 
 export function mongoOperatorTokens(tokens: Collection<OperatorTokenRow>): OperatorTokenStore {
   return {
-    async insert(token) {
+    async create(token) {
       await tokens.insertOne(toRow(token)).catch(whenTaken);
     },
     list(tenantId, page, now) {
@@ -32,6 +32,6 @@ export function mongoOperatorTokens(tokens: Collection<OperatorTokenRow>): Opera
       );
       return row && record(row);
     },
-    sweep: (now, limit) => deleteSome(tokens, { expiresAt: { $lte: now } }, { limit }),
+    removeExpired: (now, limit) => deleteSome(tokens, { expiresAt: { $lte: now } }, { limit }),
   };
 }

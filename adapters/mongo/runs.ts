@@ -293,7 +293,7 @@ export function mongoRuns(
   return {
     list: (tenantId, filter, page, time) => reader.list(tenantId, filter, page, time),
     get: (tenantId, key, now) => reader.get(tenantId, key, now),
-    recent: (tenantId, query, now) => reader.recent(tenantId, query, now),
+    listRecent: (tenantId, query, now) => reader.recent(tenantId, query, now),
     pendingOf: (tenantId, agents, now) => reader.pendingOf(tenantId, agents, now),
   };
 }

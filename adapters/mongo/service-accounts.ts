@@ -40,7 +40,7 @@ export const mongoServiceAccounts = (
   accounts: Collection<ServiceAccountRow>,
   tokens: Collection<ServiceTokenRow>,
 ): ServiceAccountStore => ({
-  async insert(account) {
+  async create(account) {
     return (await unlessTaken(accounts.insertOne(toRow(account)))) ? 'created' : 'name_taken';
   },
   list: (tenantId, page) =>
@@ -58,22 +58,22 @@ export const mongoServiceAccounts = (
     await tokens.deleteMany({ tenantId, accountId: id });
     return fromRowOrNull<ServiceAccount>(row);
   },
-  async addToken(token) {
+  async createToken(token) {
     const { tenantId, accountId } = token;
     if (!(await accountOf(accounts, tenantId, accountId))) return 'absent';
     if ((await tokens.countDocuments({ tenantId, accountId })) >= maxServiceTokens) return 'full';
     await tokens.insertOne(toRow(token));
     return 'created';
   },
-  async tokens(tenantId, accountId) {
+  async listTokens(tenantId, accountId) {
     const rows = await tokens.find({ tenantId, accountId }).sort({ createdAt: -1, _id: -1 }).toArray();
     return rows.map((row) => fromRow<ServiceToken>(row));
   },
   nextExpiries: (tenantId, after) => nextExpiries(tokens, tenantId, after),
-  async removeToken(tenantId, accountId, id) {
+  async revokeToken(tenantId, accountId, id) {
     return fromRowOrNull<ServiceToken>(await tokens.findOneAndDelete({ _id: id, tenantId, accountId }));
   },
-  async byHash(hash) {
+  async getByHash(hash) {
     const token = fromRowOrNull<ServiceToken>(await tokens.findOne({ hash }));
     const account = token && (await accountOf(accounts, token.tenantId, token.accountId));
     return token && account ? { account, token } : null;
@@ -81,5 +81,5 @@ export const mongoServiceAccounts = (
   async used(id, at) {
     await tokens.updateOne({ _id: id }, { $max: { lastUsedAt: at } });
   },
-  sweep: (before, limit) => deleteSome(tokens, { expiresAt: { $lt: before } }, { limit }),
+  removeExpiredTokens: (before, limit) => deleteSome(tokens, { expiresAt: { $lt: before } }, { limit }),
 });

@@ -50,17 +50,17 @@ export function mongoSigning(
   const active = async (tenantId: string) =>
     (await readVersioned(documents, tenantId, ['active']))?.active ?? null;
   return {
-    async active(tenantId) {
+    async getActive(tenantId) {
       const key = await active(tenantId);
       if (key !== null) return key;
       await finishFounding(tenantId);
       return active(tenantId);
     },
-    async add(key) {
+    async create(key) {
       await finishFounding(key.tenantId);
       return (await unlessTaken(documents.insertOne(newSigningDocument(key)))) ? 'created' : 'exists';
     },
-    async successions(tenantId) {
+    async listSuccessions(tenantId) {
       return (await readVersioned(documents, tenantId, ['successions']))?.successions ?? [];
     },
     rotate(tenantId, expectedId, next, signatures, succession) {

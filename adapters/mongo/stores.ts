@@ -65,7 +65,7 @@ function tenantStores(db: Db, founding: TenantCollections, turn: KeyedMutex) {
     keyCheck: mongoKeyCheck(db.collection('seals')),
     workspaces: mongoWorkspaces(db.collection('workspaces')),
     idempotency: mongoIdempotency(db.collection('idempotency')),
-    installation: mongoInstallation(db, () => tenants.tenantIds()),
+    installation: mongoInstallation(db, () => tenants.listIds()),
   };
 }
 

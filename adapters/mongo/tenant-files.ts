@@ -117,7 +117,7 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
       const _id = `${id}/${String(part.number).padStart(9, '0')}`;
       await unlessTaken(parts.insertOne({ _id, tenantId, ...part }));
     },
-    async parts(id) {
+    async listParts(id) {
       const rows = await parts.find(partsOf(id)).sort({ _id: 1 }).toArray();
       return rows.map(({ _id, tenantId: _tenantId, ...part }) => part);
     },

@@ -76,7 +76,7 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
       return (await stored.find(later).sort({ createdAt: 1, _id: 1 }).limit(limit).toArray()).map(recordIn);
     },
     get: (id) => recordOf(stored, id),
-    figures: (tenantId) => figuresOf(db, tenantId),
+    getFigures: (tenantId) => figuresOf(db, tenantId),
     async update(tenantId, patch) {
       if (Object.keys(patch).length > 0) await stored.updateOne({ _id: tenantId }, { $set: patch });
       return recordOf(stored, tenantId);
@@ -85,14 +85,14 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
       await stored.updateOne({ _id: tenantId, removedAt: null }, { $set: { removedAt: at } });
       return recordOf(stored, tenantId);
     },
-    async closed() {
+    async listClosed() {
       const filter = { $or: [{ suspendedAt: { $gt: 0 } }, { removedAt: { $gt: 0 } }] };
       return (await stored.find(filter).sort({ removedAt: 1, _id: 1 }).limit(maxClosed).toArray()).map(
         recordIn,
       );
     },
-    erase: (tenantId, limit) => eraseTenant(db, users, tenantId, limit),
-    async forget(tenantId) {
+    removeRecords: (tenantId, limit) => eraseTenant(db, users, tenantId, limit),
+    async remove(tenantId) {
       await stored.deleteOne({ _id: tenantId });
     },
   };

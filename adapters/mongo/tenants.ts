@@ -123,14 +123,14 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
     await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
     return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
   },
-  addUser: (added) => addUser(c, added),
-  async userByEmail(email) {
+  createUser: (added) => addUser(c, added),
+  async getUserByEmail(email) {
     return userOrNull(await c.users.findOne({ email }));
   },
-  async userById(id) {
+  async getUser(id) {
     return userOrNull(await c.users.findOne({ _id: id }));
   },
-  users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
+  listUsers: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
   setRoles: (tenantId, userId, roles, evenLastAdmin) =>
     changedUser(c, tenantId, userId, roles, evenLastAdmin),
   removeUser: (tenantId, userId) => changedUser(c, tenantId, userId, null),
@@ -138,5 +138,5 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
     const filter = { _id: userId, passwordHash: expected };
     return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
   },
-  tenantIds: () => tenantIds(c),
+  listIds: () => tenantIds(c),
 });

@@ -39,7 +39,7 @@ export interface DefinitionRow {
   /** JSON of the agents. */
   readonly agents: string;
   readonly definition: string | null;
-  /** Set when its entry has a ruling, so that `forget` does not read it again. */
+  /** Set when its entry has a ruling, so that `remove` does not read it again. */
   readonly isRuled?: boolean;
 }
 
@@ -177,7 +177,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
     ...readsOf(parts),
     ...decisionsOf(parts),
     observe: (observation, unseenBefore, rooms) => observe(parts, observation, unseenBefore, rooms),
-    async forget(before, limit) {
+    async remove(before, limit) {
       for (;;) {
         const unseen = await rows.unruled(before, limit);
         const removed = await forgetRows(parts, unseen, before);
@@ -285,15 +285,18 @@ async function noteServer(
   await documents.updateOne({ _id: documentId(tenantId, env) }, { $set });
 }
 
-function readsOf({ rows, read }: Parts): Pick<ToolStore, 'pins' | 'servers' | 'entries' | 'get' | 'history'> {
+function readsOf({
+  rows,
+  read,
+}: Parts): Pick<ToolStore, 'getPins' | 'listServers' | 'listEntries' | 'get' | 'listHistory'> {
   return {
-    pins: async (tenantId, env, server) => pinsIn(await read(tenantId, env, serverFields(server)), server),
-    async servers(tenantId, env) {
+    getPins: async (tenantId, env, server) => pinsIn(await read(tenantId, env, serverFields(server)), server),
+    async listServers(tenantId, env) {
       const document = await read(tenantId, env, ['mode', 'sequence', 'servers']);
       const { mode, sequence } = document ?? newToolDocument(tenantId, env);
       return { mode, sequence, servers: serversIn(document) };
     },
-    async entries(tenantId, { env, server }, page) {
+    async listEntries(tenantId, { env, server }, page) {
       const document = await read(tenantId, env, server === null ? undefined : serverFields(server));
       const sorted = [...entriesIn(document, server)].sort(
         (a, b) => Number(a.ruling !== null) - Number(b.ruling !== null) || byTool(a, b),
@@ -309,7 +312,7 @@ function readsOf({ rows, read }: Parts): Pick<ToolStore, 'pins' | 'servers' | 'e
       const entry = entriesIn(document, row.server).find((one) => one.id === id);
       return entry ? toDefinition(entry, row) : null;
     },
-    async history(tenantId, server, tool, limit) {
+    async listHistory(tenantId, server, tool, limit) {
       const documents = await Promise.all(
         environments.map((env) => read(tenantId, env, serverFields(server))),
       );

@@ -13,7 +13,7 @@ export function mongoViews(views: Collection<ViewRow>): ViewStore {
   const get = async (tenantId: string, id: string): Promise<SavedView | null> =>
     recordOrNull(await views.findOne(one(tenantId, id)));
   return {
-    async add(view, max) {
+    async create(view, max) {
       const { tenantId, ownerId } = view;
       if (await get(tenantId, view.id)) return 'created';
       if ((await views.countDocuments({ tenantId, ownerId })) >= max) return 'full';

@@ -19,7 +19,7 @@ const inOneEnv = tableOf<Reported>({
   columns: columns.filter(({ field }) => field !== 'tenantId' && field !== 'env'),
 });
 
-export function agentReports(db: Database): Pick<Sync<AgentStore>, 'report' | 'reports'> {
+export function agentReports(db: Database): Pick<Sync<AgentStore>, 'report' | 'listReports'> {
   return {
     report(tenantId, env, report) {
       const { agentId } = report;
@@ -37,7 +37,7 @@ export function agentReports(db: Database): Pick<Sync<AgentStore>, 'report' | 'r
         [tenantId, env, agentId, maxReportedBundles],
       );
     },
-    reports: (tenantId, env, limit) =>
+    listReports: (tenantId, env, limit) =>
       db
         .all(
           `SELECT ${inOneEnv.columns} FROM reports WHERE tenant_id = ? AND env = ? ORDER BY at DESC LIMIT ?`,

@@ -21,7 +21,7 @@ const ofAgent = 'tenant_id = ? AND env = ? AND agent_id = ?';
 const select = `SELECT ${agentStreams.columns} FROM agent_streams`;
 
 export function agentStreamStore(db: Database): Sync<AgentStreamStore> {
-  const of: Sync<AgentStreamStore>['of'] = (tenantId, env, agentId, { since, until }) =>
+  const of: Sync<AgentStreamStore>['list'] = (tenantId, env, agentId, { since, until }) =>
     db
       .all(
         `${select} WHERE ${ofAgent} AND started_at < ? AND ended_at > ? ORDER BY started_at DESC, id LIMIT ?`,
@@ -45,15 +45,15 @@ export function agentStreamStore(db: Database): Sync<AgentStreamStore> {
         );
       }
     },
-    of,
-    open: (tenantId, env, limit, after) =>
+    list: of,
+    listOpen: (tenantId, env, limit, after) =>
       db
         .all(
           `${select} WHERE tenant_id = ? AND env = ? AND ended_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
           [tenantId, env, after ?? '', limit],
         )
         .map(agentStreams.read),
-    away(tenantId, env, { since, awayBefore, leastMs }, limit) {
+    listAway(tenantId, env, { since, awayBefore, leastMs }, limit) {
       const agents = db.all(
         `SELECT agent_id FROM agent_streams INDEXED BY agent_streams_ended
            WHERE tenant_id = ? AND env = ? AND ended_at > ?
@@ -66,7 +66,7 @@ export function agentStreamStore(db: Database): Sync<AgentStreamStore> {
         return { agentId, streams: finish(of(tenantId, env, agentId, { since, until: awayBefore })) };
       });
     },
-    forget: (before, limit) =>
+    remove: (before, limit) =>
       db.run(
         `DELETE FROM agent_streams WHERE rowid IN (SELECT rowid FROM agent_streams
            WHERE started_at < ?1 AND ifnull(ended_at, started_at) < ?1 ORDER BY started_at LIMIT ?2)`,

@@ -16,7 +16,7 @@ import { envClause } from './table.ts';
 function agentsLastOn(
   db: Database,
   tenantId: string,
-  { env, api, limit, after }: Parameters<AgentStore['lastOn']>[1],
+  { env, api, limit, after }: Parameters<AgentStore['listLastOn']>[1],
 ) {
   return db.snapshot(() => {
     const agentRows = db.all(
@@ -105,8 +105,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
     ...agentReports(db),
     ...leftOutCounts(db),
     seen: agentSeen(db),
-    lastOn: (tenantId, query) => agentsLastOn(db, tenantId, query),
-    vocabularies: (tenantId, agentIds) =>
+    listLastOn: (tenantId, query) => agentsLastOn(db, tenantId, query),
+    listVocabularies: (tenantId, agentIds) =>
       agentIds.flatMap((agentId) => {
         const row = db.get(
           'SELECT last_api, loads_any FROM registrations WHERE tenant_id = ? AND agent_id = ?',
@@ -127,7 +127,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
             [bundleName, tenantId, agentId],
           ) > 0,
       ),
-    manifests: (tenantId, agentIds) => manifestsOf(db, tenantId, agentIds),
+    listManifests: (tenantId, agentIds) => manifestsOf(db, tenantId, agentIds),
     putManifest(tenantId, manifest, now) {
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
@@ -140,12 +140,14 @@ export function agentStore(db: Database): Sync<AgentStore> {
       return Number(db.get(sql, [tenantId, ...where.params])?.[0]);
     },
     retire: (before, now, limit) => retireAgents(db, before, now, limit),
-    forget: (before, limit) => forgetAgents(db, before, limit),
+    remove: (before, limit) => forgetAgents(db, before, limit),
   };
 }
 
 /** How many agents were served and not registered, by tenant and hour. */
-function leftOutCounts(db: Database): Pick<Sync<AgentStore>, 'addLeftOut' | 'leftOut' | 'forgetLeftOut'> {
+function leftOutCounts(
+  db: Database,
+): Pick<Sync<AgentStore>, 'addLeftOut' | 'countLeftOut' | 'removeLeftOut'> {
   return {
     addLeftOut(tenantId, hour, count) {
       db.run(
@@ -154,11 +156,11 @@ function leftOutCounts(db: Database): Pick<Sync<AgentStore>, 'addLeftOut' | 'lef
         [tenantId, hour, count],
       );
     },
-    leftOut: (tenantId, hour) =>
+    countLeftOut: (tenantId, hour) =>
       Number(
         db.get('SELECT count FROM agents_left_out WHERE tenant_id = ? AND hour = ?', [tenantId, hour])?.[0] ??
           0,
       ),
-    forgetLeftOut: (hour) => db.run('DELETE FROM agents_left_out WHERE hour < ?', [hour]),
+    removeLeftOut: (hour) => db.run('DELETE FROM agents_left_out WHERE hour < ?', [hour]),
   };
 }

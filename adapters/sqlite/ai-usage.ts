@@ -22,13 +22,13 @@ export function aiUsageStore(db: Database): Sync<AiUsageStore> {
         [tenantId, day, inputTokens, outputTokens, cost, durationMs],
       );
     },
-    days: (tenantId, since) =>
+    listDays: (tenantId, since) =>
       db
         .all(`SELECT ${days.columns} FROM ai_usage WHERE tenant_id = ? AND day >= ? ORDER BY day`, [
           tenantId,
           since,
         ])
         .map(days.read),
-    forget: (before) => db.run('DELETE FROM ai_usage WHERE day < ?', [before]),
+    remove: (before) => db.run('DELETE FROM ai_usage WHERE day < ?', [before]),
   };
 }

@@ -116,8 +116,11 @@ function expireApproval(db: Database, tenantId: string, id: string, now: number)
 /** Approvals that wait: for a decision, for their end, or to be announced. */
 const waitingApprovals = (
   db: Database,
-): Pick<Sync<ApprovalStore>, 'pending' | 'due' | 'dueOf' | 'unannounced' | 'countPending'> => ({
-  pending: (tenantId, env) =>
+): Pick<
+  Sync<ApprovalStore>,
+  'listDeadlines' | 'listDue' | 'listDueOf' | 'listUnannounced' | 'countPending'
+> => ({
+  listDeadlines: (tenantId, env) =>
     db
       .all(
         `SELECT id, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
@@ -125,7 +128,7 @@ const waitingApprovals = (
         [tenantId, env],
       )
       .map(([id, deadline]) => ({ id: String(id), deadline: Number(deadline) })),
-  due: (now, limit, skip = 0) =>
+  listDue: (now, limit, skip = 0) =>
     db
       .all(
         `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
@@ -133,7 +136,7 @@ const waitingApprovals = (
         [now, limit, skip],
       )
       .map(place),
-  dueOf: (tenantId, now, limit) =>
+  listDueOf: (tenantId, now, limit) =>
     db
       .all(
         // Naming the environments lets the index of pending ones find them.
@@ -143,7 +146,7 @@ const waitingApprovals = (
         [tenantId, ...environments, now, limit],
       )
       .map(place),
-  unannounced: (before, limit, skip = 0) =>
+  listUnannounced: (before, limit, skip = 0) =>
     db
       .all(
         `SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ?

@@ -93,9 +93,9 @@ function removeBundle(db: Database, tenantId: string, name: string, at: number, 
 export const bundleStore = (db: Database): Sync<BundleStore> => ({
   upload: (bundle) => uploadVersion(db, bundle, null) as BundleVersion,
   uploadAfter: (bundle, after) => uploadVersion(db, bundle, after),
-  version: (tenantId, name, version) =>
+  getVersion: (tenantId, name, version) =>
     bundles.maybe(db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version])),
-  versions: (tenantId, name, page) =>
+  listVersions: (tenantId, name, page) =>
     pageOf(db, page, {
       which: `SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL
         ORDER BY version DESC`,
@@ -103,7 +103,7 @@ export const bundleStore = (db: Database): Sync<BundleStore> => ({
       row: `SELECT ${bundles.columns} FROM bundles WHERE rowid = ?`,
       read: bundles.read,
     }),
-  yaml(tenantId, name, version) {
+  getYaml(tenantId, name, version) {
     const row = db.get(
       `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
          WHERE b.tenant_id = ? AND b.name = ? AND b.version = ? AND b.deleted_at IS NULL`,
@@ -111,7 +111,7 @@ export const bundleStore = (db: Database): Sync<BundleStore> => ({
     );
     return row ? new Uint8Array(row[0] as Uint8Array) : null;
   },
-  byRevision: (tenantId, revisionHash) =>
+  listByRevision: (tenantId, revisionHash) =>
     db
       .all(
         `SELECT name, version FROM bundles WHERE tenant_id = ? AND revision_hash = ? AND deleted_at IS NULL
@@ -119,6 +119,6 @@ export const bundleStore = (db: Database): Sync<BundleStore> => ({
         [tenantId, revisionHash],
       )
       .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
-  summaries: (tenantId, env, page, order) => summariesOn(db, tenantId, env, page, order),
+  list: (tenantId, env, page, order) => summariesOn(db, tenantId, env, page, order),
   remove: (tenantId, name, at, ifVersion) => removeBundle(db, tenantId, name, at, ifVersion),
 });

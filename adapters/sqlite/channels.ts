@@ -43,7 +43,7 @@ function updateChannel(db: Database, channel: Channel): Channel | 'stale' | 'abs
 }
 
 export const channelStore = (db: Database): Sync<ChannelStore> => ({
-  insert: (channel, max) => insertChannel(db, channel, max),
+  create: (channel, max) => insertChannel(db, channel, max),
   list: (tenantId, page) =>
     pageOf(db, page, {
       which: 'SELECT rowid FROM channels WHERE tenant_id = ? ORDER BY created_at DESC, rowid DESC',
@@ -52,14 +52,14 @@ export const channelStore = (db: Database): Sync<ChannelStore> => ({
       read: channels.read,
     }),
   get: (tenantId, id) => channelOf(db, tenantId, id),
-  byId: (id) => channels.maybe(db.get(`${select} WHERE id = ?`, [id])),
-  enabled: (tenantId) =>
+  getById: (id) => channels.maybe(db.get(`${select} WHERE id = ?`, [id])),
+  listEnabled: (tenantId) =>
     db
       .all(`${select} WHERE tenant_id = ? AND enabled = 1 ORDER BY created_at, rowid`, [tenantId])
       .map(channels.read),
   anyEnabled: (tenantId) =>
     db.get('SELECT 1 FROM channels WHERE tenant_id = ? AND enabled = 1 LIMIT 1', [tenantId]) !== undefined,
-  enabledOfKind: (kind, limit) =>
+  listEnabledOfKind: (kind, limit) =>
     db
       .all(`${select} WHERE kind = ? AND enabled = 1 ORDER BY created_at DESC, rowid DESC LIMIT ?`, [
         kind,

@@ -164,8 +164,8 @@ export const compositionStore = (db: Database): Sync<CompositionStore> => ({
   update: (tenantId, name, patch, now, ifUpdatedAt) =>
     updateComposition(db, tenantId, name, patch, now, ifUpdatedAt),
   get: (tenantId, name) => compositionOf(db, tenantId, name),
-  items: (tenantId, name) => contractsOf(db, tenantId, name).map(({ item }) => item),
-  enabledItems: (tenantId, name) => enabledItems(db, tenantId, name),
+  listItems: (tenantId, name) => contractsOf(db, tenantId, name).map(({ item }) => item),
+  listEnabledItems: (tenantId, name) => enabledItems(db, tenantId, name),
   list: (tenantId, page) =>
     pageOf(db, page, {
       which: 'SELECT rowid FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC',
@@ -173,7 +173,7 @@ export const compositionStore = (db: Database): Sync<CompositionStore> => ({
       row: `SELECT ${summaries.columns} FROM compositions WHERE rowid = ?`,
       read: summaries.read,
     }),
-  automatic: (tenantId, contractId) =>
+  listAutomatic: (tenantId, contractId) =>
     db
       .all(
         `SELECT c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id

@@ -157,17 +157,17 @@ export const contractStore = (db: Database): Sync<ContractStore> => ({
     insertVersion(db, { ...contract, version: 1 });
     return 'created';
   },
-  addVersion: (tenantId, contractId, patch, meta, ifId) =>
+  update: (tenantId, contractId, patch, meta, ifId) =>
     addVersion(db, tenantId, contractId, patch, meta, ifId),
-  latest: (tenantId, contractId) => latestVersion(db, tenantId, contractId),
-  version: (tenantId, contractId, version) =>
+  get: (tenantId, contractId) => latestVersion(db, tenantId, contractId),
+  getVersion: (tenantId, contractId, version) =>
     contracts.maybe(
       db.get(
         `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
         [tenantId, contractId, version],
       ),
     ),
-  history: (tenantId, contractId) =>
+  listVersions: (tenantId, contractId) =>
     db
       .all(
         `SELECT version, created_at, created_by FROM contracts WHERE tenant_id = ? AND contract_id = ?
@@ -181,7 +181,7 @@ export const contractStore = (db: Database): Sync<ContractStore> => ({
       })),
   list: (tenantId, filter, page) => listContracts(db, tenantId, filter, page),
   remove: (tenantId, contractId, ifId) => removeContract(db, tenantId, contractId, ifId),
-  usage: (tenantId, contractId, page) => usageOf(db, tenantId, contractId, page),
-  usageCount: (tenantId, contractId) => usageCountOf(db, tenantId, contractId),
-  importAll: (tenantId, drafts, composition) => importAll(db, tenantId, drafts, composition),
+  listUsage: (tenantId, contractId, page) => usageOf(db, tenantId, contractId, page),
+  countUsage: (tenantId, contractId) => usageCountOf(db, tenantId, contractId),
+  importBundle: (tenantId, drafts, composition) => importAll(db, tenantId, drafts, composition),
 });

@@ -12,7 +12,7 @@ const select = `SELECT ${deliveries.columns} FROM deliveries`;
 
 export function deliveryStore(db: Database): Sync<DeliveryStore> {
   return {
-    add(delivery) {
+    create(delivery) {
       const stored = deliveries.maybe(db.get(`${select} WHERE id = ?`, [delivery.id]));
       if (stored) return stored;
       db.run(deliveries.insert, deliveries.values(delivery));
@@ -20,7 +20,7 @@ export function deliveryStore(db: Database): Sync<DeliveryStore> {
     },
     get: (tenantId, id) =>
       deliveries.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
-    replace(delivery, before) {
+    update(delivery, before) {
       const { id, tenantId, status, attempts, run, nextAt, giveUpAt, updatedAt, messageId, log } = delivery;
       const fields = { status, attempts, run, nextAt, giveUpAt, updatedAt, messageId, log };
       const change = deliveries.change(fields);
@@ -31,7 +31,7 @@ export function deliveryStore(db: Database): Sync<DeliveryStore> {
       );
       return changed > 0;
     },
-    ofApproval: (approvalId, limit) =>
+    listOfApproval: (approvalId, limit) =>
       db.all(`${select} WHERE approval_id = ? LIMIT ?`, [approvalId, limit]).map(deliveries.read),
     list: (tenantId, channelId, { status = null }, page) =>
       pageOf(db, page, {

@@ -108,7 +108,7 @@ export const deploymentStore = (db: Database): Sync<DeploymentStore> => ({
       'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND version = ? AND env = ? LIMIT 1',
       [tenantId, bundleName, version, env],
     ) !== undefined,
-  lastOf: (tenantId, bundleName, version) =>
+  getLast: (tenantId, bundleName, version) =>
     deployments.maybe(
       db.get(
         `${select} WHERE tenant_id = ? AND bundle_name = ? AND version = ?
@@ -123,16 +123,16 @@ export const deploymentStore = (db: Database): Sync<DeploymentStore> => ({
       [attestation, id, signingKeyId],
     );
   },
-  current: (tenantId, env) =>
+  listCurrent: (tenantId, env) =>
     db
       .all(`${select} WHERE tenant_id = ? AND env = ? AND is_current = 1 ORDER BY bundle_name`, [
         tenantId,
         env,
       ])
       .map(deployments.read),
-  currentOf: (tenantId, env, bundleName) =>
+  getCurrent: (tenantId, env, bundleName) =>
     deployments.maybe(db.get(currentOne, [tenantId, env, bundleName])),
-  currentAll: (tenantId) =>
+  listAllCurrent: (tenantId) =>
     db
       .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])
       .map(deployments.read),

@@ -292,7 +292,7 @@ export function exportStore(db: Database): Sync<ExportStore> {
   }
 
   return {
-    lines: (tenantId, kind, after, limit) =>
+    list: (tenantId, kind, after, limit) =>
       kind === 'events' ? events(tenantId, after, limit) : approvalLines(tenantId, after, limit),
   };
 }

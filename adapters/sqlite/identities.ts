@@ -18,8 +18,8 @@ export function identityStore(db: Database): Sync<IdentityStore> {
   const ofUser = (userId: string): LinkedAccount | null =>
     identities.maybe(db.get(`SELECT ${identities.columns} FROM identities WHERE user_id = ?`, [userId]));
   return {
-    find,
-    ofUser,
+    get: find,
+    getOfUser: ofUser,
     link(identity) {
       const stored = find(identity.issuer, identity.subject);
       if (stored) return stored.userId === identity.userId ? 'created' : 'taken';

@@ -12,7 +12,7 @@ export const keys = tableOf<ApiKey>(keyRecord);
 
 export function keyStore(db: Database): Sync<KeyStore> {
   return {
-    insert(key) {
+    create(key) {
       if (db.get('SELECT 1 FROM keys WHERE id = ?', [key.id])) throw taken();
       db.run(keys.insert, keys.values(key));
     },
@@ -24,7 +24,7 @@ export function keyStore(db: Database): Sync<KeyStore> {
         row: `SELECT ${keys.columns} FROM keys WHERE rowid = ?`,
         read: keys.read,
       }),
-    byHash: (hash) => keys.maybe(db.get(`SELECT ${keys.columns} FROM keys WHERE hash = ?`, [hash])),
+    getByHash: (hash) => keys.maybe(db.get(`SELECT ${keys.columns} FROM keys WHERE hash = ?`, [hash])),
     revoke: (tenantId, id, now) =>
       keys.maybe(
         db.get(

@@ -32,7 +32,7 @@ function noteNetwork(db: Database, userId: string, network: string, now: number)
 }
 
 export const loginStore = (db: Database): Sync<LoginStore> => ({
-  put: (login) => putLogin(db, login),
+  create: (login) => putLogin(db, login),
   get: (tokenHash, now) =>
     logins.maybe(
       db.get(`SELECT ${logins.columns} FROM logins WHERE token_hash = ? AND expires_at > ?`, [
@@ -47,7 +47,7 @@ export const loginStore = (db: Database): Sync<LoginStore> => ({
       tokenHash,
     ]);
   },
-  ofUser: (userId, now, limit) =>
+  listOfUser: (userId, now, limit) =>
     db
       .all(
         `SELECT ${logins.columns} FROM logins WHERE user_id = ? AND expires_at > ?
@@ -55,7 +55,7 @@ export const loginStore = (db: Database): Sync<LoginStore> => ({
         [userId, now, limit],
       )
       .map(logins.read),
-  ofProviderSession: (session, now, limit) =>
+  listOfProviderSession: (session, now, limit) =>
     db
       .all(`SELECT ${logins.columns} FROM logins WHERE provider_session = ? AND expires_at > ? LIMIT ?`, [
         session,
@@ -69,7 +69,7 @@ export const loginStore = (db: Database): Sync<LoginStore> => ({
   removeOfUser(userId, except) {
     db.run('DELETE FROM logins WHERE user_id = ? AND token_hash IS NOT ?', [userId, except ?? null]);
   },
-  sweep: (now) => db.run('DELETE FROM logins WHERE expires_at <= ?', [now]),
+  removeExpired: (now) => db.run('DELETE FROM logins WHERE expires_at <= ?', [now]),
   signedInFrom: (userId, network, now) => noteNetwork(db, userId, network, now),
   hasSignedInFrom: (userId, network, since) =>
     db.get('SELECT 1 FROM sign_ins WHERE user_id = ? AND network = ? AND last_at >= ?', [
@@ -77,5 +77,5 @@ export const loginStore = (db: Database): Sync<LoginStore> => ({
       network,
       since,
     ]) !== undefined,
-  forgetNetworks: (before) => db.run('DELETE FROM sign_ins WHERE last_at < ?', [before]),
+  removeNetworks: (before) => db.run('DELETE FROM sign_ins WHERE last_at < ?', [before]),
 });

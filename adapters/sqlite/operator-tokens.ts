@@ -19,7 +19,7 @@ export const tokens = tableOf<OperatorTokenRecord>(operatorTokenRecord);
 
 export function operatorTokenStore(db: Database): Sync<OperatorTokenStore> {
   return {
-    insert(record) {
+    create(record) {
       if (db.get('SELECT 1 FROM operator_tokens WHERE id = ?', [record.id])) throw taken();
       db.run(tokens.insert, tokens.values(record));
     },
@@ -41,7 +41,7 @@ export function operatorTokenStore(db: Database): Sync<OperatorTokenStore> {
           [now, tenantId, id, now],
         ),
       ),
-    sweep: (now, limit) =>
+    removeExpired: (now, limit) =>
       db.run(
         `DELETE FROM operator_tokens WHERE rowid IN
            (SELECT rowid FROM operator_tokens WHERE expires_at <= ? LIMIT ?)`,

@@ -127,7 +127,7 @@ export const runStore = (db: Database): Sync<RunStore> => ({
     );
     return row ? readRun(db, tenantId, row, now) : null;
   },
-  recent: (tenantId, query, now) => recentRuns(db, tenantId, query, now),
+  listRecent: (tenantId, query, now) => recentRuns(db, tenantId, query, now),
   pendingOf(tenantId, { agentIds, env }, now) {
     const ofEnv = envClause(env);
     return agentIds.flatMap((agentId) => {

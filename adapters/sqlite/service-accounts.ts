@@ -78,7 +78,7 @@ function nextExpiries(db: Database, tenantId: string, after: number): ReadonlyMa
 }
 
 export const serviceAccountStore = (db: Database): Sync<ServiceAccountStore> => ({
-  insert(account) {
+  create(account) {
     if (isTaken(db, account.tenantId, account.name, account.id)) return 'name_taken';
     db.run(accounts.insert, accounts.values(account));
     return 'created';
@@ -99,22 +99,22 @@ export const serviceAccountStore = (db: Database): Sync<ServiceAccountStore> => 
     db.run('DELETE FROM service_accounts WHERE id = ?', [id]);
     return account;
   },
-  addToken(token) {
+  createToken(token) {
     if (!accountOf(db, token.tenantId, token.accountId)) return 'absent';
     if (tokensOf(db, token.tenantId, token.accountId).length >= maxServiceTokens) return 'full';
     db.run(tokens.insert, tokens.values(token));
     return 'created';
   },
-  tokens: (tenantId, accountId) => tokensOf(db, tenantId, accountId),
+  listTokens: (tenantId, accountId) => tokensOf(db, tenantId, accountId),
   nextExpiries: (tenantId, after) => nextExpiries(db, tenantId, after),
-  removeToken: (tenantId, accountId, id) =>
+  revokeToken: (tenantId, accountId, id) =>
     tokens.maybe(
       db.get(
         `DELETE FROM service_tokens WHERE tenant_id = ? AND account_id = ? AND id = ? RETURNING ${tokens.columns}`,
         [tenantId, accountId, id],
       ),
     ),
-  byHash(hash) {
+  getByHash(hash) {
     const token = tokens.maybe(db.get(`SELECT ${tokens.columns} FROM service_tokens WHERE hash = ?`, [hash]));
     const account = token && accountOf(db, token.tenantId, token.accountId);
     return token && account ? { account, token } : null;
@@ -122,7 +122,7 @@ export const serviceAccountStore = (db: Database): Sync<ServiceAccountStore> => 
   used(id, at) {
     db.run('UPDATE service_tokens SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?', [at, id]);
   },
-  sweep: (before, limit) =>
+  removeExpiredTokens: (before, limit) =>
     db.run(
       `DELETE FROM service_tokens WHERE rowid IN (SELECT rowid FROM service_tokens WHERE expires_at < ? LIMIT ?)`,
       [before, limit],

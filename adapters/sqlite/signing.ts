@@ -74,18 +74,18 @@ function rotateKey(
 }
 
 export const signingStore = (db: Database): Sync<SigningStore> => ({
-  active: (tenantId) =>
+  getActive: (tenantId) =>
     signingKeys.maybe(
       db.get(`SELECT ${signingKeys.columns} FROM signing_keys WHERE tenant_id = ? AND active = 1`, [
         tenantId,
       ]),
     ),
-  add(key) {
+  create(key) {
     if (activeKeyId(db, key.tenantId) !== null) return 'exists';
     addKey(db, key);
     return 'created';
   },
-  successions: (tenantId) =>
+  listSuccessions: (tenantId) =>
     db
       .all(`SELECT ${keySuccessions.columns} FROM key_successions WHERE tenant_id = ? ORDER BY id`, [
         tenantId,

@@ -119,6 +119,6 @@ export const tenantFileStore = (db: Database): Sync<TenantFileStore> => ({
   putPart(_id, tenantId, part) {
     db.run(`${parts.insert} ON CONFLICT DO NOTHING`, parts.values({ ...part, tenantId }));
   },
-  parts: (id) => partsOf(db, id),
+  listParts: (id) => partsOf(db, id),
   open: (id) => openTenant(db, id),
 });

@@ -125,13 +125,13 @@ export const tenantRecordStore = (db: Database): Sync<TenantRecordStore> => ({
       )
       .map(records.read),
   get: (id) => tenantOf(db, id),
-  figures: (tenantId) => figuresOf(db, tenantId),
+  getFigures: (tenantId) => figuresOf(db, tenantId),
   update: (tenantId, patch) => updateTenant(db, tenantId, patch),
   markRemoved(tenantId, at) {
     db.run('UPDATE tenants SET removed_at = coalesce(removed_at, ?) WHERE id = ?', [at, tenantId]);
     return tenantOf(db, tenantId);
   },
-  closed: () =>
+  listClosed: () =>
     db
       .all(
         `SELECT ${records.columns} FROM tenants
@@ -139,6 +139,6 @@ export const tenantRecordStore = (db: Database): Sync<TenantRecordStore> => ({
         [maxClosed],
       )
       .map(records.read),
-  erase: (tenantId, limit) => eraseTenant(db, tenantId, limit),
-  forget: (tenantId) => forgetTenant(db, tenantId),
+  removeRecords: (tenantId, limit) => eraseTenant(db, tenantId, limit),
+  remove: (tenantId) => forgetTenant(db, tenantId),
 });

@@ -87,10 +87,11 @@ export const tenantStore = (db: Database): Sync<TenantStore> => ({
     return 'created';
   },
   provision: (tenant, key) => provisionTenant(db, tenant, key),
-  addUser: (user) => addUser(db, user),
-  userByEmail: (email) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
-  userById: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),
-  users: (tenantId, page) =>
+  createUser: (user) => addUser(db, user),
+  getUserByEmail: (email) =>
+    users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
+  getUser: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),
+  listUsers: (tenantId, page) =>
     pageOf(db, page, {
       which: 'SELECT rowid FROM users WHERE tenant_id = ? ORDER BY email',
       params: [tenantId],
@@ -105,7 +106,7 @@ export const tenantStore = (db: Database): Sync<TenantStore> => ({
       userId,
       expected,
     ]) === 1,
-  tenantIds: () =>
+  listIds: () =>
     db
       .all('SELECT id FROM tenants WHERE removed_at IS NULL ORDER BY created_at, rowid')
       .map(([id]) => String(id)),

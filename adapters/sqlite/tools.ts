@@ -134,7 +134,7 @@ export function toolStore(db: Database): Sync<ToolStore> {
 
   return {
     ...readsOf(db, tools),
-    pins: (tenantId, env, server) => db.snapshot(() => pinsOfServer(tools, tenantId, env, server)),
+    getPins: (tenantId, env, server) => db.snapshot(() => pinsOfServer(tools, tenantId, env, server)),
     observe: (observation, unseenBefore, rooms) => observe(db, tools, observation, unseenBefore, rooms),
     announced(tenantId, env, ids) {
       for (const id of ids) {
@@ -147,7 +147,7 @@ export function toolStore(db: Database): Sync<ToolStore> {
     },
     decide: (change) => decide(db, tools, change),
     setMode: (change) => setMode(tools, change),
-    forget: (before, limit) =>
+    remove: (before, limit) =>
       db.run(
         `DELETE FROM tool_definitions WHERE id IN
            (SELECT id FROM tool_definitions WHERE decision IS NULL AND last_seen_at < ? LIMIT ?)`,
@@ -168,9 +168,9 @@ const unseenServer = (server: string): ToolServer => ({
 function readsOf(
   db: Database,
   tools: ToolTable,
-): Pick<Sync<ToolStore>, 'servers' | 'entries' | 'get' | 'history'> {
+): Pick<Sync<ToolStore>, 'listServers' | 'listEntries' | 'get' | 'listHistory'> {
   return {
-    servers: (tenantId, env) =>
+    listServers: (tenantId, env) =>
       db.snapshot(() => ({
         ...tools.environment(tenantId, env),
         servers: db
@@ -180,7 +180,7 @@ function readsOf(
           )
           .map(serverOf),
       })),
-    entries: (tenantId, { env, server }, page) =>
+    listEntries: (tenantId, { env, server }, page) =>
       pageOf(db, page, {
         which: `SELECT id FROM tool_definitions WHERE tenant_id = ? AND env = ?${server === null ? '' : ' AND server = ?'}
           ORDER BY decision IS NOT NULL, server, tool, first_seen_at, id`,
@@ -195,7 +195,7 @@ function readsOf(
       );
       return row ? readDefinition(row) : null;
     },
-    history: (tenantId, server, tool, limit) =>
+    listHistory: (tenantId, server, tool, limit) =>
       db
         .all(
           `SELECT ${definitions.columns} FROM tool_definitions WHERE tenant_id = ? AND server = ? AND tool = ?

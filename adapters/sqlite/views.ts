@@ -21,7 +21,7 @@ export function viewStore(db: Database): Sync<ViewStore> {
   const get = (tenantId: string, id: string) =>
     views.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
   return {
-    add(view, max) {
+    create(view, max) {
       if (get(view.tenantId, view.id)) return 'created';
       const { tenantId, ownerId } = view;
       const [count] =

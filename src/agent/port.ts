@@ -62,7 +62,7 @@ export interface AgentStore {
    * Living agents that were last seen in this environment on this API, and have not declared that they load documents
    * of either vocabulary. By agent id, without their manifests.
    */
-  lastOn(
+  listLastOn(
     tenantId: string,
     query: {
       readonly env: Env;
@@ -72,7 +72,7 @@ export interface AgentStore {
     },
   ): Promise<Page<RegistrationSummary>>;
   /** Vocabularies of the registered ones among these agents. Takes at most some thousand agents. */
-  vocabularies(
+  listVocabularies(
     tenantId: string,
     agentIds: readonly string[],
   ): Promise<readonly (AgentVocabulary & { readonly agentId: string })[]>;
@@ -91,7 +91,7 @@ export interface AgentStore {
     fence?: number,
   ): Promise<readonly string[]>;
   /** The manifests of those of these agents that sent one, in no particular order. At most some hundred agents. */
-  manifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
+  listManifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
   /** Replaces the manifest of an agent that is registered. */
   putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
   /**
@@ -100,7 +100,7 @@ export interface AgentStore {
    */
   report(tenantId: string, env: Env, reported: Reported): Promise<void>;
   /** The newest reports of an environment, for its actor, oldest first. */
-  reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
+  listReports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
   /** Number of living agents, or of those that were last in one of these environments. */
   count(tenantId: string, lastEnv?: EnvFilter): Promise<number>;
   /**
@@ -109,13 +109,13 @@ export interface AgentStore {
    */
   retire(before: number, now: number, limit: number): Promise<number>;
   /** Removes registrations not seen since `before`, unless they carry an explicit assignment; returns how many. */
-  forget(before: number, limit: number): Promise<number>;
+  remove(before: number, limit: number): Promise<number>;
   /** Adds to the agents of a tenant that were not registered in an hour (counted since 1970). */
   addLeftOut(tenantId: string, hour: number, count: number): Promise<void>;
   /** Agents that were not registered in this hour. */
-  leftOut(tenantId: string, hour: number): Promise<number>;
+  countLeftOut(tenantId: string, hour: number): Promise<number>;
   /** Forgets the counts of earlier hours; returns how many. */
-  forgetLeftOut(hour: number): Promise<number>;
+  removeLeftOut(hour: number): Promise<number>;
 }
 
 /** An agent without a stream. */
@@ -129,26 +129,26 @@ export interface AgentStreamStore {
   /** Adds streams, and ends stored ones. A repeat changes nothing, and an end stays. At most some hundred at once. */
   record(streams: readonly PastStream[]): Promise<void>;
   /** Streams that ended after `since` and began before `until`, the newest first. */
-  of(
+  list(
     tenantId: string,
     env: Env,
     agentId: string,
     range: { readonly since: number; readonly until: number },
   ): Promise<readonly PastStream[]>;
   /** Streams without an end, by id; `after`: those behind this one. */
-  open(tenantId: string, env: Env, limit: number, after: string | null): Promise<readonly PastStream[]>;
+  listOpen(tenantId: string, env: Env, limit: number, after: string | null): Promise<readonly PastStream[]>;
   /**
    * Agents whose streams have all ended before `awayBefore`, and lasted `leastMs` together since `since` (streams at
    * the same time count twice), with those streams. In no particular order.
    */
-  away(
+  listAway(
     tenantId: string,
     env: Env,
     period: { readonly since: number; readonly awayBefore: number; readonly leastMs: number },
     limit: number,
   ): Promise<readonly AwayAgent[]>;
   /** Forgets streams that ended, or began and never ended, before `before`; returns how many. */
-  forget(before: number, limit: number): Promise<number>;
+  remove(before: number, limit: number): Promise<number>;
 }
 
 /** Part of a list of agents. */

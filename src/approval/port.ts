@@ -120,14 +120,14 @@ export interface ApprovalStore {
   /** Times out if pending and due: the approval when this call did it, else null. */
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
   /** All pending of an environment, for its actor's timers; earliest deadline first. */
-  pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
+  listDeadlines(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
   /**
    * Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by
    * default).
    */
-  due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  listDue(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** The same of one tenant. */
-  dueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
+  listDueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
   /**
    * Notes those as announced that are still in this status: what happened to the others since is still to be announced.
    * Safe to repeat.
@@ -137,7 +137,7 @@ export interface ApprovalStore {
    * Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by
    * default).
    */
-  unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  listUnannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
   remove(tenantId: string, id: string): Promise<void>;
   /** Number of pending approvals that are not yet due. */

@@ -209,7 +209,9 @@ export class Approvals {
   async #expireDue(tenantId: string, list: readonly Approval[], now: number): Promise<readonly Approval[]> {
     const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
     if (!list.some(isFresh)) return list;
-    const due = new Set((await this.#ports.store.approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
+    const due = new Set(
+      (await this.#ports.store.approvals.listDueOf(tenantId, now, maxDue)).map(({ id }) => id),
+    );
     return Promise.all(
       list.map((approval) =>
         due.has(approval.id) ? this.#expireIfDue({ ...approval, status: 'pending' }, now) : approval,

@@ -168,7 +168,7 @@ export class AuditLog {
   async signHeads(): Promise<number> {
     const { store, log } = this.#ports;
     let signed = 0;
-    for (const tenantId of await store.tenants.tenantIds()) {
+    for (const tenantId of await store.tenants.listIds()) {
       try {
         if (await this.signHead(tenantId)) signed++;
       } catch (err) {
@@ -190,7 +190,7 @@ export class AuditLog {
     if (auditRetentionDays === 0) return 0;
     const before = clock.now() - auditRetentionDays * dayMs;
     let removed = 0;
-    for (const tenantId of await store.tenants.tenantIds()) {
+    for (const tenantId of await store.tenants.listIds()) {
       removed += await store.audit.retain(tenantId, before, retainedAtOnce);
     }
     return removed;
@@ -198,7 +198,7 @@ export class AuditLog {
 
   async #sign(tenantId: string, { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>): Promise<SignedHead> {
     const { store, secrets, clock } = this.#ports;
-    const signer = activeSigner(await store.signing.active(tenantId), secrets);
+    const signer = activeSigner(await store.signing.getActive(tenantId), secrets);
     const unsigned = { tenantId, seq, digest, signedAt: clock.now(), keyId: signer.keyId };
     const hex = signer.sign(envelopeBytes(headType, utf8.encode(headText(unsigned))));
     const signature = Buffer.from(hex, 'hex').toString('base64');

@@ -18,13 +18,13 @@ export interface BundleStore {
    * saved otherwise. Of parallel calls with the same `after` one is saved.
    */
   uploadAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
-  version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
+  getVersion(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
   /** Newest first. */
-  versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
+  listVersions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
   /** The bytes as uploaded. */
-  yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
+  getYaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
   /** The versions with these bytes, by any name; newest upload first, at most 100. */
-  byRevision(
+  listByRevision(
     tenantId: string,
     revisionHash: string,
   ): Promise<readonly { readonly name: string; readonly version: number }[]>;
@@ -32,7 +32,7 @@ export interface BundleStore {
    * With `env`: only bundles deployed there, computed over the versions ever deployed there.
    * @param order newest upload first (default), or by name
    */
-  summaries(
+  list(
     tenantId: string,
     env: Env | null,
     page: PageRequest,

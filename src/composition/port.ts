@@ -47,16 +47,16 @@ export interface CompositionStore {
   ): Promise<Composition | 'absent' | 'changed' | { readonly unknownContract: string }>;
   get(tenantId: string, name: string): Promise<Composition | null>;
   /** The items in order of position, then contract id, with the pinned version's words. */
-  items(tenantId: string, name: string): Promise<readonly ItemSummary[]>;
+  listItems(tenantId: string, name: string): Promise<readonly ItemSummary[]>;
   /**
    * Those that are enabled, with their definitions; `too_large`, and none is read, when these hold more than
    * `maxDefinitions`.
    */
-  enabledItems(tenantId: string, name: string): Promise<readonly ItemView[] | 'too_large'>;
+  listEnabledItems(tenantId: string, name: string): Promise<readonly ItemView[] | 'too_large'>;
   /** Newest change first. */
   list(tenantId: string, page: PageRequest): Promise<Page<CompositionSummary>>;
   /** Names of the `auto_deploy` compositions that name the contract, in order. */
-  automatic(tenantId: string, contractId: string): Promise<readonly string[]>;
+  listAutomatic(tenantId: string, contractId: string): Promise<readonly string[]>;
   /** @param ifUpdatedAt as for `update` */
   remove(tenantId: string, name: string, ifUpdatedAt?: number): Promise<Composition | null | 'changed'>;
 }

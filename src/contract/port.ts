@@ -31,17 +31,17 @@ export interface ContractStore {
    * unknown.
    * @param ifId writes only while the latest version has this id; else answers `changed`
    */
-  addVersion(
+  update(
     tenantId: string,
     contractId: string,
     patch: ContractPatch,
     meta: { readonly id: string; readonly createdBy: string; readonly createdAt: number },
     ifId?: string,
   ): Promise<ContractVersion | null | 'changed'>;
-  latest(tenantId: string, contractId: string): Promise<ContractVersion | null>;
-  version(tenantId: string, contractId: string, version: number): Promise<ContractVersion | null>;
+  get(tenantId: string, contractId: string): Promise<ContractVersion | null>;
+  getVersion(tenantId: string, contractId: string, version: number): Promise<ContractVersion | null>;
   /** The newest 1,000, newest first, without definitions. */
-  history(
+  listVersions(
     tenantId: string,
     contractId: string,
   ): Promise<readonly { readonly version: number; readonly createdAt: number; readonly createdBy: string }[]>;
@@ -56,7 +56,7 @@ export interface ContractStore {
   ): Promise<Page<ContractSummary>>;
   /**
    * Removes all versions, unless compositions name the contract: then how many do, and the names of the first 20.
-   * @param ifId as for `addVersion`
+   * @param ifId as for `update`
    */
   remove(
     tenantId: string,
@@ -66,19 +66,19 @@ export interface ContractStore {
     'removed' | 'absent' | 'changed' | { readonly usedBy: readonly string[]; readonly count: number }
   >;
   /** Compositions that name the contract, in any version, enabled or not; by name. */
-  usage(
+  listUsage(
     tenantId: string,
     contractId: string,
     page: PageRequest,
   ): Promise<Page<{ readonly id: string; readonly name: string }>>;
-  /** Number of compositions that `usage` finds. */
-  usageCount(tenantId: string, contractId: string): Promise<number>;
+  /** Number of compositions that `listUsage` returns. */
+  countUsage(tenantId: string, contractId: string): Promise<number>;
   /**
    * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its
    * name exists (its items are pinned to the versions made here). A contract of another type than the stored one:
    * nothing is written and its id is returned.
    */
-  importAll(
+  importBundle(
     tenantId: string,
     contracts: readonly ContractVersion[],
     composition: Composition,

@@ -25,7 +25,7 @@ export interface NewContract {
   readonly tags: readonly string[];
 }
 
-type History = Awaited<ReturnType<AppPorts['store']['contracts']['history']>>;
+type History = Awaited<ReturnType<AppPorts['store']['contracts']['listVersions']>>;
 
 /** A version with what the library knows of it. */
 export interface ContractView {
@@ -108,7 +108,7 @@ export class Contracts {
     const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
     const details = { contracts: parts.contracts.length };
     const noting = recorded(this.#ports, 'contract', principal, 'imported', parts.name, { details });
-    const imported = await noting.contracts.importAll(tenantId, records.contracts, records.composition);
+    const imported = await noting.contracts.importBundle(tenantId, records.contracts, records.composition);
     if ('typeChanged' in imported) {
       throw new HubError(
         'unprocessable',
@@ -125,21 +125,21 @@ export class Contracts {
    * @throws HubError not_found
    */
   async get({ tenantId }: Principal, contractId: string, mayBeEntry = false): Promise<ContractView> {
-    const contract = await this.#ports.store.contracts.latest(tenantId, contractId);
+    const contract = await this.#ports.store.contracts.get(tenantId, contractId);
     if (contract) return this.#viewOf(contract);
     const id = mayBeEntry && (await this.#ports.rulings.entries(tenantId)).get(contractId);
-    const ofEntry = id ? await this.#ports.store.contracts.latest(tenantId, id) : null;
+    const ofEntry = id ? await this.#ports.store.contracts.get(tenantId, id) : null;
     if (!ofEntry) throw absent(contractId);
     return this.#viewOf(ofEntry);
   }
 
   /** @throws HubError not_found */
-  async version({ tenantId }: Principal, contractId: string, version: number): Promise<ContractView> {
+  async getVersion({ tenantId }: Principal, contractId: string, version: number): Promise<ContractView> {
     const { store } = this.#ports;
     const [contract, latest, usageCount] = await Promise.all([
-      store.contracts.version(tenantId, contractId, version),
-      store.contracts.latest(tenantId, contractId),
-      store.contracts.usageCount(tenantId, contractId),
+      store.contracts.getVersion(tenantId, contractId, version),
+      store.contracts.get(tenantId, contractId),
+      store.contracts.countUsage(tenantId, contractId),
     ]);
     if (!contract) throw notFound(`Contract '${contractId}' v${version} not found`);
     return { contract, usageCount, isLatest: latest?.version === version, history: [] };
@@ -164,7 +164,7 @@ export class Contracts {
       );
     }
     const { tenantId } = principal;
-    const before = await store.contracts.latest(tenantId, contractId);
+    const before = await store.contracts.get(tenantId, contractId);
     requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
     if (!before) throw absent(contractId);
     const ifId = ifMatch === null ? undefined : before.id;
@@ -172,7 +172,7 @@ export class Contracts {
       details: changeBy(this.#ports, before, patch),
     });
     const meta = { id: secrets.uuid(), createdBy: actorName(principal.actor), createdAt: clock.now() };
-    const contract = await noting.contracts.addVersion(tenantId, contractId, patch, meta, ifId);
+    const contract = await noting.contracts.update(tenantId, contractId, patch, meta, ifId);
     if (contract === 'changed') throw changed(subjectOf(contractId));
     if (!contract) throw absent(contractId);
     await announcer.announce([{ kind: 'contractUpdated', tenantId, contractId, version: contract.version }]);
@@ -186,7 +186,7 @@ export class Contracts {
   async remove(principal: Principal, contractId: string, ifMatch: IfMatch = null): Promise<void> {
     requireRole(principal, 'operator');
     const { tenantId } = principal;
-    const before = await this.#ports.store.contracts.latest(tenantId, contractId);
+    const before = await this.#ports.store.contracts.get(tenantId, contractId);
     requireMatch(ifMatch, before ? [String(before.version), before.id] : [], subjectOf(contractId));
     if (!before) throw absent(contractId);
     const { name, type, version, definition } = before;
@@ -206,20 +206,20 @@ export class Contracts {
   }
 
   /** Compositions that name the contract. */
-  usage(
+  listUsage(
     { tenantId }: Principal,
     contractId: string,
     page: PageRequest,
   ): Promise<Page<{ readonly id: string; readonly name: string }>> {
-    return this.#ports.store.contracts.usage(tenantId, contractId, page);
+    return this.#ports.store.contracts.listUsage(tenantId, contractId, page);
   }
 
   async #viewOf(contract: ContractVersion): Promise<ContractView> {
     const { store } = this.#ports;
     const { tenantId, contractId } = contract;
     const [history, usageCount] = await Promise.all([
-      store.contracts.history(tenantId, contractId),
-      store.contracts.usageCount(tenantId, contractId),
+      store.contracts.listVersions(tenantId, contractId),
+      store.contracts.countUsage(tenantId, contractId),
     ]);
     // A parallel update may have added a later one.
     const isLatest = (history[0]?.version ?? contract.version) === contract.version;

@@ -30,7 +30,7 @@ export interface DeploymentStore {
   /**
    * Ends the current deployment of the bundle and returns it as it was; null when there is none. The deployment stays
    * in the history, and its sequence stays the last one.
-   * @param fence as for `add`
+   * @param fence as for `deploy`
    * @param end when, and by whom: the history has it. Where nodes share the store, a process that dies right after the
    *   write may leave it out
    */
@@ -44,12 +44,12 @@ export interface DeploymentStore {
   /** True if the version was ever deployed in the environment. */
   wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
   /** The newest deployment of the version in any environment, current or not; null when it was never deployed. */
-  lastOf(tenantId: string, bundleName: string, version: number): Promise<Deployment | null>;
+  getLast(tenantId: string, bundleName: string, version: number): Promise<Deployment | null>;
   /** The current deployment of every bundle in the environment; by bundle name. */
-  current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
-  currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
+  listCurrent(tenantId: string, env: Env): Promise<readonly Deployment[]>;
+  getCurrent(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
   /** The current deployments of the tenant in all environments (each env and bundle once). */
-  currentAll(tenantId: string): Promise<readonly Deployment[]>;
+  listAllCurrent(tenantId: string): Promise<readonly Deployment[]>;
   /** Current or not. */
   get(tenantId: string, id: string): Promise<Deployment | null>;
   /** Newest first. */

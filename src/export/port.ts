@@ -23,5 +23,5 @@ export interface ExportStore {
    * @param after a place of this tenant and kind; null: the beginning
    * @throws HubError bad_request for a place of another store
    */
-  lines(tenantId: string, kind: OrderedKind, after: string | null, limit: number): Promise<ExportPage>;
+  list(tenantId: string, kind: OrderedKind, after: string | null, limit: number): Promise<ExportPage>;
 }

@@ -45,7 +45,7 @@ export type ExportAnswer =
 
 export interface Exports {
   /** @throws HubError forbidden; rate_limited while as many of the tenant's exports run as a node allows */
-  read(principal: Principal, request: ExportRequest): Promise<ExportAnswer>;
+  list(principal: Principal, request: ExportRequest): Promise<ExportAnswer>;
   /** Lines that this process sent since its start, by kind and format. */
   readonly sent: ReadonlyMap<string, number>;
 }
@@ -72,7 +72,7 @@ class StreamedExports implements Exports {
     this.#admission = new Admission(ports.clock);
   }
 
-  async read(principal: Principal, request: ExportRequest): Promise<ExportAnswer> {
+  async list(principal: Principal, request: ExportRequest): Promise<ExportAnswer> {
     const { clock, secrets, store } = this.#ports;
     requireRole(principal, request.kind === 'audit' ? 'admin' : 'viewer');
     const { tenantId, actor } = principal;
@@ -122,7 +122,7 @@ class StreamedExports implements Exports {
   #pageOf(tenantId: string, kind: ExportKind, after: string | null, limit: number): Promise<Page> {
     return kind === 'audit'
       ? this.#auditPage(tenantId, after, limit)
-      : this.#ports.store.exports.lines(tenantId, kind, after, limit);
+      : this.#ports.store.exports.list(tenantId, kind, after, limit);
   }
 
   async #readOn(principal: Principal, { kind, after, limit, waitMs }: ExportRequest): Promise<ExportAnswer> {

@@ -34,11 +34,11 @@ import { createLoginSessions, type LoginSessions } from './login-sessions.ts';
 import { createServiceTokens, type ServiceTokens } from './service-tokens.ts';
 
 export interface CallersOptions {
-  readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
+  readonly keys: Pick<KeyStore, 'getByHash' | 'used'>;
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
-  readonly users: Pick<TenantStore, 'userById'>;
-  readonly serviceAccounts: Pick<ServiceAccountStore, 'byHash' | 'used'>;
-  readonly tenants: Pick<TenantRecordStore, 'closed'>;
+  readonly users: Pick<TenantStore, 'getUser'>;
+  readonly serviceAccounts: Pick<ServiceAccountStore, 'getByHash' | 'used'>;
+  readonly tenants: Pick<TenantRecordStore, 'listClosed'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -195,11 +195,11 @@ class RequestCallers implements Callers {
         return served !== null && rolesText(served.account.roles) === rolesText(caller.roles);
       }
       const login = await this.#options.logins.get(hash, this.#options.clock.now());
-      const user = login && (await this.#options.users.userById(login.userId));
+      const user = login && (await this.#options.users.getUser(login.userId));
       // A stream that was opened with other roles is opened again.
       return user !== null && rolesText(user.roles) === rolesText(caller.roles);
     }
-    const key = await this.#options.keys.byHash(caller.keyHash);
+    const key = await this.#options.keys.getByHash(caller.keyHash);
     return key !== null && key.revokedAt === null && !isExpired(key, this.#options.clock.now());
   }
 

@@ -23,7 +23,7 @@ export function createClosedTenants({
   clock,
   log,
 }: {
-  readonly tenants: Pick<TenantRecordStore, 'closed'>;
+  readonly tenants: Pick<TenantRecordStore, 'listClosed'>;
   readonly clock: Clock;
   readonly log: Log;
 }): ClosedTenants {
@@ -34,7 +34,7 @@ export function createClosedTenants({
   async function look(): Promise<void> {
     const before = toldAt;
     try {
-      const closedIds = await tenants.closed();
+      const closedIds = await tenants.listClosed();
       if (toldAt === before) closed = new Set(closedIds.map(({ id }) => id));
     } catch (err) {
       log.warn({ err }, 'cannot read which tenants are suspended; retrying shortly');

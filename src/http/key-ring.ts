@@ -30,7 +30,7 @@ export interface KeyRing {
 }
 
 type Ports = {
-  readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
+  readonly keys: Pick<KeyStore, 'getByHash' | 'used'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -97,7 +97,7 @@ class CachedKeyRing implements KeyRing {
     const { keys, secrets, clock } = this.#ports;
     for (;;) {
       const before = this.#revocations;
-      const key = await keys.byHash(hash);
+      const key = await keys.getByHash(hash);
       if (before !== this.#revocations) continue;
       if (key && key.revokedAt === null && secrets.equal(key.hash, hash)) {
         this.#cache.set(hash, key, clock.now() + knownMs);

@@ -34,7 +34,7 @@ export interface LoginSessions {
 
 type Ports = {
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
-  readonly users: Pick<TenantStore, 'userById'>;
+  readonly users: Pick<TenantStore, 'getUser'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
   readonly clock: Clock;
   readonly sessionTtlMs: number;
@@ -119,7 +119,7 @@ class CachedLoginSessions implements LoginSessions {
     for (;;) {
       const before = this.#endings;
       const login = await logins.get(tokenHash, clock.now());
-      const user = login ? await users.userById(login.userId) : null;
+      const user = login ? await users.getUser(login.userId) : null;
       // Somebody signed out while we read: what was read may be older than that.
       if (before !== this.#endings) continue;
       if (!login || !user || !secrets.equal(login.tokenHash, tokenHash)) {

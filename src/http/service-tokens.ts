@@ -28,7 +28,7 @@ export interface ServiceTokens {
 }
 
 export function createServiceTokens(ports: {
-  readonly store: Pick<ServiceAccountStore, 'byHash' | 'used'>;
+  readonly store: Pick<ServiceAccountStore, 'getByHash' | 'used'>;
   readonly secrets: Pick<Secrets, 'sha256'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,7 +47,7 @@ export function createServiceTokens(ports: {
   async function byHash(hash: string): Promise<Served | null> {
     let served = recent.get(hash, clock.now()) ?? null;
     if (!served) {
-      served = await store.byHash(hash);
+      served = await store.getByHash(hash);
       if (served) recent.set(hash, served, clock.now() + cacheMs);
     }
     return served && served.token.expiresAt > clock.now() ? served : null;

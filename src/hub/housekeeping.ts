@@ -94,12 +94,12 @@ const dutiesOf = (
     everyMs: minuteMs,
     steps: [
       // These two take all at once: a second time finds none.
-      (now) => logins.sweep(now),
-      (now) => logins.forgetNetworks(now - familiarMs),
+      (now) => logins.removeExpired(now),
+      (now) => logins.removeNetworks(now - familiarMs),
       (now) => values.sweep(now, batch),
       (now) => idempotency.sweep(now, batch),
-      (now) => operatorTokens.sweep(now, batch),
-      (now) => serviceAccounts.sweep(now - expiredTokenMs, batch),
+      (now) => operatorTokens.removeExpired(now, batch),
+      (now) => serviceAccounts.removeExpiredTokens(now - expiredTokenMs, batch),
     ],
   },
   { name: 'audit', everyMs: minuteMs, steps: [(now) => audit.recover(now - minuteMs, batch)] },
@@ -107,10 +107,10 @@ const dutiesOf = (
     name: 'unseen',
     everyMs: dayMs,
     steps: [
-      (now) => agents.forget(now - unseenMs, batch),
-      (now) => tools.forget(now - unseenToolMs, batch),
+      (now) => agents.remove(now - unseenMs, batch),
+      (now) => tools.remove(now - unseenToolMs, batch),
       // All at once: a second time finds none.
-      (now) => aiUsage.forget(dayOf(now - aiUsageDays * dayMs)),
+      (now) => aiUsage.remove(dayOf(now - aiUsageDays * dayMs)),
     ],
   },
   {
@@ -118,8 +118,8 @@ const dutiesOf = (
     everyMs: hourMs,
     steps: [
       (now) => agents.retire(now - idleMs, now, batch),
-      (now) => agentStreams.forget(now - pastStreamMs, batch),
-      (now) => agents.forgetLeftOut(Math.floor(now / hourMs) - 1),
+      (now) => agentStreams.remove(now - pastStreamMs, batch),
+      (now) => agents.removeLeftOut(Math.floor(now / hourMs) - 1),
     ],
   },
   {

@@ -7,11 +7,11 @@ import type { ApiKey } from './record.ts';
 /** API keys. A revoked one stays known. */
 export interface KeyStore {
   /** @throws HubError conflict when its id is taken, also by a revoked one */
-  insert(key: ApiKey): Promise<void>;
+  create(key: ApiKey): Promise<void>;
   /** Not revoked, newest first. */
   list(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;
   /** The key with this hash, revoked or not. */
-  byHash(hash: string): Promise<ApiKey | null>;
+  getByHash(hash: string): Promise<ApiKey | null>;
   /** The key when this call revoked it; null when unknown or revoked before. */
   revoke(tenantId: string, id: string, now: number): Promise<ApiKey | null>;
   /** Records uses; never moves a time backwards. */

@@ -86,7 +86,7 @@ export class Keys {
       subject: { id: record.id, name: label },
       summary: `API key ${prefix}… was created${env === null ? '' : ` for ${env}`}.`,
       details: { prefix, env, agentPattern, expiresAt },
-    }).keys.insert(record);
+    }).keys.create(record);
     await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
     return { record, key };
   }

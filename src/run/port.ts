@@ -67,7 +67,7 @@ export interface RunStore {
    * Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of
    * them.
    */
-  recent(tenantId: string, query: RecentQuery, now: number): Promise<readonly RunGlance[]>;
+  listRecent(tenantId: string, query: RecentQuery, now: number): Promise<readonly RunGlance[]>;
   /** Number of pending approvals of each of these agents, of runs and of none; agents without any are left out. */
   pendingOf(
     tenantId: string,

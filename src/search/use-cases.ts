@@ -104,7 +104,7 @@ async function library(
 async function tools({ store }: Ports, principal: Principal): Promise<readonly Thing[]> {
   const envs = environments.filter((env) => seesEnv(principal, env));
   const pages = await Promise.all(
-    envs.map((env) => store.tools.entries(principal.tenantId, { env, server: null }, firstPage)),
+    envs.map((env) => store.tools.listEntries(principal.tenantId, { env, server: null }, firstPage)),
   );
   const entries = pages.flatMap(({ items }) => items);
   const newest = new Map<string, (typeof entries)[number]>();
@@ -123,7 +123,7 @@ async function administered({ store, keys }: Ports, principal: Principal): Promi
   const [channels, apiKeys, users, accounts] = await Promise.all([
     isOperator ? store.channels.list(tenantId, firstPage) : none,
     isOperator ? keys.list(principal, firstPage) : none,
-    isAdmin ? store.tenants.users(tenantId, firstPage) : none,
+    isAdmin ? store.tenants.listUsers(tenantId, firstPage) : none,
     isAdmin ? store.serviceAccounts.list(tenantId, firstPage) : none,
   ]);
   return [

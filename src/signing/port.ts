@@ -11,11 +11,11 @@ export interface NewSignature {
 
 /** A tenant's signing keys, one of them active. */
 export interface SigningStore {
-  active(tenantId: string): Promise<SigningKey | null>;
+  getActive(tenantId: string): Promise<SigningKey | null>;
   /** Adds the tenant's first key; `exists` when it has an active one. */
-  add(key: SigningKey): Promise<'created' | 'exists'>;
+  create(key: SigningKey): Promise<'created' | 'exists'>;
   /** The statements that lead from earlier keys to the active one, oldest first, at most `maxSuccessions`. */
-  successions(tenantId: string): Promise<readonly KeySuccession[]>;
+  listSuccessions(tenantId: string): Promise<readonly KeySuccession[]>;
   /**
    * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one
    * step. The seed of the key that retires is not kept. `succession` joins the kept ones; null removes all of them:

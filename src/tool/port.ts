@@ -71,13 +71,13 @@ export interface ToolStore {
   observe(observation: ToolObservation, unseenBefore: number, room: Rooms): Promise<ObservationOutcome>;
   /** Marks entries as announced. Safe to repeat. */
   announced(tenantId: string, env: Env, ids: readonly string[]): Promise<void>;
-  pins(tenantId: string, env: Env, server: string): Promise<ServerPins>;
+  getPins(tenantId: string, env: Env, server: string): Promise<ServerPins>;
   /** Null if the definition has this decision already: nothing is written. */
   decide(change: PinChange): Promise<PinChangeResult | null>;
   /** Null if the mode holds already: nothing is written. */
   setMode(change: ModeChange): Promise<ModeChangeResult | null>;
   /** The environment's mode and sequence, and its servers by label. */
-  servers(
+  listServers(
     tenantId: string,
     env: Env,
   ): Promise<{
@@ -86,10 +86,15 @@ export interface ToolStore {
     readonly servers: readonly ToolServer[];
   }>;
   /** Without a ruling first, then by server, tool and time. */
-  entries(tenantId: string, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
+  listEntries(tenantId: string, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
   get(tenantId: string, id: string): Promise<ToolDefinition | null>;
   /** All definitions of a tool in all environments, oldest first, at most `limit`. */
-  history(tenantId: string, server: string, tool: string, limit: number): Promise<readonly ToolDefinition[]>;
+  listHistory(
+    tenantId: string,
+    server: string,
+    tool: string,
+    limit: number,
+  ): Promise<readonly ToolDefinition[]>;
   /** Removes entries without a ruling that nobody reported since `before`, at most `limit`; returns how many. */
-  forget(before: number, limit: number): Promise<number>;
+  remove(before: number, limit: number): Promise<number>;
 }

@@ -6,7 +6,7 @@ export interface ViewStore {
    * `full` and nothing saved if its person has `max` already. Where nodes share the store, parallel calls may exceed
    * the bound by their number. Safe to repeat: an id that exists stays as it is.
    */
-  add(view: SavedView, max: number): Promise<'created' | 'full'>;
+  create(view: SavedView, max: number): Promise<'created' | 'full'>;
   get(tenantId: string, id: string): Promise<SavedView | null>;
   /**
    * A person's own and the shared ones of the tenant, by name, then id; at most `limit`. Null: the shared ones alone.

@@ -45,7 +45,10 @@ export const createViews = (ports: Ports): Views => ({
       createdBy: actorName(actor),
       createdAt: ports.clock.now(),
     };
-    const answer = await storeFor(ports, principal, 'created', record, view.isShared).add(record, maxViews);
+    const answer = await storeFor(ports, principal, 'created', record, view.isShared).create(
+      record,
+      maxViews,
+    );
     if (answer === 'full') {
       throw new HubError(
         'quota_exceeded',

@@ -267,7 +267,7 @@ describe('timing out', () => {
       'dashboards approval_created',
       'dashboards approval_timeout',
     ]);
-    expect(await hub.store.approvals.due(hub.clock.now(), 100)).toHaveLength(35);
+    expect(await hub.store.approvals.listDue(hub.clock.now(), 100)).toHaveLength(35);
     await sweep.stop();
   });
 
@@ -298,7 +298,7 @@ describe('timing out', () => {
       'dashboards approval_created',
       'dashboards approval_timeout',
     ]);
-    expect(await hub.store.approvals.unannounced(hub.clock.now() + 1, 10)).toEqual([]);
+    expect(await hub.store.approvals.listUnannounced(hub.clock.now() + 1, 10)).toEqual([]);
     await sweep.stop();
   });
 

@@ -100,7 +100,7 @@ describe('a report', () => {
     });
     await settled();
     expect(await hub.status()).toMatchObject([{ policyVersion: 'v2' }]);
-    expect(await hub.store.agents.reports(hub.tenantId, 'production', 99)).toEqual([
+    expect(await hub.store.agents.listReports(hub.tenantId, 'production', 99)).toEqual([
       { agentId: 'a1', bundleName: 'mine', policyVersion: 'v2', at: t0 },
     ]);
   });

@@ -17,7 +17,7 @@ describe('deploying', () => {
       signingKeyId: hub.signingKey.id,
       createdAt: hub.clock.now(),
     });
-    expect(await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base')).toEqual(deployment);
+    expect(await hub.store.deployments.getCurrent(hub.tenantId, 'production', 'base')).toEqual(deployment);
     const frames = await hub.announced();
     expect(headersOf(frames)).toEqual([
       'agents/production contract_update',
@@ -116,7 +116,7 @@ describe('deploying', () => {
     expect(frame?.data).toMatchObject({ sequence: 3, attestation: expect.stringMatching(/^[0-9a-f]{128}$/) });
     const deployedAt = new Date(older.createdAt).toISOString();
     const stated = [hub.tenantId, 'production', 'base', 1, hash, 3, deployedAt];
-    const current = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base');
+    const current = await hub.store.deployments.getCurrent(hub.tenantId, 'production', 'base');
     const text = Buffer.from(`reeve-deployment-v1\n${JSON.stringify(stated)}`);
     expect(hub.secrets.verify(hub.signingKey.publicKey, text, current?.attestation ?? '')).toBe(true);
     const [told] = (await hub.join({ agentId: 'b', bundleName: 'base' })).catchUp;
@@ -170,7 +170,7 @@ describe('deploying', () => {
 
   it('refuses without a signing key', async () => {
     const hub = await aHub({
-      wrap: (store) => ({ ...store, signing: { ...store.signing, active: async () => null } }),
+      wrap: (store) => ({ ...store, signing: { ...store.signing, getActive: async () => null } }),
     });
     const { version } = await hub.upload('base', yaml);
     await expect(hub.deploy('base', version)).rejects.toMatchObject({ code: 'unprocessable' });
@@ -270,7 +270,7 @@ describe('rotating the signing key', () => {
     const before = await hub.deploy('a', 1);
     hub.clock.advance(60_000);
     const { publicKey } = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
-    const after = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'a');
+    const after = await hub.store.deployments.getCurrent(hub.tenantId, 'production', 'a');
     expect(after).toMatchObject({ id: before.id, sequence: before.sequence, createdAt: before.createdAt });
     const deployedAt = new Date(before.createdAt).toISOString();
     const stated = [hub.tenantId, 'production', 'a', 1, before.revisionHash, before.sequence, deployedAt];
@@ -359,7 +359,7 @@ describe('rotating the signing key', () => {
     between = () => hub.deploy('b', 1);
     const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', rotation('k2'));
     expect(reply.resigned).toBe(2);
-    const current = await hub.store.deployments.currentAll(hub.tenantId);
+    const current = await hub.store.deployments.listAllCurrent(hub.tenantId);
     expect(current.map((d) => [d.bundleName, d.publicKey])).toEqual([
       ['a', reply.publicKey],
       ['b', reply.publicKey],
@@ -370,7 +370,7 @@ describe('rotating the signing key', () => {
     const hub = await aHub();
     const other = uuid();
     const reply = await hub.actors.ask('tenant', other, 'rotateSigningKey', rotation('k1'));
-    expect(await hub.store.signing.active(other)).toMatchObject({ id: 'k1', publicKey: reply.publicKey });
+    expect(await hub.store.signing.getActive(other)).toMatchObject({ id: 'k1', publicKey: reply.publicKey });
     expect(reply.resigned).toBe(0);
   });
 });

@@ -94,7 +94,7 @@ export async function aHub(options: HubOptions = {}) {
     active: true,
     createdAt: t0,
   };
-  await store.signing.add(signingKey);
+  await store.signing.create(signingKey);
 
   const frames: ReadFrame[] = [];
   const control: Control[] = [];

@@ -16,7 +16,10 @@ const leave = (hub: Hub, agentId: string, connectionId = `c-${agentId}`) =>
   hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId, connectionId });
 const streamsOf = async (hub: Hub, agentId: string) =>
   (
-    await hub.store.agentStreams.of(hub.tenantId, 'production', agentId, { since: 0, until: t0 + 99 * hour })
+    await hub.store.agentStreams.list(hub.tenantId, 'production', agentId, {
+      since: 0,
+      until: t0 + 99 * hour,
+    })
   ).map(({ startedAt, endedAt, isEndNoticed }) => [startedAt - t0, (endedAt ?? 0) - t0, isEndNoticed]);
 
 it('are stored in slices after they ended, and not when thousands open or close', async () => {
@@ -81,7 +84,7 @@ it('that were open when the hub died end when the next one takes over, unless th
   // The sweep stores what has been open for a while.
   await passed(hub, 600_000);
   await passed(hub, 0);
-  expect(await hub.store.agentStreams.open(hub.tenantId, 'production', 9, null)).toHaveLength(2);
+  expect(await hub.store.agentStreams.listOpen(hub.tenantId, 'production', 9, null)).toHaveLength(2);
   await hub.actors.stop();
   await passed(hub, 60_000);
   const next = hub.start();

@@ -232,7 +232,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
   'an eleventh export by cursor': () => {
     const exports = createExports({ store: endless, clock, secrets: endless, health: endless } as never);
     const request = { kind: 'events', format: 'ndjson', after: null, limit: 1, waitMs: 0 } as const;
-    return last(11, () => exports.read(principal, request));
+    return last(11, () => exports.list(principal, request));
   },
   'a third search of texts': () => {
     const scans = createEventScans(endless, clock);

@@ -274,7 +274,7 @@ it('beyond what a tenant may have are served all the same, and the list says how
   expect(await status()).toHaveLength(3);
   const { tenantId } = user;
   expect(await t.hub.store.agents.get(tenantId, 'agent-4')).toBeNull();
-  expect(await t.hub.store.agents.reports(tenantId, 'production', 9)).toEqual([]);
+  expect(await t.hub.store.agents.listReports(tenantId, 'production', 9)).toEqual([]);
 });
 
 it('that are retired can still be read, and come back when they are assigned', async () => {

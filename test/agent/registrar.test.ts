@@ -116,13 +116,13 @@ it('keeps what was left out for other nodes and later starts', async () => {
   const hour = Math.floor(clock.now() / 3_600_000);
   await bringAll('a', 4);
   await settled();
-  const first = await agents.leftOut('t1', hour);
+  const first = await agents.countLeftOut('t1', hour);
   expect(first).toBeGreaterThan(0);
   await clock.advanceAsync(5_000);
-  expect(await agents.leftOut('t1', hour)).toBe(3);
+  expect(await agents.countLeftOut('t1', hour)).toBe(3);
   await bringAll('b', 4);
   await registrar.close();
-  expect(await agents.leftOut('t1', hour)).toBe(7);
+  expect(await agents.countLeftOut('t1', hour)).toBe(7);
   expect(await registrar.leftOut('t1')).toBe(7);
 });
 

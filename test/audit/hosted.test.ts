@@ -19,7 +19,7 @@ const list = async (query: { [name: string]: string | string[] } = {}, as = admi
   (await t.call('hostedListAudit', { query: query as never }, as)).body;
 const file = async (query: { [name: string]: string } = {}) =>
   String((await t.call('hostedExportAudit', { query }, admin)).body);
-const activeKey = async () => (await t.hub.store.signing.active(user.tenantId))?.publicKey ?? '';
+const activeKey = async () => (await t.hub.store.signing.getActive(user.tenantId))?.publicKey ?? '';
 
 /** The fault in a file, and its place; null when there is none. */
 async function verified(text: string, keys?: readonly string[]): Promise<string | null> {

@@ -95,7 +95,14 @@ async function openHub(clock: ManualClock, tenantId: string) {
   });
   const { publicKey, seed } = secrets.newSigningKey();
   const sealedSeed = secrets.seal('signing-key', seed);
-  await store.signing.add({ id: randomUUID(), tenantId, publicKey, sealedSeed, active: true, createdAt: t0 });
+  await store.signing.create({
+    id: randomUUID(),
+    tenantId,
+    publicKey,
+    sealedSeed,
+    active: true,
+    createdAt: t0,
+  });
   const audience = agentsOf(tenantId, env);
   const feed = new Feed<CountingStream>(audience, () => consoleFrames('hex').resync(audience));
   await feed.follow({

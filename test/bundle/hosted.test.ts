@@ -456,7 +456,7 @@ describe('reading rulesets', () => {
     const principal = { tenantId, env: null, envRoles: null } as Parameters<typeof rulesets.list>[0];
     const { items, more } = await rulesets.list(principal, { limit: 2, offset: 1 });
     expect([items.map(({ latest }) => latest.name), more]).toEqual([['beta', 'gamma'], true]);
-    expect(reads.sort()).toEqual(['currentOf', 'currentOf', 'summaries', 'version', 'version']);
+    expect(reads.sort()).toEqual(['getCurrent', 'getCurrent', 'getVersion', 'getVersion', 'list']);
   });
 
   it('shows a key of one environment what runs there, and nothing of other workspaces', async () => {

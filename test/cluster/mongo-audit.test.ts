@@ -115,7 +115,7 @@ it('of three nodes that write at once none forks the chain, and each entry is th
       ...keys.map((one, i) =>
         at(i)
           .noting({ note: aNote({ tenantId }) })
-          .keys.insert(one),
+          .keys.create(one),
       ),
       ...Array.from({ length: 30 }, (_, i) =>
         at(i).events.ingest(aBatch(tenantId, [blocked(i), blocked(i + 1)])),

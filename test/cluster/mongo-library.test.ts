@@ -35,7 +35,7 @@ it('takes 2,000 contracts and 500 compositions of 50 items, and changes them lik
     );
   const contracts = contractIds.map((contractId) => aContract({ tenantId, contractId }));
   const first = aComposition({ tenantId, name: 'imported', items: itemsAt(0) });
-  expect(await store.contracts.importAll(tenantId, contracts, first)).toMatchObject({
+  expect(await store.contracts.importBundle(tenantId, contracts, first)).toMatchObject({
     composition: 'imported',
   });
   // All but the last are written at once: one after the other they would take minutes on a busy machine.
@@ -59,11 +59,11 @@ it('takes 2,000 contracts and 500 compositions of 50 items, and changes them lik
 
   const changed = contractIds[7] ?? '';
   const place = { id: uuid(), createdBy: 'ada@example.org', createdAt: 1 };
-  const added = await store.contracts.addVersion(tenantId, changed, { name: 'Renamed' }, place);
+  const added = await store.contracts.update(tenantId, changed, { name: 'Renamed' }, place);
   expect(added).toMatchObject({ contractId: changed, version: 2, name: 'Renamed' });
-  const used = await store.contracts.usageCount(tenantId, changed);
+  const used = await store.contracts.countUsage(tenantId, changed);
   expect(used).toBeGreaterThan(1);
-  expect((await store.contracts.usage(tenantId, changed, firstPage)).items.length).toBeGreaterThan(0);
+  expect((await store.contracts.listUsage(tenantId, changed, firstPage)).items.length).toBeGreaterThan(0);
   const listed = await store.compositions.list(tenantId, { limit: 1_000, offset: 0 });
   expect(listed.items).toHaveLength(500);
   await store.close();
@@ -90,7 +90,7 @@ it('refuses what would make the library larger than its document may be, says so
     message: expect.stringMatching(/tenant's library is full.*16 MiB/),
   };
   await expect(store.compositions.create(composition)).rejects.toMatchObject(full);
-  expect(await store.contracts.latest(tenantId, contractId)).toEqual(contract);
+  expect(await store.contracts.get(tenantId, contractId)).toEqual(contract);
   expect((await store.compositions.list(tenantId, firstPage)).items).toEqual([]);
   await store.close();
 }, 60_000);
@@ -103,11 +103,11 @@ async function aRunningDeployment(dies: (collection: string, isRunning: boolean)
   const { signing, bundles, deployments, close } = await databases.open(name);
   onTestFinished(close);
   const [tenantId, signingKeyId] = [uuid(), uuid()];
-  await signing.add(aSigningKey({ id: signingKeyId, tenantId }));
+  await signing.create(aSigningKey({ id: signingKeyId, tenantId }));
   const { name: bundleName } = await bundles.upload(aBundle({ tenantId }));
   const deployment = aDeployment({ tenantId, bundleName, version: 1, signingKeyId, createdAt: t0 });
   await deployments.deploy(deployment);
-  const isRunning = async () => (await deployments.currentOf(tenantId, deployment.env, bundleName)) !== null;
+  const isRunning = async () => (await deployments.getCurrent(tenantId, deployment.env, bundleName)) !== null;
   const dying = <D extends Document>(collection: Collection<D>) =>
     new Proxy(collection, {
       get: (target, method) => {

@@ -54,7 +54,7 @@ describe('mongo, three nodes at once', () => {
     const answers = await Promise.all(all.map((f, i) => at(i).tenants.bootstrap(f.tenant, f.admin, f.key)));
     expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
     const winner = all[answers.indexOf('created')];
-    expect(await at(1).tenants.tenantIds()).toEqual([winner?.tenant.id]);
+    expect(await at(1).tenants.listIds()).toEqual([winner?.tenant.id]);
     await close();
   });
 
@@ -64,13 +64,13 @@ describe('mongo, three nodes at once', () => {
     await at(0).contracts.create(contract);
     const meta = () => ({ id: uuid(), createdBy: 'x', createdAt: t0 });
     const made = (await parallel(30, (i) =>
-      at(i).contracts.addVersion(contract.tenantId, contract.contractId, { name: `n${i}` }, meta()),
+      at(i).contracts.update(contract.tenantId, contract.contractId, { name: `n${i}` }, meta()),
     )) as (ContractVersion | null)[];
     expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));
-    const history = await at(1).contracts.history(contract.tenantId, contract.contractId);
+    const history = await at(1).contracts.listVersions(contract.tenantId, contract.contractId);
     expect(history.map((v) => v.version)).toEqual(Array.from({ length: 31 }, (_, i) => 31 - i));
     for (const version of made) {
-      const stored = await at(2).contracts.version(
+      const stored = await at(2).contracts.getVersion(
         contract.tenantId,
         contract.contractId,
         version?.version ?? 0,
@@ -106,7 +106,7 @@ describe('mongo, three nodes at once', () => {
     const { at, close } = await nodes(3);
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
-    await at(0).signing.add(key);
+    await at(0).signing.create(key);
     await at(0).bundles.upload(aBundle({ tenantId }));
     const first = await at(0).deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id }));
     if (typeof first === 'string') throw new Error(first);
@@ -123,8 +123,8 @@ describe('mongo, three nodes at once', () => {
         at(i).deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id })),
       ),
     ]);
-    const active = await at(1).signing.active(tenantId);
-    for (const d of await at(2).deployments.currentAll(tenantId)) expect(d.signingKeyId).toBe(active?.id);
+    const active = await at(1).signing.getActive(tenantId);
+    for (const d of await at(2).deployments.listAllCurrent(tenantId)) expect(d.signingKeyId).toBe(active?.id);
     const placed = added.flatMap((d) => (typeof d === 'string' ? [] : [d.sequence])).sort((a, b) => a - b);
     expect(new Set(placed).size).toBe(placed.length);
     if (rotation === 'rotated') expect(placed).toEqual([]);
@@ -220,11 +220,11 @@ describe('mongo, after a process died half-way', () => {
           { upsert: true },
         );
     }
-    expect(await at(0).signing.active(two.tenant.id)).toEqual(two.key);
-    expect(await at(0).tenants.addUser(aUser({ tenantId: two.tenant.id }))).toBe('created');
+    expect(await at(0).signing.getActive(two.tenant.id)).toEqual(two.key);
+    expect(await at(0).tenants.createUser(aUser({ tenantId: two.tenant.id }))).toBe('created');
     const restarted = await nodes(1, db.databaseName);
-    expect(await restarted.at(0).signing.active(one.tenant.id)).toEqual(one.key);
-    expect([...(await restarted.at(0).tenants.tenantIds())].sort()).toEqual(
+    expect(await restarted.at(0).signing.getActive(one.tenant.id)).toEqual(one.key);
+    expect([...(await restarted.at(0).tenants.listIds())].sort()).toEqual(
       [one.tenant.id, two.tenant.id].sort(),
     );
     expect(await db.collection('users').countDocuments({ founding: { $exists: true } })).toBe(0);
@@ -236,15 +236,15 @@ describe('mongo, after a process died half-way', () => {
     const { at, db, close } = await nodes(1);
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
-    await at(0).signing.add(key);
+    await at(0).signing.create(key);
     await at(0).bundles.upload(aBundle({ tenantId }));
     const wanted = aDeployment({ tenantId, signingKeyId: key.id });
     const first = await at(0).deployments.deploy(wanted);
     if (typeof first === 'string') throw new Error(first);
     await db.collection('deployments').deleteMany({ tenantId });
     expect(await itemsOf(at(0).deployments.list(tenantId, {}, { limit: 10, offset: 0 }))).toEqual([first]);
-    expect((await at(0).bundles.version(tenantId, 'base', 1))?.signature).toBe(first.signature);
-    expect(await itemsOf(at(0).bundles.summaries(tenantId, 'production', firstPage))).toMatchObject([
+    expect((await at(0).bundles.getVersion(tenantId, 'base', 1))?.signature).toBe(first.signature);
+    expect(await itemsOf(at(0).bundles.list(tenantId, 'production', firstPage))).toMatchObject([
       { name: 'base', versionCount: 1 },
     ]);
     expect(await at(0).deployments.deploy(wanted)).toEqual(first);
@@ -260,7 +260,7 @@ describe('mongo, after a process died half-way', () => {
     const { at, db, close } = await nodes(1);
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
-    await at(0).signing.add(key);
+    await at(0).signing.create(key);
     await at(0).bundles.upload(aBundle({ tenantId }));
     const add = (sequence: number) =>
       at(0).deployments.deploy(aDeployment({ tenantId, sequence, signingKeyId: key.id }));
@@ -272,15 +272,15 @@ describe('mongo, after a process died half-way', () => {
       .updateOne({ _id: tenantId }, { $set: { [`${field}.attestation`]: null } });
     expect(modifiedCount).toBe(1);
     const { deployments, signing } = at(0);
-    expect(await deployments.currentOf(tenantId, 'production', 'base')).toEqual({
+    expect(await deployments.getCurrent(tenantId, 'production', 'base')).toEqual({
       ...attested,
       attestation: null,
     });
     expect(await deployments.lastSequence(tenantId, 'production', 'base')).toBe(2);
-    expect(await signing.successions(tenantId)).toEqual([]);
+    expect(await signing.listSuccessions(tenantId)).toEqual([]);
     expect(await add(2)).toBe('stale_sequence');
     await deployments.attest(attested);
-    expect(await deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
+    expect(await deployments.getCurrent(tenantId, 'production', 'base')).toEqual(attested);
     expect(await add(3)).toMatchObject({ sequence: 3 });
     await close();
   });
@@ -294,15 +294,15 @@ describe('mongo, after a process died half-way', () => {
     if (!row) throw new Error('no row');
     await rows.insertOne({ ...row, _id: uuid(), version: 2, kept: false });
     const { tenantId, contractId } = contract;
-    expect(await at(0).contracts.version(tenantId, contractId, 2)).toBeNull();
-    expect(await at(0).contracts.history(tenantId, contractId)).toHaveLength(1);
+    expect(await at(0).contracts.getVersion(tenantId, contractId, 2)).toBeNull();
+    expect(await at(0).contracts.listVersions(tenantId, contractId)).toHaveLength(1);
     const meta = { id: uuid(), createdBy: 'x', createdAt: t0 };
-    expect(await at(0).contracts.addVersion(tenantId, contractId, { name: 'real' }, meta)).toMatchObject({
+    expect(await at(0).contracts.update(tenantId, contractId, { name: 'real' }, meta)).toMatchObject({
       version: 2,
     });
-    expect(await at(0).contracts.addVersion(tenantId, contractId, {}, meta)).toMatchObject({ version: 3 });
-    expect(await at(0).contracts.version(tenantId, contractId, 2)).toMatchObject({ name: 'real' });
-    expect(await at(0).contracts.history(tenantId, contractId)).toHaveLength(3);
+    expect(await at(0).contracts.update(tenantId, contractId, {}, meta)).toMatchObject({ version: 3 });
+    expect(await at(0).contracts.getVersion(tenantId, contractId, 2)).toMatchObject({ name: 'real' });
+    expect(await at(0).contracts.listVersions(tenantId, contractId)).toHaveLength(3);
     await close();
   });
 });
@@ -320,7 +320,7 @@ describe('mongo, an owner that was paused and does not know that another has tak
     const first = await at(0).deployments.deploy(deployment(), 10);
     const second = await at(1).deployments.deploy(deployment(), 20);
     await expect(at(0).deployments.deploy(deployment(), 10)).rejects.toMatchObject(stale);
-    expect(await at(0).deployments.current(tenantId, 'production')).toEqual([second]);
+    expect(await at(0).deployments.listCurrent(tenantId, 'production')).toEqual([second]);
     // Another environment has another owner.
     const elsewhere = { ...deployment(), env: 'staging' as const };
     expect(await at(0).deployments.deploy(elsewhere, 10)).toEqual(elsewhere);

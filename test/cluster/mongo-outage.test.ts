@@ -34,11 +34,11 @@ describe('mongo away', () => {
     const tenantId = uuid();
     const batch = { tenantId, env: 'production' as const, receivedAt: t0, events: [anEvent()] };
     const calls: (() => Promise<unknown>)[] = [
-      () => store.tenants.userByEmail('a@example.org'),
-      () => store.tenants.addUser(aUser()),
+      () => store.tenants.getUserByEmail('a@example.org'),
+      () => store.tenants.createUser(aUser()),
       () => store.events.ingest(batch),
       () => store.events.search(tenantId, { env: null }, 10, null),
-      () => store.signing.active(tenantId),
+      () => store.signing.getActive(tenantId),
       () => store.ping(),
     ];
     await Promise.all(calls.map((call) => expect(call()).rejects.toMatchObject(refusal)));

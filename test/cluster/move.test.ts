@@ -154,43 +154,43 @@ describe('a move', () => {
         const both = async <T>(
           read: (of: Omit<SqliteStore, 'values' | 'jobs'> | DocumentStore) => Promise<T>,
         ) => expect(await read(store)).toEqual(await read(from));
-        await both((of) => of.tenants.userById(userId));
-        await both((of) => of.tenants.users(tenantId, firstPage));
+        await both((of) => of.tenants.getUser(userId));
+        await both((of) => of.tenants.listUsers(tenantId, firstPage));
         await both((of) => of.tenantRecords.get(tenantId));
-        await both((of) => of.keys.byHash(keyHash));
+        await both((of) => of.keys.getByHash(keyHash));
         await both((of) => of.keys.list(tenantId, firstPage));
         await both((of) => of.logins.get(tokenHash, now));
-        await both((of) => of.signing.active(tenantId));
-        await both((of) => of.signing.successions(tenantId));
-        await both((of) => of.deployments.currentAll(tenantId));
+        await both((of) => of.signing.getActive(tenantId));
+        await both((of) => of.signing.listSuccessions(tenantId));
+        await both((of) => of.deployments.listAllCurrent(tenantId));
         await both((of) => of.deployments.list(tenantId, all, firstPage));
         await both((of) => of.deployments.lastSequence(tenantId, 'staging', 'base'));
-        await both((of) => of.bundles.yaml(tenantId, 'base', 2));
-        await both((of) => of.bundles.versions(tenantId, 'gone', firstPage));
+        await both((of) => of.bundles.getYaml(tenantId, 'base', 2));
+        await both((of) => of.bundles.listVersions(tenantId, 'gone', firstPage));
         await both((of) => of.contracts.list(tenantId, {}, firstPage));
-        await both((of) => of.contracts.history(tenantId, 'no-secrets'));
-        await both((of) => of.contracts.version(tenantId, 'no-secrets', 1));
-        await both((of) => of.compositions.enabledItems(tenantId, 'base.$c'));
+        await both((of) => of.contracts.listVersions(tenantId, 'no-secrets'));
+        await both((of) => of.contracts.getVersion(tenantId, 'no-secrets', 1));
+        await both((of) => of.compositions.listEnabledItems(tenantId, 'base.$c'));
         await both((of) => of.approvals.list(tenantId, all, firstPage, now));
         await both((of) => of.approvals.getWhole(tenantId, approvalId));
-        await both((of) => of.approvals.pending(tenantId, 'production'));
-        await both((of) => of.approvals.unannounced(now + 10, 10));
+        await both((of) => of.approvals.listDeadlines(tenantId, 'production'));
+        await both((of) => of.approvals.listUnannounced(now + 10, 10));
         await both((of) => of.agents.list(tenantId, { limit: 100, after: null }));
-        await both((of) => of.agents.reports(tenantId, 'production', 10));
-        await both((of) => of.tools.pins(tenantId, 'production', 'files'));
-        await both((of) => of.tools.entries(tenantId, { env: 'production', server: null }, firstPage));
+        await both((of) => of.agents.listReports(tenantId, 'production', 10));
+        await both((of) => of.tools.getPins(tenantId, 'production', 'files'));
+        await both((of) => of.tools.listEntries(tenantId, { env: 'production', server: null }, firstPage));
         await both((of) => of.audit.head(tenantId));
         await both((of) => of.audit.links(tenantId, 1, 1000, 1 << 20));
         await both((of) => of.audit.signedHead(tenantId));
         await both((of) => of.usage.toolsOf(tenantId, 'agent-1', 0));
         for (const kind of ['events', 'approvals'] as const)
           await both(async (of) => {
-            const { lines, removed } = await of.exports.lines(tenantId, kind, null, 10_000);
+            const { lines, removed } = await of.exports.list(tenantId, kind, null, 10_000);
             return { removed, lines: lines.map(({ place: _place, ...line }) => line) };
           });
         for (const kind of ['events', 'approvals'] as const) {
-          const { end } = await from.exports.lines(tenantId, kind, null, 10);
-          await expect(store.exports.lines(tenantId, kind, end, 10)).rejects.toMatchObject({
+          const { end } = await from.exports.list(tenantId, kind, null, 10);
+          await expect(store.exports.list(tenantId, kind, end, 10)).rejects.toMatchObject({
             code: 'bad_request',
           });
         }
@@ -206,7 +206,7 @@ describe('a move', () => {
   it('goes on: the next deployment, version, contract, repeat and audit entry fit', async () => {
     const [{ tenantId }] = tenants;
     await withStores(to, async (_, store) => {
-      const added = await store.contracts.addVersion(
+      const added = await store.contracts.update(
         tenantId,
         'no-secrets',
         { name: 'third' },
@@ -226,7 +226,7 @@ describe('a move', () => {
       const newest = (await store.events.arrivals(tenantId, 0, 10_000)).events.at(-1);
       expect(newest?.callId).toBe('fresh');
       // A repeat adds no line to exports, and what is new comes last.
-      const { lines } = await store.exports.lines(tenantId, 'events', null, 10_000);
+      const { lines } = await store.exports.list(tenantId, 'events', null, 10_000);
       expect(lines.filter((line) => line.type === 'event' && line.event.callId === 'call-1')).toHaveLength(1);
     });
   });

@@ -35,7 +35,7 @@ export function agentStreamsContract(name: string, open: Open): void {
         { ...second, endedAt: null },
       ]);
       const of = (since: number, until: number) =>
-        agentStreams.of(tenantId, 'production', 'agent-1', { since, until });
+        agentStreams.list(tenantId, 'production', 'agent-1', { since, until });
       expect(await of(t0, t0 + 4 * hour)).toEqual([second, first]);
       expect(await of(t0 + hour, t0 + 4 * hour)).toEqual([second]);
       expect(await of(t0, t0 + 2 * hour)).toEqual([first]);
@@ -43,7 +43,7 @@ export function agentStreamsContract(name: string, open: Open): void {
         const hostile = aStream({ agentId });
         await agentStreams.record([hostile]);
         const range = { since: 0, until: t0 + hour };
-        expect(await agentStreams.of(hostile.tenantId, 'production', agentId, range)).toEqual([hostile]);
+        expect(await agentStreams.list(hostile.tenantId, 'production', agentId, range)).toEqual([hostile]);
       }
     });
 
@@ -53,18 +53,18 @@ export function agentStreamsContract(name: string, open: Open): void {
       const streams = Array.from({ length: 5 }, () => aStream({ tenantId, endedAt: null }));
       const ids = streams.map(({ id }) => id).sort();
       await agentStreams.record([...streams, aStream({ tenantId }), aStream({ endedAt: null })]);
-      const first = await agentStreams.open(tenantId, 'production', 3, null);
+      const first = await agentStreams.listOpen(tenantId, 'production', 3, null);
       expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 3));
-      expect((await agentStreams.open(tenantId, 'production', 9, ids[2] ?? '')).map(({ id }) => id)).toEqual(
-        ids.slice(3),
-      );
+      expect(
+        (await agentStreams.listOpen(tenantId, 'production', 9, ids[2] ?? '')).map(({ id }) => id),
+      ).toEqual(ids.slice(3));
       const [one] = first;
       if (!one) throw new Error('no stream');
       await agentStreams.record([{ ...one, endedAt: t0 + 5, isEndNoticed: false }]);
       await agentStreams.record([{ ...one, endedAt: t0 + 9 }]);
-      expect(await agentStreams.open(tenantId, 'production', 9, null)).toHaveLength(4);
+      expect(await agentStreams.listOpen(tenantId, 'production', 9, null)).toHaveLength(4);
       const range = { since: 0, until: t0 + hour };
-      const ended = await agentStreams.of(tenantId, 'production', 'agent-1', range);
+      const ended = await agentStreams.list(tenantId, 'production', 'agent-1', range);
       expect(ended.find(({ id }) => id === one.id)).toEqual({ ...one, endedAt: t0 + 5, isEndNoticed: false });
     });
 
@@ -88,12 +88,12 @@ export function agentStreamsContract(name: string, open: Open): void {
         { ...ended('elsewhere', 1, 20), env: 'staging' },
       ]);
       const period = { since: t0, awayBefore: now - 2 * minute, leastMs: 6 * hour };
-      const away = await agentStreams.away(tenantId, 'production', period, 100);
+      const away = await agentStreams.listAway(tenantId, 'production', period, 100);
       expect(away.map(({ agentId }) => agentId)).toEqual(['silent']);
       expect([...(away[0]?.streams ?? [])].sort((a, b) => a.startedAt - b.startedAt)).toEqual(silent);
-      expect(await agentStreams.away(tenantId, 'production', { ...period, leastMs: 7 * hour }, 100)).toEqual(
-        [],
-      );
+      expect(
+        await agentStreams.listAway(tenantId, 'production', { ...period, leastMs: 7 * hour }, 100),
+      ).toEqual([]);
     });
 
     it('are bounded for each agent, and forgotten by time, some at once', async () => {
@@ -105,11 +105,11 @@ export function agentStreamsContract(name: string, open: Open): void {
       await agentStreams.record(many.slice(0, 110));
       await agentStreams.record(many.slice(110));
       const range = { since: 0, until: t0 + hour };
-      const of = () => agentStreams.of(tenantId, 'production', 'agent-1', range);
+      const of = () => agentStreams.list(tenantId, 'production', 'agent-1', range);
       expect(await of()).toEqual(many.slice(20).reverse());
       // Others' streams are older than these, or end later.
       const before = t0 + 120;
-      while ((await agentStreams.forget(before, 50)) > 0);
+      while ((await agentStreams.remove(before, 50)) > 0);
       expect(await of()).toEqual(many.slice(119).reverse());
     });
   });

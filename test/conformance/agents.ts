@@ -108,7 +108,7 @@ export function agentsContract(name: string, open: Open): void {
         at: t0,
       });
       expect(await agents.get(tenantId, 'a')).toBeNull();
-      expect(await agents.reports(tenantId, 'production', 9)).toEqual([]);
+      expect(await agents.listReports(tenantId, 'production', 9)).toEqual([]);
       // One of those who see it at the same moment may register it.
       const id = uuid();
       const all = await Promise.all([seen(null), seen(id), seen(null)]);
@@ -136,7 +136,7 @@ export function agentsContract(name: string, open: Open): void {
       expect(await agents.retire(old + 10, t0, 9)).toBe(0);
       expect(await listed(agents, tenantId)).toEqual(['kept', 'young']);
       expect(await agents.count(tenantId)).toBe(2);
-      expect(await agents.reports(tenantId, 'production', 9)).toMatchObject([{ agentId: 'young' }]);
+      expect(await agents.listReports(tenantId, 'production', 9)).toMatchObject([{ agentId: 'young' }]);
       const retired = { ...before, retiredAt: t0 };
       expect(await agents.get(tenantId, 'a')).toEqual(retired);
       expect(await agents.seen(tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
@@ -155,7 +155,7 @@ export function agentsContract(name: string, open: Open): void {
       });
       expect(await agents.assign(tenantId, ['b'], 'base')).toEqual(['b']);
       expect(await listed(agents, tenantId)).toEqual(['a', 'b', 'kept', 'young']);
-      expect(await agents.forget(old + 11, 9)).toBe(1);
+      expect(await agents.remove(old + 11, 9)).toBe(1);
     });
 
     it('counts agents that were left out by hour', async () => {
@@ -164,10 +164,12 @@ export function agentsContract(name: string, open: Open): void {
       await Promise.all([1, 2, 3].map((n) => agents.addLeftOut(tenantId, 7, n)));
       await agents.addLeftOut(tenantId, 8, 1);
       await agents.addLeftOut(other, 7, 99);
-      expect(await Promise.all([6, 7, 8].map((hour) => agents.leftOut(tenantId, hour)))).toEqual([0, 6, 1]);
-      expect(await agents.forgetLeftOut(8)).toBeGreaterThanOrEqual(2);
-      expect(await agents.leftOut(tenantId, 7)).toBe(0);
-      expect(await agents.leftOut(tenantId, 8)).toBe(1);
+      expect(await Promise.all([6, 7, 8].map((hour) => agents.countLeftOut(tenantId, hour)))).toEqual([
+        0, 6, 1,
+      ]);
+      expect(await agents.removeLeftOut(8)).toBeGreaterThanOrEqual(2);
+      expect(await agents.countLeftOut(tenantId, 7)).toBe(0);
+      expect(await agents.countLeftOut(tenantId, 8)).toBe(1);
     });
 
     it('hostile texts are agent ids and tags like any other', async () => {
@@ -247,7 +249,7 @@ export function agentsContract(name: string, open: Open): void {
       await agents.report(tenantId, 'production', report(null, 'unnamed', t0));
       await agents.report(tenantId, 'production', report('other', 'o', t0));
       await agents.report(tenantId, 'staging', report('base', 's', t0));
-      const reports = await agents.reports(tenantId, 'production', 9);
+      const reports = await agents.listReports(tenantId, 'production', 9);
       expect(reports).toHaveLength(3);
       expect(reports).toEqual(
         expect.arrayContaining([
@@ -257,9 +259,9 @@ export function agentsContract(name: string, open: Open): void {
         ]),
       );
       expect(reports.at(-1)).toEqual(report('base', 'three', t0 + 3));
-      expect(await agents.reports(tenantId, 'production', 1)).toEqual([report('base', 'three', t0 + 3)]);
-      expect(await agents.reports(tenantId, 'staging', 9)).toEqual([report('base', 's', t0)]);
-      expect(await agents.reports(uuid(), 'production', 9)).toEqual([]);
+      expect(await agents.listReports(tenantId, 'production', 1)).toEqual([report('base', 'three', t0 + 3)]);
+      expect(await agents.listReports(tenantId, 'staging', 9)).toEqual([report('base', 's', t0)]);
+      expect(await agents.listReports(uuid(), 'production', 9)).toEqual([]);
     });
 
     it('keeps the reports of the newest bundles of an agent', async () => {
@@ -270,7 +272,7 @@ export function agentsContract(name: string, open: Open): void {
         const report = { agentId: 'a', bundleName: `b${n}`, policyVersion: 'v1', at: t0 + n };
         await agents.report(tenantId, 'production', report);
       }
-      const kept = (await agents.reports(tenantId, 'production', 99)).map(({ bundleName }) => bundleName);
+      const kept = (await agents.listReports(tenantId, 'production', 99)).map(({ bundleName }) => bundleName);
       expect(kept).toEqual(Array.from({ length: maxReportedBundles }, (_, i) => `b${i + 3}`));
     });
 
@@ -286,7 +288,7 @@ export function agentsContract(name: string, open: Open): void {
           at: t0 + ((i * 7) % 30),
         }),
       );
-      expect(await agents.reports(tenantId, 'production', 9)).toEqual([
+      expect(await agents.listReports(tenantId, 'production', 9)).toEqual([
         { agentId: 'a', bundleName: null, policyVersion: 'v29', at: t0 + 29 },
       ]);
     });
@@ -300,12 +302,12 @@ export function agentsContract(name: string, open: Open): void {
       }
       await agents.seen(tenantId, 'young', 'production', old + 10, uuid());
       await agents.assign(tenantId, ['kept'], 'base');
-      expect(await agents.forget(old, 10)).toBe(0);
-      expect(await agents.forget(old + 10, 2)).toBe(2);
-      expect(await agents.forget(old + 10, 2)).toBe(1);
-      expect(await agents.forget(old + 10, 2)).toBe(0);
+      expect(await agents.remove(old, 10)).toBe(0);
+      expect(await agents.remove(old + 10, 2)).toBe(2);
+      expect(await agents.remove(old + 10, 2)).toBe(1);
+      expect(await agents.remove(old + 10, 2)).toBe(0);
       expect(await listed(agents, tenantId)).toEqual(['kept', 'young']);
-      await agents.forget(old + 11, 10);
+      await agents.remove(old + 11, 10);
     });
 
     it('tenants do not see or change each other', async () => {

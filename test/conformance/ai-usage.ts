@@ -13,7 +13,7 @@ export function aiUsageContract(name: string, open: Open): void {
       await parallel(20, () => aiUsage.add(tenantId, '2026-06-02', use));
       await aiUsage.add(tenantId, '2026-06-01', use);
       await aiUsage.add(other, '2026-06-02', use);
-      const [first, second, ...rest] = await aiUsage.days(tenantId, '2026-06-01');
+      const [first, second, ...rest] = await aiUsage.listDays(tenantId, '2026-06-01');
       expect(first).toEqual({ tenantId, day: '2026-06-01', queries: 1, ...use });
       expect(second).toEqual({
         tenantId,
@@ -25,14 +25,14 @@ export function aiUsageContract(name: string, open: Open): void {
         durationMs: 2010,
       });
       expect(rest).toEqual([]);
-      expect(await aiUsage.days(tenantId, '2026-06-02')).toEqual([second]);
-      expect(await aiUsage.days(uuid(), '2026-06-01')).toEqual([]);
+      expect(await aiUsage.listDays(tenantId, '2026-06-02')).toEqual([second]);
+      expect(await aiUsage.listDays(uuid(), '2026-06-01')).toEqual([]);
     });
 
     it('knows no cost until one is known', async () => {
       const { aiUsage } = shared.get();
       const tenantId = uuid();
-      const cost = async () => (await aiUsage.days(tenantId, '2026-06-01'))[0]?.cost;
+      const cost = async () => (await aiUsage.listDays(tenantId, '2026-06-01'))[0]?.cost;
       await aiUsage.add(tenantId, '2026-06-01', { ...use, cost: null });
       expect(await cost()).toBeNull();
       await aiUsage.add(tenantId, '2026-06-01', { ...use, cost: 0 });
@@ -45,12 +45,12 @@ export function aiUsageContract(name: string, open: Open): void {
     it('forgets old days of all tenants', async () => {
       const { aiUsage } = shared.get();
       const [one, two] = [uuid(), uuid()];
-      await aiUsage.forget('2020-01-02');
+      await aiUsage.remove('2020-01-02');
       for (const tenantId of [one, two]) await aiUsage.add(tenantId, '2020-01-01', use);
       await aiUsage.add(one, '2020-01-02', use);
-      expect(await aiUsage.forget('2020-01-02')).toBe(2);
-      expect(await aiUsage.forget('2020-01-02')).toBe(0);
-      expect((await aiUsage.days(one, '2020-01-01')).map(({ day }) => day)).toEqual(['2020-01-02']);
+      expect(await aiUsage.remove('2020-01-02')).toBe(2);
+      expect(await aiUsage.remove('2020-01-02')).toBe(0);
+      expect((await aiUsage.listDays(one, '2020-01-01')).map(({ day }) => day)).toEqual(['2020-01-02']);
     });
   });
 }

@@ -324,9 +324,9 @@ export function approvalsContract(name: string, open: Open): void {
       await approvals.decide(tenantId, gone.id, yes, t0);
       const idAndDeadline = ({ id, deadline }: Approval) => ({ id, deadline });
       const wanted = [made[1], made[2], made[0]].flatMap((one) => one ?? []).map(idAndDeadline);
-      expect(await approvals.pending(tenantId, 'production')).toEqual(wanted);
-      expect(await approvals.pending(tenantId, 'staging')).toEqual([idAndDeadline(staging)]);
-      expect(await approvals.pending(uuid(), 'production')).toEqual([]);
+      expect(await approvals.listDeadlines(tenantId, 'production')).toEqual(wanted);
+      expect(await approvals.listDeadlines(tenantId, 'staging')).toEqual([idAndDeadline(staging)]);
+      expect(await approvals.listDeadlines(uuid(), 'production')).toEqual([]);
     });
 
     it('those due come over all tenants, earliest first, up to a limit', async () => {
@@ -336,18 +336,20 @@ export function approvalsContract(name: string, open: Open): void {
       for (const approval of made) await approvals.request(approval);
       const names = (list: typeof made) => list.map(({ tenantId, env, id }) => ({ tenantId, env, id }));
       const [third, first, second] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
-      expect(await approvals.due(long + 999, 10)).toEqual([]);
-      expect(await approvals.due(long + 2000, 10)).toEqual(names([first, second]));
-      expect(await approvals.due(long + 3000, 2)).toEqual(names([first, second]));
-      expect(await approvals.due(long + 3000, 2, 1)).toEqual(names([second, third]));
-      expect(await approvals.due(long + 3000, 2, 3)).toEqual([]);
-      expect(await approvals.dueOf(second.tenantId, long + 3000, 2)).toEqual(
+      expect(await approvals.listDue(long + 999, 10)).toEqual([]);
+      expect(await approvals.listDue(long + 2000, 10)).toEqual(names([first, second]));
+      expect(await approvals.listDue(long + 3000, 2)).toEqual(names([first, second]));
+      expect(await approvals.listDue(long + 3000, 2, 1)).toEqual(names([second, third]));
+      expect(await approvals.listDue(long + 3000, 2, 3)).toEqual([]);
+      expect(await approvals.listDueOf(second.tenantId, long + 3000, 2)).toEqual(
         names([first, second, third].filter(({ tenantId }) => tenantId === second.tenantId)).slice(0, 2),
       );
-      expect(await approvals.dueOf(second.tenantId, long + 1999, 10)).not.toContainEqual(names([second])[0]);
-      expect(await approvals.dueOf(uuid(), long + 3000, 10)).toEqual([]);
+      expect(await approvals.listDueOf(second.tenantId, long + 1999, 10)).not.toContainEqual(
+        names([second])[0],
+      );
+      expect(await approvals.listDueOf(uuid(), long + 3000, 10)).toEqual([]);
       await approvals.expire(first.tenantId, first.id, long + 3000);
-      expect(await approvals.due(long + 3000, 10)).toEqual(names([second, third]));
+      expect(await approvals.listDue(long + 3000, 10)).toEqual(names([second, third]));
       for (const approval of [second, third]) {
         await approvals.expire(approval.tenantId, approval.id, long + 3000);
       }
@@ -365,11 +367,11 @@ export function approvalsContract(name: string, open: Open): void {
       await approvals.decide(tenantId, decided.id, yes, long);
       const now = long + 30_000;
       const places = [early, middle, late].map(({ id, env }) => ({ tenantId, env, id }));
-      expect(await approvals.dueOf(tenantId, now, 10)).toEqual(places);
-      expect(await approvals.dueOf(tenantId, now, 2)).toEqual(places.slice(0, 2));
-      expect(await approvals.dueOf(tenantId, now - 1, 10)).toEqual(places.slice(0, 2));
+      expect(await approvals.listDueOf(tenantId, now, 10)).toEqual(places);
+      expect(await approvals.listDueOf(tenantId, now, 2)).toEqual(places.slice(0, 2));
+      expect(await approvals.listDueOf(tenantId, now - 1, 10)).toEqual(places.slice(0, 2));
       await approvals.expire(tenantId, early.id, now);
-      expect(await approvals.dueOf(tenantId, now, 10)).toEqual(places.slice(1));
+      expect(await approvals.listDueOf(tenantId, now, 10)).toEqual(places.slice(1));
       // Later cases look at what is due over all tenants.
       for (const one of [middle, late, foreign]) await approvals.expire(one.tenantId, one.id, now);
       await approvals.expire(tenantId, waits.id, long + 99_000);
@@ -382,14 +384,14 @@ export function approvalsContract(name: string, open: Open): void {
       const { tenantId } = a;
       const own = async (before = long + 1000) => {
         const ids = new Set([a.id, b.id, c.id]);
-        return (await approvals.unannounced(before, 100)).filter(({ id }) => ids.has(id));
+        return (await approvals.listUnannounced(before, 100)).filter(({ id }) => ids.has(id));
       };
       const place = ({ tenantId, env, id }: typeof a) => ({ tenantId, env, id });
       for (const approval of [b, a, c]) await approvals.request(approval);
       expect(await own()).toEqual([a, b].map(place));
-      const [oldest, ...others] = await approvals.unannounced(long + 1000, 100);
-      expect(await approvals.unannounced(long + 1000, 1)).toEqual([oldest]);
-      expect(await approvals.unannounced(long + 1000, 100, 1)).toEqual(others);
+      const [oldest, ...others] = await approvals.listUnannounced(long + 1000, 100);
+      expect(await approvals.listUnannounced(long + 1000, 1)).toEqual([oldest]);
+      expect(await approvals.listUnannounced(long + 1000, 100, 1)).toEqual(others);
       expect(await own(long)).toEqual([]);
       await approvals.announced(tenantId, 'pending', [a.id, uuid()]);
       await approvals.announced(tenantId, 'pending', [a.id]);

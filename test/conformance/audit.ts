@@ -150,7 +150,7 @@ export function auditContract(name: string, open: Open): void {
       const key = aKey();
       const { tenantId } = key;
       const created = aNote({ tenantId, action: 'key.created' });
-      await store.noting({ note: created }).keys.insert(key);
+      await store.noting({ note: created }).keys.create(key);
       const revoke = () =>
         store
           .noting({ note: aNote({ tenantId, action: 'key.revoked' }), fromAnswer: { label: 'label' } })
@@ -165,9 +165,9 @@ export function auditContract(name: string, open: Open): void {
     it('records nothing of a write that failed', async () => {
       const store = shared.get();
       const key = aKey();
-      await store.keys.insert(key);
+      await store.keys.create(key);
       const note = aNote({ tenantId: key.tenantId });
-      await expect(store.noting({ note }).keys.insert(key)).rejects.toMatchObject({ name: 'HubError' });
+      await expect(store.noting({ note }).keys.create(key)).rejects.toMatchObject({ name: 'HubError' });
       expect(await feed(store, key.tenantId)).toEqual([]);
     });
 

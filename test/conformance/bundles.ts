@@ -29,13 +29,13 @@ export function bundlesContract(name: string, open: Open): void {
       await store.bundles.upload(aBundle({ tenantId, name: 'a', createdAt: t0 + 1 }));
       await store.bundles.upload(aBundle({ tenantId, name: 'b', yaml, createdAt: t0 + 2 }));
       const { revisionHash } = first;
-      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([
+      expect(await store.bundles.listByRevision(tenantId, revisionHash)).toEqual([
         { name: 'b', version: 1 },
         { name: 'a', version: 1 },
       ]);
       await store.bundles.remove(tenantId, 'b', t0 + 3);
-      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([{ name: 'a', version: 1 }]);
-      expect(await store.bundles.byRevision(uuid(), revisionHash)).toEqual([]);
+      expect(await store.bundles.listByRevision(tenantId, revisionHash)).toEqual([{ name: 'a', version: 1 }]);
+      expect(await store.bundles.listByRevision(uuid(), revisionHash)).toEqual([]);
     });
 
     it('saves a version after the newest one only: of parallel calls one is saved', async () => {
@@ -70,14 +70,14 @@ export function bundlesContract(name: string, open: Open): void {
       );
       expect(second.version).toBe(2);
       expect((await bundles.upload(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
-      expect(await bundles.version(tenantId, 'base', 1)).toEqual(first);
-      expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([second, first]);
-      const stored = await bundles.yaml(tenantId, 'base', 1);
+      expect(await bundles.getVersion(tenantId, 'base', 1)).toEqual(first);
+      expect(await itemsOf(bundles.listVersions(tenantId, 'base', firstPage))).toEqual([second, first]);
+      const stored = await bundles.getYaml(tenantId, 'base', 1);
       expect(stored).toBeInstanceOf(Uint8Array);
       expect([...(stored ?? [])]).toEqual([...bytes]);
-      expect(await bundles.version(tenantId, 'base', 3)).toBeNull();
-      expect(await bundles.yaml(tenantId, 'base', 3)).toBeNull();
-      expect(await itemsOf(bundles.versions(tenantId, 'nothing', firstPage))).toEqual([]);
+      expect(await bundles.getVersion(tenantId, 'base', 3)).toBeNull();
+      expect(await bundles.getYaml(tenantId, 'base', 3)).toBeNull();
+      expect(await itemsOf(bundles.listVersions(tenantId, 'nothing', firstPage))).toEqual([]);
     });
 
     it('30 parallel uploads get 30 versions', async () => {
@@ -94,7 +94,7 @@ export function bundlesContract(name: string, open: Open): void {
       expect(made).toEqual(made.map(() => made[0]));
       await bundles.upload(aBundle({ tenantId: given.tenantId }));
       expect(await bundles.upload(given)).toEqual(made[0]);
-      expect(await itemsOf(bundles.versions(given.tenantId, 'base', firstPage))).toHaveLength(2);
+      expect(await itemsOf(bundles.listVersions(given.tenantId, 'base', firstPage))).toHaveLength(2);
     });
 
     it('tenants have names and versions of their own', async () => {
@@ -102,10 +102,10 @@ export function bundlesContract(name: string, open: Open): void {
       const mine = aBundle();
       await bundles.upload(mine);
       const stranger = uuid();
-      expect(await bundles.version(stranger, 'base', 1)).toBeNull();
-      expect(await itemsOf(bundles.versions(stranger, 'base', firstPage))).toEqual([]);
-      expect(await bundles.yaml(stranger, 'base', 1)).toBeNull();
-      expect(await itemsOf(bundles.summaries(stranger, null, firstPage))).toEqual([]);
+      expect(await bundles.getVersion(stranger, 'base', 1)).toBeNull();
+      expect(await itemsOf(bundles.listVersions(stranger, 'base', firstPage))).toEqual([]);
+      expect(await bundles.getYaml(stranger, 'base', 1)).toBeNull();
+      expect(await itemsOf(bundles.list(stranger, null, firstPage))).toEqual([]);
       expect((await bundles.upload(aBundle({ tenantId: stranger }))).version).toBe(1);
     });
 
@@ -115,7 +115,7 @@ export function bundlesContract(name: string, open: Open): void {
       for (const text of hostileTexts) {
         const made = await bundles.upload(aBundle({ tenantId, name: text, uploadedBy: text }));
         expect(made).toMatchObject({ name: text, version: 1, uploadedBy: text });
-        expect(await bundles.version(tenantId, text, 1)).toEqual(made);
+        expect(await bundles.getVersion(tenantId, text, 1)).toEqual(made);
       }
     });
 
@@ -133,7 +133,7 @@ export function bundlesContract(name: string, open: Open): void {
       await deploy('production', 'a', 2, t0 + 11);
       await deploy('production', 'a', 1, t0 + 12);
       const never = { deployedEnvs: [], lastDeployedAt: null };
-      expect(await itemsOf(store.bundles.summaries(tenantId, null, firstPage))).toEqual([
+      expect(await itemsOf(store.bundles.list(tenantId, null, firstPage))).toEqual([
         { name: 'b', latestVersion: 2, versionCount: 2, lastUpdated: t0 + 5, contractCount: 8, ...never },
         {
           name: 'a',
@@ -146,7 +146,7 @@ export function bundlesContract(name: string, open: Open): void {
         },
         { name: 'c', latestVersion: 1, versionCount: 1, lastUpdated: t0 + 3, contractCount: 9, ...never },
       ]);
-      expect(await itemsOf(store.bundles.summaries(tenantId, 'production', firstPage))).toEqual([
+      expect(await itemsOf(store.bundles.list(tenantId, 'production', firstPage))).toEqual([
         {
           name: 'a',
           latestVersion: 2,
@@ -157,7 +157,7 @@ export function bundlesContract(name: string, open: Open): void {
           lastDeployedAt: t0 + 12,
         },
       ]);
-      expect(await itemsOf(store.bundles.summaries(tenantId, 'development', firstPage))).toEqual([]);
+      expect(await itemsOf(store.bundles.list(tenantId, 'development', firstPage))).toEqual([]);
     });
   });
 }
@@ -166,7 +166,7 @@ export function bundlesContract(name: string, open: Open): void {
 async function withKey(store: Awaited<ReturnType<Open>>) {
   const tenantId = uuid();
   const key = aSigningKey({ tenantId });
-  await store.signing.add(key);
+  await store.signing.create(key);
   const deploy = async (
     env: Env,
     bundleName: string,
@@ -198,15 +198,15 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await lastSequence(tenantId, 'staging', 'base')).toBe(staging.sequence);
       expect(await lastSequence(tenantId, 'development', 'base')).toBe(0);
       expect(rollback.sequence).toBeGreaterThan(first.sequence);
-      expect(await store.deployments.current(tenantId, 'production')).toEqual([rollback, zeta]);
-      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(rollback);
-      expect(await store.deployments.currentOf(tenantId, 'development', 'base')).toBeNull();
-      expect(await store.deployments.current(tenantId, 'development')).toEqual([]);
+      expect(await store.deployments.listCurrent(tenantId, 'production')).toEqual([rollback, zeta]);
+      expect(await store.deployments.getCurrent(tenantId, 'production', 'base')).toEqual(rollback);
+      expect(await store.deployments.getCurrent(tenantId, 'development', 'base')).toBeNull();
+      expect(await store.deployments.listCurrent(tenantId, 'development')).toEqual([]);
       for (const one of [first, rollback, zeta])
         expect(await store.deployments.get(tenantId, one.id)).toEqual(one);
       expect(await store.deployments.get(uuid(), zeta.id)).toBeNull();
       expect(await store.deployments.get(tenantId, uuid())).toBeNull();
-      const all = await store.deployments.currentAll(tenantId);
+      const all = await store.deployments.listAllCurrent(tenantId);
       expect(all).toHaveLength(3);
       expect(all).toEqual(expect.arrayContaining([rollback, staging, zeta]));
     });
@@ -216,9 +216,9 @@ export function deploymentsContract(name: string, open: Open): void {
       await store.bundles.upload(aBundle({ tenantId }));
       await deploy('production', 'base', 1);
       const second = await deploy('staging', 'base', 1);
-      expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(second.signature);
+      expect((await store.bundles.getVersion(tenantId, 'base', 1))?.signature).toBe(second.signature);
       expect(
-        (await itemsOf(store.bundles.versions(tenantId, 'base', firstPage))).map((b) => b.signature),
+        (await itemsOf(store.bundles.listVersions(tenantId, 'base', firstPage))).map((b) => b.signature),
       ).toEqual([second.signature]);
     });
 
@@ -229,8 +229,8 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.deploy({ ...given, version: 2 })).toBe('no_version');
       expect(await store.deployments.deploy({ ...given, bundleName: 'other' })).toBe('no_version');
       expect(await store.deployments.deploy({ ...given, signingKeyId: uuid() })).toBe('stale_key');
-      expect(await store.deployments.currentAll(tenantId)).toEqual([]);
-      expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBeNull();
+      expect(await store.deployments.listAllCurrent(tenantId)).toEqual([]);
+      expect((await store.bundles.getVersion(tenantId, 'base', 1))?.signature).toBeNull();
     });
 
     it('a repeat of the same id is the same deployment', async () => {
@@ -241,7 +241,7 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(made).toEqual(made.map(() => given));
       const later = await deploy('production', 'base', 1);
       expect(await store.deployments.deploy(given)).toEqual(given);
-      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(later);
+      expect(await store.deployments.getCurrent(tenantId, 'production', 'base')).toEqual(later);
     });
 
     it('refuses a sequence that is not above the last one of the bundle in the environment', async () => {
@@ -253,7 +253,7 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await add(10)).toBe('stale_sequence');
       expect(await add(9)).toBe('stale_sequence');
       expect(await add(9, 'staging')).toMatchObject({ sequence: 9 });
-      expect(await store.deployments.current(tenantId, 'production')).toEqual([tenth]);
+      expect(await store.deployments.listCurrent(tenantId, 'production')).toEqual([tenth]);
       expect(await add(1_700_000_000_000)).toMatchObject({ sequence: 1_700_000_000_000 });
       expect(await add(11)).toBe('stale_sequence');
     });
@@ -266,9 +266,9 @@ export function deploymentsContract(name: string, open: Open): void {
       );
       const stored = answers.filter((answer) => answer !== 'stale_sequence');
       expect(stored).toHaveLength(1);
-      const current = await store.deployments.current(tenantId, 'production');
+      const current = await store.deployments.listCurrent(tenantId, 'production');
       expect(current).toEqual(stored);
-      expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(current[0]?.signature);
+      expect((await store.bundles.getVersion(tenantId, 'base', 1))?.signature).toBe(current[0]?.signature);
     });
 
     it('attests a current deployment that has no attestation, once, and only while its key is the same', async () => {
@@ -277,11 +277,11 @@ export function deploymentsContract(name: string, open: Open): void {
       const given = aDeployment({ tenantId, signingKeyId: key.id, attestation: null });
       expect(await store.deployments.deploy(given)).toEqual(given);
       await store.deployments.attest({ ...given, signingKeyId: uuid(), attestation: hex128('other key') });
-      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
+      expect(await store.deployments.getCurrent(tenantId, 'production', 'base')).toEqual(given);
       const attested = { ...given, attestation: hex128('first') };
       await store.deployments.attest(attested);
       await store.deployments.attest({ ...given, attestation: hex128('second') });
-      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
+      expect(await store.deployments.getCurrent(tenantId, 'production', 'base')).toEqual(attested);
       const next = await store.deployments.deploy(aDeployment({ tenantId, signingKeyId: key.id }));
       await store.deployments.attest(attested);
       expect(await itemsOf(store.deployments.list(tenantId, {}, firstPage))).toEqual([next, attested]);
@@ -311,9 +311,9 @@ export function deploymentsContract(name: string, open: Open): void {
       await store.bundles.upload(aBundle({ tenantId }));
       await deploy('production', 'base', 1);
       const other = await withKey(store);
-      expect(await store.deployments.current(other.tenantId, 'production')).toEqual([]);
-      expect(await store.deployments.currentAll(other.tenantId)).toEqual([]);
-      expect(await store.deployments.currentOf(other.tenantId, 'production', 'base')).toBeNull();
+      expect(await store.deployments.listCurrent(other.tenantId, 'production')).toEqual([]);
+      expect(await store.deployments.listAllCurrent(other.tenantId)).toEqual([]);
+      expect(await store.deployments.getCurrent(other.tenantId, 'production', 'base')).toBeNull();
       expect(await itemsOf(store.deployments.list(other.tenantId, {}, firstPage))).toEqual([]);
       const theirs = aDeployment({ tenantId: other.tenantId, signingKeyId: other.key.id });
       expect(await store.deployments.deploy(theirs)).toBe('no_version');

@@ -65,14 +65,14 @@ export function channelsContract(name: string, open: Open): void {
           lastTestOk: i === 1 ? false : null,
         }),
       );
-      for (const channel of made) expect(await channels.insert(channel, 100)).toBe('created');
+      for (const channel of made) expect(await channels.create(channel, 100)).toBe('created');
       expect(await itemsOf(channels.list(tenantId, firstPage))).toEqual([...made].reverse());
-      expect(await channels.enabled(tenantId)).toEqual(made.filter(({ enabled }) => enabled));
+      expect(await channels.listEnabled(tenantId)).toEqual(made.filter(({ enabled }) => enabled));
       const [first] = made as [Channel];
       expect(await channels.get(tenantId, first.id)).toEqual(first);
-      expect(await channels.byId(first.id)).toEqual(first);
+      expect(await channels.getById(first.id)).toEqual(first);
       expect(await channels.get(uuid(), first.id)).toBeNull();
-      expect(await channels.byId(uuid())).toBeNull();
+      expect(await channels.getById(uuid())).toBeNull();
       expect(await itemsOf(channels.list(uuid(), firstPage))).toEqual([]);
     });
 
@@ -80,7 +80,7 @@ export function channelsContract(name: string, open: Open): void {
       const { channels } = shared.get();
       const channel = aChannel();
       const outcomes = await Promise.allSettled(
-        Array.from({ length: 5 }, () => channels.insert(channel, 100)),
+        Array.from({ length: 5 }, () => channels.create(channel, 100)),
       );
       const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
       expect(refused).toEqual(Array.from({ length: 4 }, () => 'conflict'));
@@ -89,17 +89,17 @@ export function channelsContract(name: string, open: Open): void {
     it('stop at the bound of a tenant', async () => {
       const { channels } = shared.get();
       const tenantId = uuid();
-      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('created');
-      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('created');
-      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('full');
-      expect(await channels.insert(aChannel(), 2)).toBe('created');
+      expect(await channels.create(aChannel({ tenantId }), 2)).toBe('created');
+      expect(await channels.create(aChannel({ tenantId }), 2)).toBe('created');
+      expect(await channels.create(aChannel({ tenantId }), 2)).toBe('full');
+      expect(await channels.create(aChannel(), 2)).toBe('created');
       expect(await itemsOf(channels.list(tenantId, firstPage))).toHaveLength(2);
     });
 
     it('change by their revision: of parallel changes to one, one succeeds', async () => {
       const { channels } = shared.get();
       const channel = aChannel();
-      await channels.insert(channel, 10);
+      await channels.create(channel, 10);
       const changed = {
         ...channel,
         name: 'b',
@@ -125,7 +125,7 @@ export function channelsContract(name: string, open: Open): void {
       const { channels } = shared.get();
       const channel = aChannel();
       const { tenantId, id } = channel;
-      await channels.insert(channel, 10);
+      await channels.create(channel, 10);
       expect(await channels.anyEnabled(tenantId)).toBe(true);
       expect(await channels.disable(tenantId, id, 7, t0 + 1)).toBe(false);
       const outcomes = await parallel(5, () => channels.disable(tenantId, id, 1, t0 + 1));
@@ -137,13 +137,13 @@ export function channelsContract(name: string, open: Open): void {
         updatedAt: t0 + 1,
       });
       expect(await channels.anyEnabled(tenantId)).toBe(false);
-      expect(await channels.enabled(tenantId)).toEqual([]);
+      expect(await channels.listEnabled(tenantId)).toEqual([]);
     });
 
     it('note their last test, whatever else changes', async () => {
       const { channels } = shared.get();
       const channel = aChannel();
-      await channels.insert(channel, 10);
+      await channels.create(channel, 10);
       await channels.tested(channel.tenantId, channel.id, t0 + 5, false);
       await channels.update({ ...channel, revision: 2 });
       expect(await channels.get(channel.tenantId, channel.id)).toMatchObject({
@@ -158,13 +158,13 @@ export function channelsContract(name: string, open: Open): void {
       const [a, b, c] = [0, 1, 2].map((i) =>
         aChannel({ kind: 'communityChat', createdAt: later + i, enabled: i !== 1 }),
       ) as [Channel, Channel, Channel];
-      for (const channel of [a, b, c]) await channels.insert(channel, 10);
-      expect(await channels.enabledOfKind('communityChat', 10)).toEqual([c, a]);
-      expect(await channels.enabledOfKind('communityChat', 1)).toEqual([c]);
+      for (const channel of [a, b, c]) await channels.create(channel, 10);
+      expect(await channels.listEnabledOfKind('communityChat', 10)).toEqual([c, a]);
+      expect(await channels.listEnabledOfKind('communityChat', 1)).toEqual([c]);
       expect(await channels.remove(uuid(), a.id)).toBeNull();
       expect(await channels.remove(a.tenantId, a.id)).toEqual(a);
       expect(await channels.remove(a.tenantId, a.id)).toBeNull();
-      expect(await channels.enabledOfKind('communityChat', 10)).toEqual([c]);
+      expect(await channels.listEnabledOfKind('communityChat', 10)).toEqual([c]);
     });
   });
 
@@ -174,7 +174,7 @@ export function channelsContract(name: string, open: Open): void {
     it('are added once, whoever adds them', async () => {
       const { deliveries } = shared.get();
       const delivery = aDelivery();
-      const added = await parallel(10, (i) => deliveries.add({ ...delivery, createdAt: t0 + i }));
+      const added = await parallel(10, (i) => deliveries.create({ ...delivery, createdAt: t0 + i }));
       const stored = await deliveries.get(delivery.tenantId, delivery.id);
       for (const one of added) expect(one).toEqual(stored);
       expect(await deliveries.get(uuid(), delivery.id)).toBeNull();
@@ -183,20 +183,20 @@ export function channelsContract(name: string, open: Open): void {
     it('change as they were read: of parallel changes one succeeds', async () => {
       const { deliveries } = shared.get();
       const delivery = aDelivery();
-      await deliveries.add(delivery);
+      await deliveries.create(delivery);
       const log = [{ at: t0, status: 503, failure: 'status' as const, durationMs: 12 }];
       const outcomes = await parallel(10, (i) =>
-        deliveries.replace({ ...delivery, attempts: 1, nextAt: t0 + i, messageId: `m${i}`, log }, delivery),
+        deliveries.update({ ...delivery, attempts: 1, nextAt: t0 + i, messageId: `m${i}`, log }, delivery),
       );
       expect(outcomes.filter(Boolean)).toHaveLength(1);
       const i = outcomes.indexOf(true);
       const second = { ...delivery, attempts: 1, nextAt: t0 + i, messageId: `m${i}`, log };
       expect(await deliveries.get(delivery.tenantId, delivery.id)).toEqual(second);
-      expect(await deliveries.replace(ended(second, 'dead', t0), delivery)).toBe(false);
+      expect(await deliveries.update(ended(second, 'dead', t0), delivery)).toBe(false);
       const dead = ended(second, 'dead', t0 + 9);
-      expect(await deliveries.replace(dead, second)).toBe(true);
-      expect(await deliveries.replace(again(dead, t0 + 10), dead)).toBe(true);
-      expect(await deliveries.replace(again(dead, t0 + 11), dead)).toBe(false);
+      expect(await deliveries.update(dead, second)).toBe(true);
+      expect(await deliveries.update(again(dead, t0 + 10), dead)).toBe(true);
+      expect(await deliveries.update(again(dead, t0 + 11), dead)).toBe(false);
       expect(await deliveries.get(delivery.tenantId, delivery.id)).toEqual(again(dead, t0 + 10));
     });
 
@@ -206,8 +206,8 @@ export function channelsContract(name: string, open: Open): void {
       const all = [0, 1, 2].map((i) =>
         aDelivery({ tenantId, channelId, createdAt: t0 + i, status: i === 1 ? 'dead' : 'delivered' }),
       );
-      for (const one of all) await deliveries.add(one);
-      await deliveries.add(aDelivery({ tenantId }));
+      for (const one of all) await deliveries.create(one);
+      await deliveries.create(aDelivery({ tenantId }));
       const list = (status?: Delivery['status']) =>
         itemsOf(deliveries.list(tenantId, channelId, status ? { status } : {}, firstPage));
       expect(await list()).toEqual([...all].reverse());
@@ -222,17 +222,17 @@ export function channelsContract(name: string, open: Open): void {
       const { deliveries } = shared.get();
       const approvalId = uuid();
       const two = [aDelivery({ approvalId }), aDelivery({ approvalId, event: 'decided' })];
-      for (const one of [...two, aDelivery()]) await deliveries.add(one);
-      const found = await deliveries.ofApproval(approvalId, 10);
+      for (const one of [...two, aDelivery()]) await deliveries.create(one);
+      const found = await deliveries.listOfApproval(approvalId, 10);
       expect(found).toHaveLength(2);
       expect(found).toEqual(expect.arrayContaining(two));
-      expect(await deliveries.ofApproval(approvalId, 1)).toHaveLength(1);
+      expect(await deliveries.listOfApproval(approvalId, 1)).toHaveLength(1);
     });
 
     it('go with their channel, a bounded number at a time', async () => {
       const { deliveries } = shared.get();
       const [tenantId, channelId] = [uuid(), uuid()];
-      for (let i = 0; i < 3; i++) await deliveries.add(aDelivery({ tenantId, channelId }));
+      for (let i = 0; i < 3; i++) await deliveries.create(aDelivery({ tenantId, channelId }));
       expect(await deliveries.removeOfChannel(uuid(), channelId, 10)).toBe(0);
       expect(await deliveries.removeOfChannel(tenantId, channelId, 2)).toBe(2);
       expect(await deliveries.removeOfChannel(tenantId, channelId, 2)).toBe(1);

@@ -40,7 +40,7 @@ export function compositionsContract(name: string, open: Open): void {
       await contracts.create(a);
       await contracts.create(b);
       const meta = { id: uuid(), createdBy: 'bob@example.org', createdAt: t0 + 1 };
-      await contracts.addVersion(tenantId, 'a', { name: 'A two', definition: { v: 2 } }, meta);
+      await contracts.update(tenantId, 'a', { name: 'A two', definition: { v: 2 } }, meta);
       return { tenantId, a, b };
     }
 
@@ -73,8 +73,8 @@ export function compositionsContract(name: string, open: Open): void {
       const items = [anItem({ contractId: 'b', position: 1 }), anItem({ contractId: 'a', position: 1 })];
       await compositions.create(aComposition({ tenantId, items }));
       const meta = { id: uuid(), createdBy: 'bob@example.org', createdAt: t0 + 2 };
-      await contracts.addVersion(tenantId, 'a', { name: 'A three', definition: { v: 3 } }, meta);
-      const views = await compositions.items(tenantId, 'base');
+      await contracts.update(tenantId, 'a', { name: 'A three', definition: { v: 3 } }, meta);
+      const views = await compositions.listItems(tenantId, 'base');
       expect(views.map((v) => v.contractId)).toEqual(['a', 'b']);
       expect(views[0]).toEqual({
         contractId: 'a',
@@ -86,7 +86,7 @@ export function compositionsContract(name: string, open: Open): void {
         type: 'pre',
         latestVersion: 3,
       });
-      expect(await compositions.enabledItems(tenantId, 'base')).toEqual(
+      expect(await compositions.listEnabledItems(tenantId, 'base')).toEqual(
         views.map((view, i) => ({ ...view, definition: i === 0 ? { v: 2 } : b.definition })),
       );
       expect(views[1]).toMatchObject({ contractId: 'b', version: 1, latestVersion: 1 });
@@ -102,13 +102,13 @@ export function compositionsContract(name: string, open: Open): void {
         contractIds.map((contractId, position) => anItem({ contractId, position, enabled }));
       const items = [...of(ids.slice(0, 10), true), ...of(ids.slice(10), false)];
       await compositions.create(aComposition({ tenantId, name: 'fits', items }));
-      const fits = await compositions.enabledItems(tenantId, 'fits');
+      const fits = await compositions.listEnabledItems(tenantId, 'fits');
       expect(fits).toHaveLength(10);
       expect(fits[0]).toMatchObject({ contractId: 'large-0', definition });
       await compositions.create(aComposition({ tenantId, name: 'exceeds', items: of(ids, true) }));
-      expect(await compositions.enabledItems(tenantId, 'exceeds')).toBe('too_large');
-      expect(await compositions.items(tenantId, 'exceeds')).toHaveLength(11);
-      expect(await compositions.enabledItems(tenantId, 'absent')).toEqual([]);
+      expect(await compositions.listEnabledItems(tenantId, 'exceeds')).toBe('too_large');
+      expect(await compositions.listItems(tenantId, 'exceeds')).toHaveLength(11);
+      expect(await compositions.listEnabledItems(tenantId, 'absent')).toEqual([]);
     });
 
     it('an unknown contract stops the composition', async () => {
@@ -213,7 +213,7 @@ export function compositionsContract(name: string, open: Open): void {
       const { tenantId } = await library();
       await compositions.create(aComposition({ tenantId, items: [anItem({ contractId: 'a' })] }));
       const meta = { id: uuid(), createdBy: 'bob@example.org', createdAt: t0 + 2 };
-      await contracts.addVersion(tenantId, 'a', { name: 'A three' }, meta);
+      await contracts.update(tenantId, 'a', { name: 'A three' }, meta);
       const updated = await compositions.update(
         tenantId,
         'base',
@@ -227,7 +227,7 @@ export function compositionsContract(name: string, open: Open): void {
         ],
       });
       expect(await compositions.update(tenantId, 'base', { items: [] }, t0 + 4)).toMatchObject({ items: [] });
-      expect(await compositions.items(tenantId, 'base')).toEqual([]);
+      expect(await compositions.listItems(tenantId, 'base')).toEqual([]);
     });
 
     it('an update that names an unknown contract or composition writes nothing', async () => {
@@ -272,7 +272,7 @@ export function compositionsContract(name: string, open: Open): void {
       expect(await compositions.remove(tenantId, 'base')).toEqual(made);
       expect(await compositions.remove(tenantId, 'base')).toBeNull();
       expect(await compositions.get(tenantId, 'base')).toBeNull();
-      expect(await compositions.items(tenantId, 'base')).toEqual([]);
+      expect(await compositions.listItems(tenantId, 'base')).toEqual([]);
     });
 
     it('tenants do not see, use or change each other', async () => {
@@ -283,7 +283,7 @@ export function compositionsContract(name: string, open: Open): void {
       );
       const stranger = uuid();
       expect(await compositions.get(stranger, 'base')).toBeNull();
-      expect(await compositions.items(stranger, 'base')).toEqual([]);
+      expect(await compositions.listItems(stranger, 'base')).toEqual([]);
       expect(await itemsOf(compositions.list(stranger, firstPage))).toEqual([]);
       expect(await compositions.update(stranger, 'base', { description: 'x' }, t0)).toBe('absent');
       expect(await compositions.remove(stranger, 'base')).toBeNull();

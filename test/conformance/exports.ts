@@ -18,7 +18,7 @@ export async function readLines(
   const lines: ExportLine[] = [];
   let end = after;
   for (;;) {
-    const page = await store.exports.lines(tenantId, kind, end, limit);
+    const page = await store.exports.list(tenantId, kind, end, limit);
     expect(page.lines.length).toBeLessThanOrEqual(limit);
     lines.push(...page.lines);
     end = page.end;
@@ -125,7 +125,7 @@ export function exportsContract(name: string, open: Open): void {
 
     it('refuses a place that another store gave', async () => {
       for (const kind of ['events', 'approvals'] as const)
-        await expect(shared.get().exports.lines(randomUUID(), kind, '1.2.3.4', 10)).rejects.toMatchObject({
+        await expect(shared.get().exports.list(randomUUID(), kind, '1.2.3.4', 10)).rejects.toMatchObject({
           code: 'bad_request',
         });
     });
@@ -169,21 +169,21 @@ export function exportsContract(name: string, open: Open): void {
       await ingest(tenantId, [repeatOf(event, 'call_executed')], t0 + 9);
       const lines = await waitForLines(store, tenantId, 'events', 5);
       const [first, , third] = lines;
-      const after = await store.exports.lines(tenantId, 'events', first?.place ?? null, 10);
+      const after = await store.exports.list(tenantId, 'events', first?.place ?? null, 10);
       expect(after).toMatchObject({ removed: 0, isTrimmed: false });
       await removeAll(store, tenantId, 'events', t0 + 1);
-      const behind = await store.exports.lines(tenantId, 'events', first?.place ?? null, 10);
+      const behind = await store.exports.list(tenantId, 'events', first?.place ?? null, 10);
       expect(behind).toMatchObject({ removed: 1, isTrimmed: false });
       await removeAll(store, tenantId, 'events', t0 + 2);
-      const trimmed = await store.exports.lines(tenantId, 'events', first?.place ?? null, 10);
+      const trimmed = await store.exports.list(tenantId, 'events', first?.place ?? null, 10);
       expect(trimmed).toMatchObject({ removed: 3, isTrimmed: true });
       expect(wordsOf(trimmed.lines)).toEqual(['c2', 'c3']);
-      expect(await store.exports.lines(tenantId, 'events', null, 10)).toMatchObject({
+      expect(await store.exports.list(tenantId, 'events', null, 10)).toMatchObject({
         removed: 3,
         isTrimmed: false,
       });
       // Its event was third; the outcome that is gone came later.
-      const later = await store.exports.lines(tenantId, 'events', third?.place ?? null, 10);
+      const later = await store.exports.list(tenantId, 'events', third?.place ?? null, 10);
       expect(later).toMatchObject({ isTrimmed: true });
     });
 
@@ -210,7 +210,7 @@ export function exportsContract(name: string, open: Open): void {
       expect(wordsOf(await waitForLines(store, tenantId, 'events', 1))).toEqual(['real']);
       const { end } = await readLines(store, tenantId, 'events');
       await store.events.removeSample(tenantId);
-      expect(await store.exports.lines(tenantId, 'events', end, 10)).toMatchObject({ removed: 0 });
+      expect(await store.exports.list(tenantId, 'events', end, 10)).toMatchObject({ removed: 0 });
     });
   });
 }

@@ -65,7 +65,7 @@ export function fleetContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       const spoken = async (agentId = 'a') => {
-        const [found] = await agents.vocabularies(tenantId, [agentId]);
+        const [found] = await agents.listVocabularies(tenantId, [agentId]);
         return found && [found.lastApi, found.loadsAny];
       };
       const seen = (at: number, on?: SeenOn) => agents.seen(tenantId, 'a', 'production', t0 + at, uuid(), on);
@@ -85,7 +85,7 @@ export function fleetContract(name: string, open: Open): void {
       expect(await spoken()).toEqual(['console', false]);
       await agents.seen(tenantId, 'b', 'production', t0, uuid(), { api: 'hosted', loadsAny: true });
       expect(await agents.get(tenantId, 'b')).toMatchObject({ lastApi: 'hosted', loadsAny: true });
-      expect(await agents.vocabularies(uuid(), ['a'])).toEqual([]);
+      expect(await agents.listVocabularies(uuid(), ['a'])).toEqual([]);
       expect(await spoken('unknown')).toBeUndefined();
     });
 
@@ -101,7 +101,7 @@ export function fleetContract(name: string, open: Open): void {
       await agents.seen(uuid(), 'stranger', 'production', t0, uuid(), on);
       const page = async (limit: number, after: string | null) => {
         const query = { env: 'production', api: 'console', limit, after } as const;
-        const { items, more } = await agents.lastOn(tenantId, query);
+        const { items, more } = await agents.listLastOn(tenantId, query);
         return [items.map(({ agentId }) => agentId), more];
       };
       expect(await page(2, null)).toEqual([['a', 'b'], true]);

@@ -32,11 +32,11 @@ export function identitiesContract(name: string, open: Open): void {
       expect(await identities.link(account)).toBe('created');
       expect(await identities.link({ ...account, userId: uuid() })).toBe('taken');
       expect(await identities.link(anAccount({ userId: account.userId }))).toBe('taken');
-      expect(await identities.find(account.issuer, account.subject)).toEqual(account);
-      expect(await identities.find('https://other.example', account.subject)).toBeNull();
-      expect(await identities.ofUser(account.userId)).toEqual(account);
+      expect(await identities.get(account.issuer, account.subject)).toEqual(account);
+      expect(await identities.get('https://other.example', account.subject)).toBeNull();
+      expect(await identities.getOfUser(account.userId)).toEqual(account);
       await identities.unlink(account.userId);
-      expect(await identities.ofUser(account.userId)).toBeNull();
+      expect(await identities.getOfUser(account.userId)).toBeNull();
       expect(await identities.link({ ...account, userId: uuid() })).toBe('created');
     });
 
@@ -52,11 +52,11 @@ export function identitiesContract(name: string, open: Open): void {
       const [providerSession, other] = [uuid(), uuid()];
       const login = aLogin({ method: 'oidc', providerSession });
       for (const one of [login, aLogin({ method: 'oidc', providerSession: other }), aLogin()])
-        await logins.put(one);
-      expect(await logins.ofProviderSession(providerSession, t0, 10)).toEqual([login]);
-      expect(await logins.ofProviderSession(providerSession, login.expiresAt, 10)).toEqual([]);
+        await logins.create(one);
+      expect(await logins.listOfProviderSession(providerSession, t0, 10)).toEqual([login]);
+      expect(await logins.listOfProviderSession(providerSession, login.expiresAt, 10)).toEqual([]);
       await logins.remove(login.tokenHash);
-      expect(await logins.ofProviderSession(providerSession, t0, 10)).toEqual([]);
+      expect(await logins.listOfProviderSession(providerSession, t0, 10)).toEqual([]);
     });
 
     it('decide about roles, of the last admin too', async () => {
@@ -67,7 +67,7 @@ export function identitiesContract(name: string, open: Open): void {
       const roles = [{ role: 'viewer', env: '*' }] as const;
       expect(await tenants.setRoles(tenant.id, admin.id, roles)).toBe('last_admin');
       expect(await tenants.setRoles(tenant.id, admin.id, roles, true)).toEqual({ ...admin, roles });
-      expect(await tenants.userById(admin.id)).toEqual({ ...admin, roles });
+      expect(await tenants.getUser(admin.id)).toEqual({ ...admin, roles });
     });
   });
 }

@@ -39,7 +39,7 @@ export function contractsContract(name: string, open: Open): void {
           definition,
         });
         expect(await contracts.create(contract)).toBe('created');
-        const stored = await contracts.latest(tenantId, contract.contractId);
+        const stored = await contracts.get(tenantId, contract.contractId);
         expect(stored).toEqual(contract);
         expect(JSON.stringify(stored?.definition)).toBe(JSON.stringify(definition));
       }
@@ -50,7 +50,7 @@ export function contractsContract(name: string, open: Open): void {
       const base = aContract();
       const answers = await parallel(20, (i) => contracts.create({ ...base, id: uuid(), name: `n${i}` }));
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
-      expect((await contracts.latest(base.tenantId, base.contractId))?.name).toBe(
+      expect((await contracts.get(base.tenantId, base.contractId))?.name).toBe(
         `n${answers.indexOf('created')}`,
       );
     });
@@ -60,9 +60,9 @@ export function contractsContract(name: string, open: Open): void {
       const first = aContract();
       await contracts.create(first);
       const m = meta();
-      const second = await contracts.addVersion(first.tenantId, first.contractId, { name: 'New' }, m);
+      const second = await contracts.update(first.tenantId, first.contractId, { name: 'New' }, m);
       expect(second).toEqual({ ...first, ...m, version: 2, name: 'New' });
-      const third = await contracts.addVersion(
+      const third = await contracts.update(
         first.tenantId,
         first.contractId,
         { description: null, tags: [], definition: { a: 1 } },
@@ -75,11 +75,11 @@ export function contractsContract(name: string, open: Open): void {
         tags: [],
         definition: { a: 1 },
       });
-      expect(await contracts.latest(first.tenantId, first.contractId)).toEqual(third);
-      expect(await contracts.version(first.tenantId, first.contractId, 1)).toEqual(first);
-      expect(await contracts.version(first.tenantId, first.contractId, 2)).toEqual(second);
-      expect(await contracts.version(first.tenantId, first.contractId, 4)).toBeNull();
-      expect(await contracts.addVersion(first.tenantId, 'unknown', { name: 'x' }, meta())).toBeNull();
+      expect(await contracts.get(first.tenantId, first.contractId)).toEqual(third);
+      expect(await contracts.getVersion(first.tenantId, first.contractId, 1)).toEqual(first);
+      expect(await contracts.getVersion(first.tenantId, first.contractId, 2)).toEqual(second);
+      expect(await contracts.getVersion(first.tenantId, first.contractId, 4)).toBeNull();
+      expect(await contracts.update(first.tenantId, 'unknown', { name: 'x' }, meta())).toBeNull();
     });
 
     it('30 parallel updates get 30 versions', async () => {
@@ -87,7 +87,7 @@ export function contractsContract(name: string, open: Open): void {
       const c = aContract();
       await contracts.create(c);
       const made = (await parallel(30, (i) =>
-        contracts.addVersion(c.tenantId, c.contractId, { name: `n${i}` }, meta()),
+        contracts.update(c.tenantId, c.contractId, { name: `n${i}` }, meta()),
       )) as (ContractVersion | null)[];
       expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));
     });
@@ -96,11 +96,11 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts } = shared.get();
       const c = aContract();
       await contracts.create(c);
-      const add = (ifId: string) => contracts.addVersion(c.tenantId, c.contractId, {}, meta(), ifId);
+      const add = (ifId: string) => contracts.update(c.tenantId, c.contractId, {}, meta(), ifId);
       const made = await parallel(10, () => add(c.id));
       expect(made.filter((one) => one !== 'changed')).toHaveLength(1);
       expect(await contracts.remove(c.tenantId, c.contractId, c.id)).toBe('changed');
-      const latest = await contracts.latest(c.tenantId, c.contractId);
+      const latest = await contracts.get(c.tenantId, c.contractId);
       expect(latest).toMatchObject({ version: 2 });
       expect(await contracts.remove(c.tenantId, c.contractId, latest?.id)).toBe('removed');
     });
@@ -109,12 +109,12 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts } = shared.get();
       const c = aContract();
       await contracts.create(c);
-      await contracts.addVersion(c.tenantId, c.contractId, { name: 'b' }, meta());
-      expect(await contracts.history(c.tenantId, c.contractId)).toEqual([
+      await contracts.update(c.tenantId, c.contractId, { name: 'b' }, meta());
+      expect(await contracts.listVersions(c.tenantId, c.contractId)).toEqual([
         { version: 2, createdAt: t0 + 1000, createdBy: 'bob@example.org' },
         { version: 1, createdAt: t0, createdBy: 'ada@example.org' },
       ]);
-      expect(await contracts.history(c.tenantId, 'unknown')).toEqual([]);
+      expect(await contracts.listVersions(c.tenantId, 'unknown')).toEqual([]);
     });
 
     it('lists latest versions newest first and counts the compositions that use them', async () => {
@@ -124,7 +124,7 @@ export function contractsContract(name: string, open: Open): void {
         aContract({ tenantId, contractId, createdAt: t0 + i }),
       ) as [ReturnType<typeof aContract>, ReturnType<typeof aContract>, ReturnType<typeof aContract>];
       for (const contract of [c, a, b]) await contracts.create(contract);
-      const a2 = await contracts.addVersion(tenantId, 'a', { name: 'newest' }, meta());
+      const a2 = await contracts.update(tenantId, 'a', { name: 'newest' }, meta());
       const twice = [anItem({ contractId: 'b' }), anItem({ contractId: 'b', position: 20, enabled: false })];
       await compositions.create(aComposition({ tenantId, name: 'one', items: twice }));
       await compositions.create(
@@ -173,7 +173,7 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts } = shared.get();
       const c = aContract({ name: 'before' });
       await contracts.create(c);
-      await contracts.addVersion(c.tenantId, c.contractId, { name: 'after' }, meta());
+      await contracts.update(c.tenantId, c.contractId, { name: 'after' }, meta());
       expect(await itemsOf(contracts.list(c.tenantId, { search: 'before' }, firstPage))).toEqual([]);
       expect(await itemsOf(contracts.list(c.tenantId, { search: 'after' }, firstPage))).toHaveLength(1);
     });
@@ -182,7 +182,7 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts, compositions } = shared.get();
       const c = aContract();
       await contracts.create(c);
-      await contracts.addVersion(c.tenantId, c.contractId, { name: 'b' }, meta());
+      await contracts.update(c.tenantId, c.contractId, { name: 'b' }, meta());
       const ids: string[] = [];
       for (const composition of ['zeta', 'alpha']) {
         const made = await compositions.create(
@@ -198,17 +198,17 @@ export function contractsContract(name: string, open: Open): void {
         usedBy: ['alpha', 'zeta'],
         count: 2,
       });
-      expect(await itemsOf(contracts.usage(c.tenantId, c.contractId, firstPage))).toEqual([
+      expect(await itemsOf(contracts.listUsage(c.tenantId, c.contractId, firstPage))).toEqual([
         { id: ids[1], name: 'alpha' },
         { id: ids[0], name: 'zeta' },
       ]);
-      expect(await contracts.usageCount(c.tenantId, c.contractId)).toBe(2);
+      expect(await contracts.countUsage(c.tenantId, c.contractId)).toBe(2);
       await compositions.remove(c.tenantId, 'zeta');
       await compositions.remove(c.tenantId, 'alpha');
       expect(await contracts.remove(c.tenantId, c.contractId)).toBe('removed');
-      expect(await contracts.version(c.tenantId, c.contractId, 1)).toBeNull();
+      expect(await contracts.getVersion(c.tenantId, c.contractId, 1)).toBeNull();
       expect(await contracts.remove(c.tenantId, c.contractId)).toBe('absent');
-      expect(await itemsOf(contracts.usage(c.tenantId, c.contractId, firstPage))).toEqual([]);
+      expect(await itemsOf(contracts.listUsage(c.tenantId, c.contractId, firstPage))).toEqual([]);
     });
 
     it('a contract that is removed while a composition takes it up is either gone or used, never both', async () => {
@@ -234,14 +234,14 @@ export function contractsContract(name: string, open: Open): void {
       const c = aContract();
       await contracts.create(c);
       const stranger = uuid();
-      expect(await contracts.latest(stranger, c.contractId)).toBeNull();
-      expect(await contracts.version(stranger, c.contractId, 1)).toBeNull();
-      expect(await contracts.history(stranger, c.contractId)).toEqual([]);
+      expect(await contracts.get(stranger, c.contractId)).toBeNull();
+      expect(await contracts.getVersion(stranger, c.contractId, 1)).toBeNull();
+      expect(await contracts.listVersions(stranger, c.contractId)).toEqual([]);
       expect(await itemsOf(contracts.list(stranger, {}, firstPage))).toEqual([]);
-      expect(await contracts.addVersion(stranger, c.contractId, { name: 'x' }, meta())).toBeNull();
+      expect(await contracts.update(stranger, c.contractId, { name: 'x' }, meta())).toBeNull();
       expect(await contracts.remove(stranger, c.contractId)).toBe('absent');
       expect(await contracts.create({ ...c, id: uuid(), tenantId: stranger })).toBe('created');
-      expect(await contracts.latest(c.tenantId, c.contractId)).toEqual(c);
+      expect(await contracts.get(c.tenantId, c.contractId)).toEqual(c);
     });
   });
 
@@ -270,20 +270,20 @@ export function contractsContract(name: string, open: Open): void {
         anItem({ contractId: 'new', position: 20 }),
       ];
       const composition = aComposition({ tenantId, name: 'imported', items });
-      expect(await contracts.importAll(tenantId, given, composition)).toEqual({
+      expect(await contracts.importBundle(tenantId, given, composition)).toEqual({
         created: ['new'],
         updated: ['old'],
         composition: 'imported',
       });
-      expect(await contracts.latest(tenantId, 'old')).toMatchObject({
+      expect(await contracts.get(tenantId, 'old')).toMatchObject({
         id: given[0]?.id,
         ...words,
         version: 2,
         definition: { v: 2 },
         createdAt: t0 + 5,
       });
-      expect(await contracts.version(tenantId, 'old', 1)).toEqual(old);
-      expect(await contracts.latest(tenantId, 'new')).toEqual({ ...given[1], version: 1 });
+      expect(await contracts.getVersion(tenantId, 'old', 1)).toEqual(old);
+      expect(await contracts.get(tenantId, 'new')).toEqual({ ...given[1], version: 1 });
       expect(await compositions.get(tenantId, 'imported')).toEqual({
         ...composition,
         items: [
@@ -300,7 +300,7 @@ export function contractsContract(name: string, open: Open): void {
       await compositions.create(existing);
       const contract = aContract({ tenantId });
       const composition = aComposition({ tenantId, items: [anItem({ contractId: contract.contractId })] });
-      expect(await contracts.importAll(tenantId, [contract], composition)).toEqual({
+      expect(await contracts.importBundle(tenantId, [contract], composition)).toEqual({
         created: [contract.contractId],
         updated: [],
         composition: null,
@@ -316,11 +316,11 @@ export function contractsContract(name: string, open: Open): void {
       const fresh = aContract({ tenantId });
       const changed = { ...stored, id: uuid(), type: 'post' as const };
       const composition = aComposition({ tenantId });
-      expect(await contracts.importAll(tenantId, [fresh, changed], composition)).toEqual({
+      expect(await contracts.importBundle(tenantId, [fresh, changed], composition)).toEqual({
         typeChanged: stored.contractId,
       });
-      expect(await contracts.latest(tenantId, fresh.contractId)).toBeNull();
-      expect(await contracts.latest(tenantId, stored.contractId)).toEqual(stored);
+      expect(await contracts.get(tenantId, fresh.contractId)).toBeNull();
+      expect(await contracts.get(tenantId, stored.contractId)).toEqual(stored);
       expect(await compositions.get(tenantId, composition.name)).toBeNull();
     });
 
@@ -328,7 +328,7 @@ export function contractsContract(name: string, open: Open): void {
       const { contracts } = shared.get();
       const tenantId = uuid();
       const answers = await parallel(8, () =>
-        contracts.importAll(
+        contracts.importBundle(
           tenantId,
           [aContract({ tenantId, contractId: 'same' })],
           aComposition({ tenantId, items: [anItem({ contractId: 'same' })] }),
@@ -337,7 +337,7 @@ export function contractsContract(name: string, open: Open): void {
       const whole = answers.filter((a) => 'created' in a);
       expect(whole.filter((a) => a.created.length === 1)).toHaveLength(1);
       expect(whole.filter((a) => a.composition !== null)).toHaveLength(1);
-      expect((await contracts.history(tenantId, 'same')).map((v) => v.version)).toEqual([
+      expect((await contracts.listVersions(tenantId, 'same')).map((v) => v.version)).toEqual([
         8, 7, 6, 5, 4, 3, 2, 1,
       ]);
     });

@@ -24,8 +24,8 @@ export function operatorTokensContract(name: string, open: Open): void {
       const { tenantId } = first;
       const second = aRecord({ tenantId, createdAt: t0 + 1, role: 'admin' });
       const short = aRecord({ tenantId, createdAt: t0 + 2, expiresAt: t0 + 10 });
-      for (const record of [first, second, short, aRecord()]) await operatorTokens.insert(record);
-      await expect(operatorTokens.insert(first)).rejects.toMatchObject({ code: 'conflict' });
+      for (const record of [first, second, short, aRecord()]) await operatorTokens.create(record);
+      await expect(operatorTokens.create(first)).rejects.toMatchObject({ code: 'conflict' });
       const list = async (now: number, page = { limit: 10, offset: 0 }) =>
         (await operatorTokens.list(tenantId, page, now)).items;
       expect(await list(t0 + 9)).toEqual([short, second, first]);
@@ -39,7 +39,7 @@ export function operatorTokensContract(name: string, open: Open): void {
       const { operatorTokens } = shared.get();
       const record = aRecord();
       const { id, tenantId } = record;
-      await operatorTokens.insert(record);
+      await operatorTokens.create(record);
       expect(await operatorTokens.revoke(uuid(), id, t0)).toBeNull();
       expect(await operatorTokens.revoke(tenantId, uuid(), t0)).toBeNull();
       expect(await operatorTokens.revoke(tenantId, id, t0 + 60_000)).toBeNull();
@@ -53,9 +53,9 @@ export function operatorTokensContract(name: string, open: Open): void {
     it('go when they have expired', async () => {
       const { operatorTokens } = shared.get();
       const [old, young] = [aRecord({ expiresAt: 5 }), aRecord()];
-      for (const record of [old, young]) await operatorTokens.insert(record);
+      for (const record of [old, young]) await operatorTokens.create(record);
       await operatorTokens.revoke(old.tenantId, old.id, 4);
-      expect(await operatorTokens.sweep(5, 1)).toBe(1);
+      expect(await operatorTokens.removeExpired(5, 1)).toBe(1);
       expect(await operatorTokens.isRevoked(old.id)).toBe(false);
       expect((await operatorTokens.list(young.tenantId, { limit: 9, offset: 0 }, t0)).items).toEqual([young]);
     });

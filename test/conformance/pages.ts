@@ -42,7 +42,7 @@ export function pagesContract(name: string, open: Open): void {
       const ids = ['a', 'b', 'c', 'd', 'e'];
       for (const [i, contractId] of ids.entries()) {
         await store.contracts.create(aContract({ tenantId, contractId, createdAt: t0 + i }));
-        await store.keys.insert(aKey({ tenantId, label: contractId, createdAt: t0 + i }));
+        await store.keys.create(aKey({ tenantId, label: contractId, createdAt: t0 + i }));
         await store.bundles.upload(aBundle({ tenantId, name: contractId, createdAt: t0 + i }));
         await store.bundles.upload(aBundle({ tenantId, name: 'many', createdAt: t0 - 1 }));
         const items = [anItem({ contractId: 'a' })];
@@ -58,21 +58,21 @@ export function pagesContract(name: string, open: Open): void {
       const keys = await pages((page) => store.keys.list(tenantId, page), 2);
       expect(keys.map((list) => list.map((one) => one.label))).toEqual(newest);
       expect(named(await pages((page) => store.compositions.list(tenantId, page), 2))).toEqual(newest);
-      const bundles = await pages((page) => store.bundles.summaries(tenantId, null, page), 2);
+      const bundles = await pages((page) => store.bundles.list(tenantId, null, page), 2);
       expect(named(bundles)).toEqual([
         ['e', 'd'],
         ['c', 'b'],
         ['a', 'many'],
       ]);
-      const byName = await pages((page) => store.bundles.summaries(tenantId, null, page, 'name'), 2);
+      const byName = await pages((page) => store.bundles.list(tenantId, null, page, 'name'), 2);
       expect(named(byName)).toEqual([
         ['a', 'b'],
         ['c', 'd'],
         ['e', 'many'],
       ]);
-      const versions = await pages((page) => store.bundles.versions(tenantId, 'many', page), 2);
+      const versions = await pages((page) => store.bundles.listVersions(tenantId, 'many', page), 2);
       expect(versions.map((list) => list.map((one) => one.version))).toEqual([[5, 4], [3, 2], [1]]);
-      const users = await pages((page) => store.contracts.usage(tenantId, 'a', page), 2);
+      const users = await pages((page) => store.contracts.listUsage(tenantId, 'a', page), 2);
       expect(named(users)).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
     });
 

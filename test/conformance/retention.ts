@@ -157,7 +157,7 @@ export function retentionContract(name: string, open: Open): void {
       const old = aDelivery({ tenantId, status: 'dead', updatedAt: 5 });
       const waiting = aDelivery({ tenantId, updatedAt: 5 });
       const later = aDelivery({ tenantId, status: 'dead', updatedAt: 6 });
-      for (const one of [old, waiting, later]) await store.deliveries.add(one);
+      for (const one of [old, waiting, later]) await store.deliveries.create(one);
       expect(await store.retention.count(tenantId, 'deliveries', 6)).toBe(1);
       expect(await removeAll(store, tenantId, 'deliveries', 6)).toBe(1);
       expect(await store.deliveries.get(tenantId, old.id)).toBeNull();

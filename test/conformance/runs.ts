@@ -257,7 +257,7 @@ export function runsContract(name: string, open: Open): void {
       const none = { from: null, to: null, actor: null, actions: null, subjects: null };
       await send();
       const entries = await store.audit.feed(tenantId, none, null, 9);
-      while ((await store.events.purge(tenantId, t0 + 10, 100)) > 0);
+      while ((await store.events.remove(tenantId, t0 + 10, 100)) > 0);
       await send();
       expect(entries).toHaveLength(3);
       expect(await store.audit.feed(tenantId, none, null, 9)).toEqual(entries);
@@ -326,7 +326,11 @@ export function runsContract(name: string, open: Open): void {
       expect(await get(uuid(), 's')).toBeNull();
       expect((await store.runs.list(uuid(), all, page, time)).total).toBe(0);
       expect(
-        await store.runs.recent(uuid(), { agentIds: ['agent-1'], env: null, since: 0, limit: 10 }, time.now),
+        await store.runs.listRecent(
+          uuid(),
+          { agentIds: ['agent-1'], env: null, since: 0, limit: 10 },
+          time.now,
+        ),
       ).toEqual([]);
     });
 
@@ -486,7 +490,7 @@ export function runsContract(name: string, open: Open): void {
         anApproval({ tenantId, agentId: 'b', sessionId: 's2', createdAt: t0, timeoutSeconds: 86_400 }),
       );
       const three = { agentIds: ['a', 'b', 'none'], env: null };
-      const found = await store.runs.recent(tenantId, { ...three, since: t0 + 2, limit: 2 }, time.now);
+      const found = await store.runs.listRecent(tenantId, { ...three, since: t0 + 2, limit: 2 }, time.now);
       await store.approvals.request(
         anApproval({ tenantId, agentId: 'b', sessionId: null, createdAt: t0, timeoutSeconds: 86_400 }),
       );
@@ -518,7 +522,7 @@ export function runsContract(name: string, open: Open): void {
       const agentIds = ['agent-1'];
       const pendingIn = (env: Env) => store.runs.pendingOf(tenantId, { agentIds, env }, time.now);
       const recentIn = (env: Env) =>
-        store.runs.recent(tenantId, { agentIds, env, since: 0, limit: 10 }, time.now);
+        store.runs.listRecent(tenantId, { agentIds, env, since: 0, limit: 10 }, time.now);
       expect(await get(tenantId, 's')).toMatchObject({ pendingApprovals: 0, oldestPending: null });
       expect([await statusesOf('approval_pending'), await statusesOf('stale')]).toEqual([0, 1]);
       expect([await pendingIn('development'), await pendingIn('staging')]).toEqual([[], [['agent-1', 1]]]);
@@ -540,7 +544,7 @@ export function runsContract(name: string, open: Open): void {
       await store.events.ingest(
         aBatch(tenantId, [ofSession('kept', { timestamp: t0 - 5 })], { receivedAt: t0 + 10 }),
       );
-      while ((await store.events.purge(tenantId, t0 + 10, 100)) > 0);
+      while ((await store.events.remove(tenantId, t0 + 10, 100)) > 0);
       expect((await storedRuns(store, tenantId)).map((run) => run.sessionId)).toEqual(['kept']);
     });
 
@@ -564,7 +568,7 @@ export function runsContract(name: string, open: Open): void {
       const buckets = await store.events.histogram(tenantId, all, 60_000);
       expect(buckets.map(({ allowed, denied }) => [allowed, denied])).toEqual([[1, 0]]);
       expect(
-        await store.runs.recent(
+        await store.runs.listRecent(
           tenantId,
           { agentIds: ['sample-agent'], env: null, since: 0, limit: 10 },
           time.now,

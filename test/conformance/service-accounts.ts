@@ -39,9 +39,9 @@ export function serviceAccountsContract(name: string, open: Open): void {
       const first = anAccount({ name: 'b' });
       const second = anAccount({ tenantId: first.tenantId, name: 'a' });
       for (const account of [first, second, anAccount({ name: 'b' })])
-        expect(await serviceAccounts.insert(account)).toBe('created');
+        expect(await serviceAccounts.create(account)).toBe('created');
       const { tenantId } = first;
-      expect(await serviceAccounts.insert(anAccount({ tenantId, name: 'a' }))).toBe('name_taken');
+      expect(await serviceAccounts.create(anAccount({ tenantId, name: 'a' }))).toBe('name_taken');
       expect((await serviceAccounts.list(tenantId, { limit: 9, offset: 0 })).items).toEqual([second, first]);
       expect(await serviceAccounts.update(tenantId, first.id, { name: 'a' })).toBe('name_taken');
       const roles = [{ role: 'viewer', env: '*' }] as const;
@@ -60,10 +60,10 @@ export function serviceAccountsContract(name: string, open: Open): void {
       const first = anAccount();
       const { tenantId } = first;
       const second = anAccount({ tenantId });
-      for (const account of [first, second]) await serviceAccounts.insert(account);
+      for (const account of [first, second]) await serviceAccounts.create(account);
       for (const expiresAt of [t0 + 3_000, t0 + 1_000, t0 + 2_000])
-        await serviceAccounts.addToken(aToken(first, { expiresAt }));
-      await serviceAccounts.addToken(aToken(second, { expiresAt: t0 + 1_000 }));
+        await serviceAccounts.createToken(aToken(first, { expiresAt }));
+      await serviceAccounts.createToken(aToken(second, { expiresAt: t0 + 1_000 }));
       expect(await serviceAccounts.nextExpiries(tenantId, t0 + 1_000)).toEqual(
         new Map([[first.id, t0 + 2_000]]),
       );
@@ -73,43 +73,45 @@ export function serviceAccountsContract(name: string, open: Open): void {
     it('have one of a name, however many ask at once', async () => {
       const { serviceAccounts } = shared.get();
       const tenantId = uuid();
-      const answers = await parallel(8, () => serviceAccounts.insert(anAccount({ tenantId, name: 'one' })));
+      const answers = await parallel(8, () => serviceAccounts.create(anAccount({ tenantId, name: 'one' })));
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
     });
 
     it('are found by the hash of a token until the token or the account goes', async () => {
       const { serviceAccounts } = shared.get();
       const account = anAccount();
-      await serviceAccounts.insert(account);
+      await serviceAccounts.create(account);
       const [old, young] = [aToken(account), aToken(account, { createdAt: t0 + 1, expiresAt: t0 + 90_000 })];
-      for (const token of [old, young]) expect(await serviceAccounts.addToken(token)).toBe('created');
+      for (const token of [old, young]) expect(await serviceAccounts.createToken(token)).toBe('created');
       const { tenantId, id } = account;
-      expect(await serviceAccounts.tokens(tenantId, id)).toEqual([young, old]);
-      expect(await serviceAccounts.byHash(old.hash)).toEqual({ account, token: old });
-      expect(await serviceAccounts.byHash(sha256('unknown'))).toBeNull();
+      expect(await serviceAccounts.listTokens(tenantId, id)).toEqual([young, old]);
+      expect(await serviceAccounts.getByHash(old.hash)).toEqual({ account, token: old });
+      expect(await serviceAccounts.getByHash(sha256('unknown'))).toBeNull();
       await serviceAccounts.used(old.id, t0 + 20);
       await serviceAccounts.used(old.id, t0 + 10);
-      expect((await serviceAccounts.byHash(old.hash))?.token.lastUsedAt).toBe(t0 + 20);
-      expect(await serviceAccounts.removeToken(uuid(), id, old.id)).toBeNull();
-      expect(await serviceAccounts.removeToken(tenantId, id, old.id)).toMatchObject({ id: old.id });
-      expect(await serviceAccounts.removeToken(tenantId, id, old.id)).toBeNull();
-      expect(await serviceAccounts.byHash(old.hash)).toBeNull();
+      expect((await serviceAccounts.getByHash(old.hash))?.token.lastUsedAt).toBe(t0 + 20);
+      expect(await serviceAccounts.revokeToken(uuid(), id, old.id)).toBeNull();
+      expect(await serviceAccounts.revokeToken(tenantId, id, old.id)).toMatchObject({ id: old.id });
+      expect(await serviceAccounts.revokeToken(tenantId, id, old.id)).toBeNull();
+      expect(await serviceAccounts.getByHash(old.hash)).toBeNull();
       await serviceAccounts.remove(tenantId, id);
-      expect(await serviceAccounts.byHash(young.hash)).toBeNull();
-      expect(await serviceAccounts.addToken(aToken(account))).toBe('absent');
+      expect(await serviceAccounts.getByHash(young.hash)).toBeNull();
+      expect(await serviceAccounts.createToken(aToken(account))).toBe('absent');
     });
 
     it('have a bounded number of tokens, and lose those that expired long ago', async () => {
       const { serviceAccounts } = shared.get();
       const account = anAccount();
-      await serviceAccounts.insert(account);
+      await serviceAccounts.create(account);
       for (let i = 0; i < maxServiceTokens; i++)
-        await serviceAccounts.addToken(aToken(account, { expiresAt: i < 2 ? t0 - 1_000_000 : t0 + 1 }));
-      expect(await serviceAccounts.addToken(aToken(account))).toBe('full');
-      expect(await serviceAccounts.sweep(t0 - 999_999, 1)).toBe(1);
-      expect(await serviceAccounts.sweep(t0 - 999_999, 9)).toBe(1);
-      expect(await serviceAccounts.tokens(account.tenantId, account.id)).toHaveLength(maxServiceTokens - 2);
-      expect(await serviceAccounts.addToken(aToken(account))).toBe('created');
+        await serviceAccounts.createToken(aToken(account, { expiresAt: i < 2 ? t0 - 1_000_000 : t0 + 1 }));
+      expect(await serviceAccounts.createToken(aToken(account))).toBe('full');
+      expect(await serviceAccounts.removeExpiredTokens(t0 - 999_999, 1)).toBe(1);
+      expect(await serviceAccounts.removeExpiredTokens(t0 - 999_999, 9)).toBe(1);
+      expect(await serviceAccounts.listTokens(account.tenantId, account.id)).toHaveLength(
+        maxServiceTokens - 2,
+      );
+      expect(await serviceAccounts.createToken(aToken(account))).toBe('created');
     });
   });
 }

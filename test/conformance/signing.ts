@@ -28,7 +28,7 @@ export function signingContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const key = aSigningKey({ tenantId });
-      await store.signing.add(key);
+      await store.signing.create(key);
       const current = [];
       for (const bundleName of ['base', 'extra']) {
         const bundle = await store.bundles.upload(aBundle({ tenantId, name: bundleName }));
@@ -44,11 +44,11 @@ export function signingContract(name: string, open: Open): void {
     it('of 20 parallel first keys one is created', async () => {
       const { signing } = shared.get();
       const tenantId = uuid();
-      expect(await signing.active(tenantId)).toBeNull();
+      expect(await signing.getActive(tenantId)).toBeNull();
       const keys = Array.from({ length: 20 }, () => aSigningKey({ tenantId }));
-      const answers = await Promise.all(keys.map((key) => signing.add(key)));
+      const answers = await Promise.all(keys.map((key) => signing.create(key)));
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
-      expect(await signing.active(tenantId)).toEqual(keys[answers.indexOf('created')]);
+      expect(await signing.getActive(tenantId)).toEqual(keys[answers.indexOf('created')]);
     });
 
     it('a rotation changes the active key and signs the current deployments anew', async () => {
@@ -57,8 +57,8 @@ export function signingContract(name: string, open: Open): void {
       const next = aSigningKey({ tenantId });
       const signatures = current.map((d) => signed(d.id, 'new'));
       expect(await store.signing.rotate(tenantId, key.id, next, signatures, null)).toBe('rotated');
-      expect(await store.signing.active(tenantId)).toEqual(next);
-      expect(await store.deployments.currentAll(tenantId)).toEqual(
+      expect(await store.signing.getActive(tenantId)).toEqual(next);
+      expect(await store.deployments.listAllCurrent(tenantId)).toEqual(
         current.map((d) => ({
           ...d,
           signature: signed(d.id, 'new').signature,
@@ -67,7 +67,7 @@ export function signingContract(name: string, open: Open): void {
           signingKeyId: next.id,
         })),
       );
-      const version = await store.bundles.version(tenantId, 'base', 1);
+      const version = await store.bundles.getVersion(tenantId, 'base', 1);
       expect(version?.signature).toBe(signed(current[0]?.id ?? '', 'new').signature);
     });
 
@@ -75,8 +75,8 @@ export function signingContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       let key = aSigningKey({ tenantId });
-      await store.signing.add(key);
-      expect(await store.signing.successions(tenantId)).toEqual([]);
+      await store.signing.create(key);
+      expect(await store.signing.listSuccessions(tenantId)).toEqual([]);
       const made: KeySuccession[] = [];
       const rotate = async (succession: KeySuccession | null) => {
         const next = aSigningKey({ tenantId });
@@ -87,17 +87,17 @@ export function signingContract(name: string, open: Open): void {
         made.push(aSuccession({ rotatedAt: i }));
         await rotate(made[i] ?? null);
       }
-      expect(await store.signing.successions(tenantId)).toEqual(made.slice(3));
+      expect(await store.signing.listSuccessions(tenantId)).toEqual(made.slice(3));
       expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), [], null)).toBe(
         'changed',
       );
-      expect(await store.signing.successions(uuid())).toEqual([]);
-      expect(await store.signing.successions(tenantId)).toHaveLength(maxSuccessions);
+      expect(await store.signing.listSuccessions(uuid())).toEqual([]);
+      expect(await store.signing.listSuccessions(tenantId)).toHaveLength(maxSuccessions);
       await rotate(null);
-      expect(await store.signing.successions(tenantId)).toEqual([]);
+      expect(await store.signing.listSuccessions(tenantId)).toEqual([]);
       const first = aSuccession();
       await rotate(first);
-      expect(await store.signing.successions(tenantId)).toEqual([first]);
+      expect(await store.signing.listSuccessions(tenantId)).toEqual([first]);
     });
 
     it('writes nothing when the active key is another', async () => {
@@ -107,8 +107,8 @@ export function signingContract(name: string, open: Open): void {
       expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), signatures, null)).toBe(
         'changed',
       );
-      expect(await store.signing.active(tenantId)).toEqual(key);
-      expect(await store.deployments.currentAll(tenantId)).toEqual(current);
+      expect(await store.signing.getActive(tenantId)).toEqual(key);
+      expect(await store.deployments.listAllCurrent(tenantId)).toEqual(current);
     });
 
     it('writes nothing when the signatures are not exactly those of the current deployments', async () => {
@@ -122,8 +122,8 @@ export function signingContract(name: string, open: Open): void {
           'changed',
         );
       }
-      expect(await store.signing.active(tenantId)).toEqual(key);
-      expect(await store.deployments.currentAll(tenantId)).toEqual(current);
+      expect(await store.signing.getActive(tenantId)).toEqual(key);
+      expect(await store.deployments.listAllCurrent(tenantId)).toEqual(current);
     });
 
     it('of 10 parallel rotations one happens, and one key is active', async () => {
@@ -143,8 +143,8 @@ export function signingContract(name: string, open: Open): void {
       );
       expect(answers.filter((answer) => answer === 'rotated')).toHaveLength(1);
       const winner = keys[answers.indexOf('rotated')];
-      expect(await store.signing.active(tenantId)).toEqual(winner);
-      for (const d of await store.deployments.currentAll(tenantId)) {
+      expect(await store.signing.getActive(tenantId)).toEqual(winner);
+      for (const d of await store.deployments.listAllCurrent(tenantId)) {
         expect(d.signature).toBe(signed(d.id, winner?.id).signature);
       }
     });
@@ -160,8 +160,9 @@ export function signingContract(name: string, open: Open): void {
           store.deployments.deploy(aDeployment({ tenantId, bundleName: 'base', signingKeyId: key.id })),
         ),
       ]);
-      const active = await store.signing.active(tenantId);
-      for (const d of await store.deployments.currentAll(tenantId)) expect(d.signingKeyId).toBe(active?.id);
+      const active = await store.signing.getActive(tenantId);
+      for (const d of await store.deployments.listAllCurrent(tenantId))
+        expect(d.signingKeyId).toBe(active?.id);
       if (rotation === 'rotated') expect(added).toEqual(added.map(() => 'stale_key'));
       else expect(active).toEqual(key);
     });
@@ -173,7 +174,7 @@ export function signingContract(name: string, open: Open): void {
       const next = aSigningKey({ tenantId: mine.tenantId });
       expect(await store.signing.rotate(mine.tenantId, mine.key.id, next, theirs, null)).toBe('changed');
       expect(await store.signing.rotate(mine.tenantId, other.key.id, next, theirs, null)).toBe('changed');
-      expect(await store.signing.active(other.tenantId)).toEqual(other.key);
+      expect(await store.signing.getActive(other.tenantId)).toEqual(other.key);
     });
   });
 }

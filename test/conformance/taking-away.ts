@@ -24,7 +24,7 @@ export function takingAwayContract(name: string, open: Open): void {
     const { bundles, deployments, signing } = shared.get();
     const tenantId = uuid();
     const key = aSigningKey({ tenantId });
-    await signing.add(key);
+    await signing.create(key);
     for (let i = 0; i < 2; i++) await bundles.upload(aBundle({ tenantId }));
     const add = async (version: number, env: Env = 'production', bundleName = 'base') => {
       const sequence = nextSequence(await deployments.lastSequence(tenantId, env, bundleName), t0);
@@ -47,12 +47,12 @@ export function takingAwayContract(name: string, open: Open): void {
       const second = await deploy(2);
       const staging = await deploy(2, 'staging');
       expect(await deployments.undeploy(tenantId, 'production', 'base')).toEqual(second);
-      expect(await deployments.currentOf(tenantId, 'production', 'base')).toBeNull();
-      expect(await deployments.current(tenantId, 'production')).toEqual([]);
-      expect(await deployments.currentAll(tenantId)).toEqual([staging]);
+      expect(await deployments.getCurrent(tenantId, 'production', 'base')).toBeNull();
+      expect(await deployments.listCurrent(tenantId, 'production')).toEqual([]);
+      expect(await deployments.listAllCurrent(tenantId)).toEqual([staging]);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([staging, second, first]);
       expect(await deployments.lastSequence(tenantId, 'production', 'base')).toBe(second.sequence);
-      expect(await itemsOf(bundles.summaries(tenantId, null, firstPage))).toMatchObject([
+      expect(await itemsOf(bundles.list(tenantId, null, firstPage))).toMatchObject([
         { name: 'base', deployedEnvs: ['staging'], lastDeployedAt: t0 },
       ]);
       expect((await deploy(1)).sequence).toBeGreaterThan(second.sequence);
@@ -102,7 +102,7 @@ export function takingAwayContract(name: string, open: Open): void {
       await deployments.deploy(given);
       await deployments.undeploy(tenantId, 'production', 'base');
       expect(await deployments.deploy(given)).toEqual(given);
-      expect(await deployments.currentOf(tenantId, 'production', 'base')).toBeNull();
+      expect(await deployments.getCurrent(tenantId, 'production', 'base')).toBeNull();
       expect(await deployments.deploy(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id }))).toBe(
         'stale_sequence',
       );
@@ -131,7 +131,7 @@ export function takingAwayContract(name: string, open: Open): void {
 
     it('knows the newest deployment of a version, also when it runs nowhere', async () => {
       const { deployments, tenantId, deploy } = await tenant();
-      const last = (version: number, of = tenantId) => deployments.lastOf(of, 'base', version);
+      const last = (version: number, of = tenantId) => deployments.getLast(of, 'base', version);
       expect(await last(1)).toBeNull();
       const first = await deploy(1);
       expect(await last(1)).toEqual(first);
@@ -153,7 +153,7 @@ export function takingAwayContract(name: string, open: Open): void {
       });
       expect(await deployments.deploy(given)).toEqual(given);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([given]);
-      expect(await deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
+      expect(await deployments.getCurrent(tenantId, 'production', 'base')).toEqual(given);
     });
   });
 
@@ -164,17 +164,17 @@ export function takingAwayContract(name: string, open: Open): void {
       await deployments.undeploy(tenantId, 'production', 'base');
       await bundles.upload(aBundle({ tenantId, name: 'other' }));
       expect(await bundles.remove(tenantId, 'base', t0 + 1)).toBe('removed');
-      expect(await bundles.version(tenantId, 'base', 1)).toBeNull();
-      expect(await bundles.yaml(tenantId, 'base', 2)).toBeNull();
-      expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([]);
-      expect(await itemsOf(bundles.summaries(tenantId, null, firstPage))).toMatchObject([{ name: 'other' }]);
-      expect(await itemsOf(bundles.summaries(tenantId, 'production', firstPage))).toEqual([]);
+      expect(await bundles.getVersion(tenantId, 'base', 1)).toBeNull();
+      expect(await bundles.getYaml(tenantId, 'base', 2)).toBeNull();
+      expect(await itemsOf(bundles.listVersions(tenantId, 'base', firstPage))).toEqual([]);
+      expect(await itemsOf(bundles.list(tenantId, null, firstPage))).toMatchObject([{ name: 'other' }]);
+      expect(await itemsOf(bundles.list(tenantId, 'production', firstPage))).toEqual([]);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([made]);
       expect(await add(1)).toBe('no_version');
       const next = await bundles.upload(aBundle({ tenantId }));
       expect(next.version).toBe(3);
-      expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([next]);
-      expect(await itemsOf(bundles.summaries(tenantId, null, firstPage))).toMatchObject(
+      expect(await itemsOf(bundles.listVersions(tenantId, 'base', firstPage))).toEqual([next]);
+      expect(await itemsOf(bundles.list(tenantId, null, firstPage))).toMatchObject(
         expect.arrayContaining([
           expect.objectContaining({ name: 'base', latestVersion: 3, versionCount: 1 }),
         ]),
@@ -186,7 +186,7 @@ export function takingAwayContract(name: string, open: Open): void {
       const { bundles, deployments, tenantId, deploy } = await tenant();
       await deploy(1, 'development');
       expect(await bundles.remove(tenantId, 'base', t0)).toBe('deployed');
-      expect(await bundles.yaml(tenantId, 'base', 1)).not.toBeNull();
+      expect(await bundles.getYaml(tenantId, 'base', 1)).not.toBeNull();
       await deployments.undeploy(tenantId, 'development', 'base');
       expect(await bundles.remove(uuid(), 'base', t0)).toBe('absent');
       expect(await bundles.remove(tenantId, 'nothing', t0)).toBe('absent');
@@ -204,7 +204,7 @@ export function takingAwayContract(name: string, open: Open): void {
         const [removed, added] = await Promise.all([removing, early ?? deployments.deploy(given)]);
         if (added === 'no_version') expect(removed).toBe('removed');
         else expect({ removed, added }).toEqual({ removed: 'deployed', added: given });
-        const bytes = await bundles.yaml(tenantId, 'base', 1);
+        const bytes = await bundles.getYaml(tenantId, 'base', 1);
         expect(bytes === null).toBe(removed === 'removed');
       }
     });

@@ -29,9 +29,9 @@ async function filled(store: DocumentStore) {
   const key = aKey({ tenantId });
   const login = aLogin({ tenantId, userId: admin.id, expiresAt: t0 + 1_000_000 });
   expect(await store.tenants.create(tenant, admin, aSigningKey({ tenantId }))).toBe('created');
-  await store.logins.put(login);
+  await store.logins.create(login);
   await store.logins.signedInFrom(admin.id, '10.0.0.1', t0);
-  await store.keys.insert(key);
+  await store.keys.create(key);
   await store.contracts.create(aContract({ tenantId, contractId: 'limit' }));
   await store.compositions.create(aComposition({ tenantId, name: 'all' }));
   await store.bundles.upload(aBundle({ tenantId, name: 'base' }));
@@ -49,9 +49,9 @@ async function filled(store: DocumentStore) {
 /** Erases as the background job does. @returns how many records went */
 async function erase(store: DocumentStore, tenantId: string): Promise<number> {
   let erased = 0;
-  while ((await store.events.erase(tenantId, 10)) > 0);
+  while ((await store.events.removeAll(tenantId, 10)) > 0);
   for (let slice = -1; slice !== 0; erased += slice) {
-    slice = await store.tenantRecords.erase(tenantId, 3);
+    slice = await store.tenantRecords.removeRecords(tenantId, 3);
     expect(slice).toBeLessThanOrEqual(4);
   }
   return erased;
@@ -86,9 +86,9 @@ export function tenantRecordsContract(name: string, open: Open): void {
         suspendedAt: t0 + 9,
         removedAt: null,
       });
-      expect((await tenantRecords.closed()).map(({ id }) => id)).toContain(first);
+      expect((await tenantRecords.listClosed()).map(({ id }) => id)).toContain(first);
       await tenantRecords.update(first, { suspendedAt: null });
-      expect((await tenantRecords.closed()).map(({ id }) => id)).not.toContain(first);
+      expect((await tenantRecords.listClosed()).map(({ id }) => id)).not.toContain(first);
       expect(await tenantRecords.update(aTenant().id, { name: 'x' })).toBeNull();
       expect(await tenantRecords.markRemoved(aTenant().id, t0)).toBeNull();
       expect(await tenantRecords.get(aTenant().id)).toBeNull();
@@ -97,10 +97,10 @@ export function tenantRecordsContract(name: string, open: Open): void {
     it('tell what they hold', async () => {
       const store = shared.get();
       const { tenantId } = await filled(store);
-      const { bytes, ...counts } = await store.tenantRecords.figures(tenantId);
+      const { bytes, ...counts } = await store.tenantRecords.getFigures(tenantId);
       expect(counts).toEqual({ agents: 1, events: 2 });
       expect(bytes).toBeGreaterThan(100);
-      expect(await store.tenantRecords.figures(aTenant().id)).toEqual({ agents: 0, events: 0, bytes: 0 });
+      expect(await store.tenantRecords.getFigures(aTenant().id)).toEqual({ agents: 0, events: 0, bytes: 0 });
     });
 
     it('are gone with all they had once they are erased, in slices, and no other has lost anything', async () => {
@@ -108,28 +108,28 @@ export function tenantRecordsContract(name: string, open: Open): void {
       const [gone, stays] = [await filled(store), await filled(store)];
       expect((await store.tenantRecords.markRemoved(gone.tenantId, t0 + 5))?.removedAt).toBe(t0 + 5);
       expect((await store.tenantRecords.markRemoved(gone.tenantId, t0 + 6))?.removedAt).toBe(t0 + 5);
-      expect(await store.tenants.tenantIds()).not.toContain(gone.tenantId);
+      expect(await store.tenants.listIds()).not.toContain(gone.tenantId);
       expect(await erase(store, gone.tenantId)).toBeGreaterThan(8);
-      await store.tenantRecords.forget(gone.tenantId);
+      await store.tenantRecords.remove(gone.tenantId);
       expect(await store.tenantRecords.get(gone.tenantId)).toBeNull();
 
       const left = async ({ tenantId, admin, key, login, request }: typeof gone) => [
         await store.idempotency.find(request, t0),
-        await store.tenants.userByEmail(admin.email),
+        await store.tenants.getUserByEmail(admin.email),
         await store.logins.get(login.tokenHash, t0),
-        await store.keys.byHash(key.hash),
-        await store.signing.active(tenantId),
-        await store.contracts.latest(tenantId, 'limit'),
+        await store.keys.getByHash(key.hash),
+        await store.signing.getActive(tenantId),
+        await store.contracts.get(tenantId, 'limit'),
         await store.compositions.get(tenantId, 'all'),
         (await store.rules.list(tenantId))[0] ?? null,
         await store.agents.get(tenantId, 'agent-1'),
         await store.audit.head(tenantId),
-        await store.bundles.version(tenantId, 'base', 1),
+        await store.bundles.getVersion(tenantId, 'base', 1),
       ];
       expect(await left(gone)).toEqual((await left(gone)).map(() => null));
       expect(await left(stays)).not.toContain(null);
-      expect(await store.tenantRecords.figures(gone.tenantId)).toEqual({ agents: 0, events: 0, bytes: 0 });
-      expect((await store.tenantRecords.figures(stays.tenantId)).events).toBe(2);
+      expect(await store.tenantRecords.getFigures(gone.tenantId)).toEqual({ agents: 0, events: 0, bytes: 0 });
+      expect((await store.tenantRecords.getFigures(stays.tenantId)).events).toBe(2);
       // The e-mail address is free again.
       const tenant = aTenant();
       const admin = { ...gone.admin, id: aUser().id, tenantId: tenant.id };

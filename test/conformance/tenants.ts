@@ -32,14 +32,14 @@ export function bootstrapContract(name: string, open: Open): void {
       const store = await open();
       try {
         expect(await store.tenants.anyUser()).toBe(false);
-        expect(await store.tenants.tenantIds()).toEqual([]);
+        expect(await store.tenants.listIds()).toEqual([]);
         const { tenant, admin, key } = founding();
         expect(await store.tenants.bootstrap(tenant, admin, key)).toBe('created');
         expect(await store.tenants.anyUser()).toBe(true);
-        expect(await store.tenants.tenantIds()).toEqual([tenant.id]);
+        expect(await store.tenants.listIds()).toEqual([tenant.id]);
         expect(await store.tenants.hasSeveral()).toBe(false);
-        expect(await store.tenants.userByEmail(admin.email)).toEqual(admin);
-        expect(await store.signing.active(tenant.id)).toEqual(key);
+        expect(await store.tenants.getUserByEmail(admin.email)).toEqual(admin);
+        expect(await store.signing.getActive(tenant.id)).toEqual(key);
       } finally {
         await store.close();
       }
@@ -53,10 +53,10 @@ export function bootstrapContract(name: string, open: Open): void {
         const answers = await Promise.all(keys.map((key) => store.tenants.provision(tenant, key)));
         expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
         expect(await store.tenants.provision(tenant, aSigningKey({ tenantId: tenant.id }))).toBe('exists');
-        expect(await store.tenants.tenantIds()).toEqual([tenant.id]);
-        expect(keys).toContainEqual(await store.signing.active(tenant.id));
+        expect(await store.tenants.listIds()).toEqual([tenant.id]);
+        expect(keys).toContainEqual(await store.signing.getActive(tenant.id));
         expect(await store.tenants.anyUser()).toBe(false);
-        expect(await store.tenants.addUser(aUser({ tenantId: tenant.id }))).toBe('created');
+        expect(await store.tenants.createUser(aUser({ tenantId: tenant.id }))).toBe('created');
         const second = aTenant();
         await store.tenants.provision(second, aSigningKey({ tenantId: second.id }));
         expect(await store.tenants.hasSeveral()).toBe(true);
@@ -73,11 +73,11 @@ export function bootstrapContract(name: string, open: Open): void {
         expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
         expect(answers.filter((answer) => answer === 'taken')).toHaveLength(49);
         const winner = all[answers.indexOf('created')];
-        expect(await store.tenants.tenantIds()).toEqual([winner?.tenant.id]);
+        expect(await store.tenants.listIds()).toEqual([winner?.tenant.id]);
         for (const f of all) {
           const kept = f === winner;
-          expect(await store.tenants.userByEmail(f.admin.email)).toEqual(kept ? f.admin : null);
-          expect(await store.signing.active(f.tenant.id)).toEqual(kept ? f.key : null);
+          expect(await store.tenants.getUserByEmail(f.admin.email)).toEqual(kept ? f.admin : null);
+          expect(await store.signing.getActive(f.tenant.id)).toEqual(kept ? f.key : null);
         }
       } finally {
         await store.close();
@@ -91,7 +91,7 @@ export function bootstrapContract(name: string, open: Open): void {
         expect(await store.tenants.create(first.tenant, first.admin, first.key)).toBe('created');
         const second = founding();
         expect(await store.tenants.bootstrap(second.tenant, second.admin, second.key)).toBe('taken');
-        expect(await store.tenants.userById(second.admin.id)).toBeNull();
+        expect(await store.tenants.getUser(second.admin.id)).toBeNull();
       } finally {
         await store.close();
       }
@@ -101,7 +101,7 @@ export function bootstrapContract(name: string, open: Open): void {
       const store = await open();
       await store.close();
       await expect(store.tenants.anyUser()).rejects.toMatchObject({ name: 'HubError' });
-      await expect(store.keys.insert(aKey())).rejects.toMatchObject({ name: 'HubError' });
+      await expect(store.keys.create(aKey())).rejects.toMatchObject({ name: 'HubError' });
     });
 
     it('answers a ping with a duration', async () => {
@@ -125,9 +125,9 @@ export function tenantsContract(name: string, open: Open): void {
       const store = shared.get();
       const { tenant, admin, key } = founding();
       expect(await store.tenants.create(tenant, admin, key)).toBe('created');
-      expect(await store.tenants.userById(admin.id)).toEqual(admin);
-      expect(await store.tenants.tenantIds()).toContain(tenant.id);
-      expect(await store.signing.active(tenant.id)).toEqual(key);
+      expect(await store.tenants.getUser(admin.id)).toEqual(admin);
+      expect(await store.tenants.listIds()).toContain(tenant.id);
+      expect(await store.signing.getActive(tenant.id)).toEqual(key);
     });
 
     it('an e-mail is unique over all tenants, and a refused tenant leaves nothing behind', async () => {
@@ -136,11 +136,11 @@ export function tenantsContract(name: string, open: Open): void {
       const second = founding(first.admin.email);
       expect(await store.tenants.create(first.tenant, first.admin, first.key)).toBe('created');
       expect(await store.tenants.create(second.tenant, second.admin, second.key)).toBe('email_taken');
-      expect(await store.tenants.tenantIds()).not.toContain(second.tenant.id);
-      expect(await store.signing.active(second.tenant.id)).toBeNull();
-      expect(await store.tenants.userByEmail(first.admin.email)).toEqual(first.admin);
+      expect(await store.tenants.listIds()).not.toContain(second.tenant.id);
+      expect(await store.signing.getActive(second.tenant.id)).toBeNull();
+      expect(await store.tenants.getUserByEmail(first.admin.email)).toEqual(first.admin);
       const again = aUser({ tenantId: first.tenant.id, email: first.admin.email });
-      expect(await store.tenants.addUser(again)).toBe('email_taken');
+      expect(await store.tenants.createUser(again)).toBe('email_taken');
     });
 
     it('of 20 parallel users with one e-mail one is created', async () => {
@@ -148,7 +148,9 @@ export function tenantsContract(name: string, open: Open): void {
       const { tenant, admin, key } = founding();
       await store.tenants.create(tenant, admin, key);
       const email = `${uuid()}@example.org`;
-      const answers = await parallel(20, () => store.tenants.addUser(aUser({ tenantId: tenant.id, email })));
+      const answers = await parallel(20, () =>
+        store.tenants.createUser(aUser({ tenantId: tenant.id, email })),
+      );
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
       expect(answers.filter((answer) => answer === 'email_taken')).toHaveLength(19);
     });
@@ -156,14 +158,14 @@ export function tenantsContract(name: string, open: Open): void {
     it('a user needs a tenant', async () => {
       const store = shared.get();
       const user = aUser({ tenantId: uuid() });
-      expect(await store.tenants.addUser(user)).toBe('no_tenant');
-      expect(await store.tenants.userById(user.id)).toBeNull();
+      expect(await store.tenants.createUser(user)).toBe('no_tenant');
+      expect(await store.tenants.getUser(user.id)).toBeNull();
     });
 
     it('users that are not there are null', async () => {
       const store = shared.get();
-      expect(await store.tenants.userById(uuid())).toBeNull();
-      for (const text of hostileTexts) expect(await store.tenants.userByEmail(text)).toBeNull();
+      expect(await store.tenants.getUser(uuid())).toBeNull();
+      for (const text of hostileTexts) expect(await store.tenants.getUserByEmail(text)).toBeNull();
     });
 
     it('tenants are listed oldest first', async () => {
@@ -174,7 +176,7 @@ export function tenantsContract(name: string, open: Open): void {
         await store.tenants.create({ ...f.tenant, createdAt: t0 + age }, f.admin, f.key);
         ids[age - 1] = f.tenant.id;
       }
-      const listed = (await store.tenants.tenantIds()).filter((id) => ids.includes(id));
+      const listed = (await store.tenants.listIds()).filter((id) => ids.includes(id));
       expect(listed).toEqual(ids);
     });
 
@@ -189,8 +191,8 @@ export function tenantsContract(name: string, open: Open): void {
           passwordHash: text,
           roles: memberRoles,
         });
-        expect(await store.tenants.addUser(user)).toBe('created');
-        expect(await store.tenants.userByEmail(user.email)).toEqual(user);
+        expect(await store.tenants.createUser(user)).toBe('created');
+        expect(await store.tenants.getUserByEmail(user.email)).toEqual(user);
       }
     });
   });
@@ -203,7 +205,7 @@ export function loginsContract(name: string, open: Open): void {
     it('is there until it expires', async () => {
       const { logins } = shared.get();
       const login = aLogin();
-      await logins.put(login);
+      await logins.create(login);
       expect(await logins.get(login.tokenHash, login.expiresAt - 1)).toEqual(login);
       expect(await logins.get(login.tokenHash, login.expiresAt)).toBeNull();
       expect(await logins.get(sha256('unknown'), t0)).toBeNull();
@@ -212,7 +214,7 @@ export function loginsContract(name: string, open: Open): void {
     it('extending moves the expiry and is harmless when the login is gone', async () => {
       const { logins } = shared.get();
       const login = aLogin();
-      await logins.put(login);
+      await logins.create(login);
       await logins.extend(login.tokenHash, login.expiresAt + 5000, t0 + 5000);
       expect(await logins.get(login.tokenHash, login.expiresAt + 4999)).toEqual({
         ...login,
@@ -236,17 +238,17 @@ export function loginsContract(name: string, open: Open): void {
         method: null,
       });
       const over = aLogin({ userId: first.userId, expiresAt: t0 + 10 });
-      for (const login of [first, second, over, aLogin()]) await logins.put(login);
-      expect(await logins.ofUser(first.userId, t0 + 10, 9)).toEqual([second, first]);
-      expect(await logins.ofUser(first.userId, t0 + 10, 1)).toEqual([second]);
-      expect(await logins.ofUser(uuid(), t0, 9)).toEqual([]);
+      for (const login of [first, second, over, aLogin()]) await logins.create(login);
+      expect(await logins.listOfUser(first.userId, t0 + 10, 9)).toEqual([second, first]);
+      expect(await logins.listOfUser(first.userId, t0 + 10, 1)).toEqual([second]);
+      expect(await logins.listOfUser(uuid(), t0, 9)).toEqual([]);
     });
 
     it("removes a user's logins and no other", async () => {
       const { logins } = shared.get();
       const userId = uuid();
       const [a, b, other] = [aLogin({ userId }), aLogin({ userId }), aLogin()];
-      for (const login of [a, b, other]) await logins.put(login);
+      for (const login of [a, b, other]) await logins.create(login);
       await logins.removeOfUser(userId);
       expect(await logins.get(a.tokenHash, t0)).toBeNull();
       expect(await logins.get(b.tokenHash, t0)).toBeNull();
@@ -255,12 +257,12 @@ export function loginsContract(name: string, open: Open): void {
 
     it('a sweep removes those that expired and says how many', async () => {
       const { logins } = shared.get();
-      await logins.sweep(t0 - 1_000_000);
+      await logins.removeExpired(t0 - 1_000_000);
       const old = t0 - 10_000_000;
-      for (let i = 0; i < 3; i++) await logins.put(aLogin({ expiresAt: old + i }));
-      expect(await logins.sweep(old + 1)).toBe(2);
-      expect(await logins.sweep(old + 1)).toBe(0);
-      expect(await logins.sweep(old + 2)).toBe(1);
+      for (let i = 0; i < 3; i++) await logins.create(aLogin({ expiresAt: old + i }));
+      expect(await logins.removeExpired(old + 1)).toBe(2);
+      expect(await logins.removeExpired(old + 1)).toBe(0);
+      expect(await logins.removeExpired(old + 2)).toBe(1);
     });
 
     it('knows from which networks a user signed in, and since when', async () => {
@@ -284,20 +286,20 @@ export function loginsContract(name: string, open: Open): void {
       const { logins } = shared.get();
       const [user, other] = [uuid(), uuid()];
       const t1 = t0 + 1000;
-      await logins.forgetNetworks(t1);
+      await logins.removeNetworks(t1);
       await logins.signedInFrom(other, '198.51.100.1', t1);
       for (let i = 0; i <= maxNetworks; i++) await logins.signedInFrom(user, `2001:db8:0:${i}::/64`, t1 + i);
       expect(await logins.hasSignedInFrom(user, '2001:db8:0:0::/64', 0)).toBe(false);
       expect(await logins.hasSignedInFrom(user, '2001:db8:0:1::/64', 0)).toBe(true);
       expect(await logins.hasSignedInFrom(other, '198.51.100.1', 0)).toBe(true);
-      expect(await logins.forgetNetworks(t1 + 3)).toBe(3);
+      expect(await logins.removeNetworks(t1 + 3)).toBe(3);
       expect(await logins.hasSignedInFrom(user, '2001:db8:0:2::/64', 0)).toBe(false);
       expect(await logins.hasSignedInFrom(user, '2001:db8:0:3::/64', 0)).toBe(true);
     });
 
     it('finds nothing by a hostile token', async () => {
       const { logins } = shared.get();
-      await logins.put(aLogin());
+      await logins.create(aLogin());
       for (const text of hostileTexts) expect(await logins.get(text, t0)).toBeNull();
     });
   });
@@ -315,8 +317,8 @@ export function keysContract(name: string, open: Open): void {
         ReturnType<typeof aKey>,
         ReturnType<typeof aKey>,
       ];
-      for (const key of [second, first, third, aKey()]) await keys.insert(key);
-      await expect(keys.insert({ ...aKey({ tenantId }), id: first.id })).rejects.toMatchObject({
+      for (const key of [second, first, third, aKey()]) await keys.create(key);
+      await expect(keys.create({ ...aKey({ tenantId }), id: first.id })).rejects.toMatchObject({
         code: 'conflict',
       });
       expect(await itemsOf(keys.list(tenantId, firstPage))).toEqual([third, second, first]);
@@ -327,37 +329,37 @@ export function keysContract(name: string, open: Open): void {
     it('finds a key by its hash, revoked or not', async () => {
       const { keys } = shared.get();
       const key = aKey({ env: null, label: null, agentPattern: 'team-*', expiresAt: t0 + 7 });
-      await keys.insert(key);
-      expect(await keys.byHash(key.hash)).toEqual(key);
+      await keys.create(key);
+      expect(await keys.getByHash(key.hash)).toEqual(key);
       await keys.revoke(key.tenantId, key.id, t0 + 5);
-      expect(await keys.byHash(key.hash)).toEqual({ ...key, revokedAt: t0 + 5 });
-      for (const text of hostileTexts) expect(await keys.byHash(text)).toBeNull();
+      expect(await keys.getByHash(key.hash)).toEqual({ ...key, revokedAt: t0 + 5 });
+      for (const text of hostileTexts) expect(await keys.getByHash(text)).toBeNull();
     });
 
     it('of 20 parallel revocations one does it', async () => {
       const { keys } = shared.get();
       const key = aKey();
-      await keys.insert(key);
+      await keys.create(key);
       const answers = await parallel(20, (i) => keys.revoke(key.tenantId, key.id, t0 + i));
       const done = answers.filter((answer) => answer !== null);
       expect(done).toHaveLength(1);
-      expect(await keys.byHash(key.hash)).toEqual(done[0]);
+      expect(await keys.getByHash(key.hash)).toEqual(done[0]);
     });
 
     it('another tenant cannot revoke it', async () => {
       const { keys } = shared.get();
       const key = aKey();
-      await keys.insert(key);
+      await keys.create(key);
       expect(await keys.revoke(uuid(), key.id, t0)).toBeNull();
       expect(await keys.revoke(key.tenantId, uuid(), t0)).toBeNull();
-      expect(await keys.byHash(key.hash)).toEqual(key);
+      expect(await keys.getByHash(key.hash)).toEqual(key);
     });
 
     it('records uses and never moves a time backwards', async () => {
       const { keys } = shared.get();
       const [a, b] = [aKey(), aKey()];
-      await keys.insert(a);
-      await keys.insert(b);
+      await keys.create(a);
+      await keys.create(b);
       await keys.used([
         { id: a.id, at: t0 + 50 },
         { id: b.id, at: t0 + 10 },
@@ -365,8 +367,8 @@ export function keysContract(name: string, open: Open): void {
       ]);
       await keys.used([{ id: a.id, at: t0 + 20 }]);
       await keys.used([]);
-      expect(await keys.byHash(a.hash)).toEqual({ ...a, lastUsedAt: t0 + 50 });
-      expect(await keys.byHash(b.hash)).toEqual({ ...b, lastUsedAt: t0 + 10 });
+      expect(await keys.getByHash(a.hash)).toEqual({ ...a, lastUsedAt: t0 + 50 });
+      expect(await keys.getByHash(b.hash)).toEqual({ ...b, lastUsedAt: t0 + 10 });
     });
   });
 }

@@ -109,7 +109,7 @@ export function toolsContract(name: string, open: Open): void {
         ],
       });
       expect(
-        (await tools.entries(tenantId, { env: 'production', server: null }, firstPage)).items,
+        (await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage)).items,
       ).toHaveLength(2);
       expect(await tools.get(uuid(), id)).toBeNull();
     });
@@ -120,7 +120,7 @@ export function toolsContract(name: string, open: Open): void {
       await observe(tools, observationOf(tenantId, { read: 'a' }));
       const refused = [{ name: 'Read', problem: 'duplicate_name' as const }];
       await observe(tools, observationOf(tenantId, { read: 'a' }, { at: t0 + 3_599_999, refused }));
-      const { servers } = await tools.servers(tenantId, 'production');
+      const { servers } = await tools.listServers(tenantId, 'production');
       expect(servers).toEqual([
         {
           server: 'files',
@@ -131,10 +131,10 @@ export function toolsContract(name: string, open: Open): void {
           lastSeenAt: t0 + 3_599_999,
         },
       ]);
-      const { items } = await tools.entries(tenantId, { env: 'production', server: 'files' }, firstPage);
+      const { items } = await tools.listEntries(tenantId, { env: 'production', server: 'files' }, firstPage);
       expect(items[0]?.lastSeenAt).toBe(t0);
       await observe(tools, observationOf(tenantId, { read: 'a' }, { at: t0 + 3_600_000 }));
-      const [entry] = (await tools.entries(tenantId, { env: 'production', server: 'files' }, firstPage))
+      const [entry] = (await tools.listEntries(tenantId, { env: 'production', server: 'files' }, firstPage))
         .items;
       expect(entry).toMatchObject({ firstSeenAt: t0, lastSeenAt: t0 + 3_600_000 });
       expect((await entryOf(entry?.id ?? '', tenantId)).agents).toEqual([
@@ -150,7 +150,7 @@ export function toolsContract(name: string, open: Open): void {
       const answers = await parallel(10, (i) =>
         observe(tools, observationOf(tenantId, { read: `v${i % 2}`, write: `v${i % 2}` }, { at: t0 + i })),
       );
-      const { mode, pins, sequence } = await tools.pins(tenantId, 'production', 'files');
+      const { mode, pins, sequence } = await tools.getPins(tenantId, 'production', 'files');
       expect(mode).toBe('hold');
       expect(pins.map(({ tool, decision }) => [tool, decision])).toEqual([
         ['read', 'accepted'],
@@ -215,7 +215,7 @@ export function toolsContract(name: string, open: Open): void {
       expect(await tools.decide({ ...change, ruling: ruling('accepted', t0 + 9) })).toBeNull();
       const rejected = await tools.decide({ ...change, ruling: ruling('rejected') });
       expect(rejected).toEqual({ sequence: t0 + 1, previous: 'accepted' });
-      expect(await tools.pins(tenantId, 'production', 'files')).toEqual({
+      expect(await tools.getPins(tenantId, 'production', 'files')).toEqual({
         mode: 'observe',
         sequence: t0 + 1,
         pins: [{ tool: 'read', fingerprint: fingerprintOf('read', 'a'), decision: 'rejected' }],
@@ -241,11 +241,11 @@ export function toolsContract(name: string, open: Open): void {
         agents: [],
         ruling: ruling('accepted', t0 + 3),
       });
-      expect((await tools.servers(tenantId, 'staging')).servers.map(({ server }) => server)).toEqual([
+      expect((await tools.listServers(tenantId, 'staging')).servers.map(({ server }) => server)).toEqual([
         'files',
       ]);
-      expect((await tools.pins(tenantId, 'production', 'files')).pins).toEqual([]);
-      const both = await tools.history(tenantId, 'files', 'read', 10);
+      expect((await tools.getPins(tenantId, 'production', 'files')).pins).toEqual([]);
+      const both = await tools.listHistory(tenantId, 'files', 'read', 10);
       expect(both.map(({ env }) => env)).toEqual(['production', 'staging']);
     });
 
@@ -275,7 +275,7 @@ export function toolsContract(name: string, open: Open): void {
         null,
         ...changes.slice(0, -1).map(({ to }) => to),
       ]);
-      const { pins, sequence } = await tools.pins(tenantId, 'production', 'files');
+      const { pins, sequence } = await tools.getPins(tenantId, 'production', 'files');
       expect([pins[0]?.decision, sequence]).toEqual([changes.at(-1)?.to, changes.at(-1)?.sequence]);
       expect((await entryOf(id, tenantId)).ruling?.decision).toBe(changes.at(-1)?.to);
     });
@@ -291,15 +291,15 @@ export function toolsContract(name: string, open: Open): void {
       expect(await own('deny', t0 + 2)).toEqual({ sequence: t0 + 2, accepted: 0 });
       expect(await own('deny', t0 + 3)).toBeNull();
       expect(await setMode(tools, tenantId, 'hold', t0 + 4)).toEqual({ sequence: t0 + 4, accepted: 1 });
-      expect(await tools.pins(tenantId, 'production', 'mail')).toMatchObject({ mode: 'deny', pins: [] });
+      expect(await tools.getPins(tenantId, 'production', 'mail')).toMatchObject({ mode: 'deny', pins: [] });
       expect(await own(null, t0 + 5)).toEqual({ sequence: t0 + 5, accepted: 1 });
-      expect(await tools.pins(tenantId, 'production', 'mail')).toEqual({
+      expect(await tools.getPins(tenantId, 'production', 'mail')).toEqual({
         mode: 'hold',
         sequence: t0 + 5,
         pins: [{ tool: 'send', fingerprint: fingerprintOf('send', 'a'), decision: 'accepted' }],
       });
       expect(await setMode(tools, tenantId, 'observe', t0)).toEqual({ sequence: t0 + 6, accepted: 0 });
-      expect(await tools.servers(uuid(), 'production')).toEqual({
+      expect(await tools.listServers(uuid(), 'production')).toEqual({
         mode: 'observe',
         sequence: 0,
         servers: [],
@@ -328,7 +328,7 @@ export function toolsContract(name: string, open: Open): void {
         ruling: ruling('rejected'),
       });
       expect((await tools.observe(other, t0 + 5, room)).withoutRoom).toEqual([]);
-      const { items } = await tools.entries(tenantId, { env: 'production', server: null }, firstPage);
+      const { items } = await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage);
       expect(items.map(({ tool }) => tool)).toEqual(['c', 'd', 'a']);
       const large = observationOf(tenantId, { e: 'x'.repeat(2000) }, { keyId: 'key-3' });
       const wide = { ...room, environment: { definitions: 9, bytes: 1000 } };
@@ -343,15 +343,15 @@ export function toolsContract(name: string, open: Open): void {
       for (const one of observations) await observe(tools, one);
       const [newest, oldest, middle] = observations.map((one) => one.tools[0]?.id ?? '');
       const server = observations[0]?.server ?? '';
-      const history = (limit: number) => tools.history(tenantId, server, 'a', limit);
+      const history = (limit: number) => tools.listHistory(tenantId, server, 'a', limit);
       expect((await history(2)).map(({ id }) => id)).toEqual([oldest, middle]);
       const from = await entryOf(newest ?? '', tenantId);
       await tools.decide({ tenantId, env: 'production', from, id: from.id, ruling: ruling('accepted') });
       for (const left of [2, 1]) {
-        expect(await tools.forget(t0 - 1e8, 1)).toBe(1);
+        expect(await tools.remove(t0 - 1e8, 1)).toBe(1);
         expect(await history(9)).toHaveLength(left);
       }
-      expect(await tools.forget(t0 - 1e8, 1)).toBe(0);
+      expect(await tools.remove(t0 - 1e8, 1)).toBe(0);
     });
 
     it('without a decision are forgotten when nobody reports them, and no others', async () => {
@@ -368,9 +368,9 @@ export function toolsContract(name: string, open: Open): void {
         id: decided.id,
         ruling: ruling('accepted'),
       });
-      expect(await tools.forget(t0 - 1e8, 1000)).toBe(1);
-      expect(await tools.forget(t0 - 1e8, 1000)).toBe(0);
-      const { items } = await tools.entries(tenantId, { env: 'production', server: null }, firstPage);
+      expect(await tools.remove(t0 - 1e8, 1000)).toBe(1);
+      expect(await tools.remove(t0 - 1e8, 1000)).toBe(0);
+      const { items } = await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage);
       expect(items.map(({ tool }) => tool)).toEqual(['b', 'c']);
       expect(await tools.get(tenantId, old.tools[0]?.id ?? '')).toBeNull();
     });
@@ -382,10 +382,10 @@ export function toolsContract(name: string, open: Open): void {
       for (const server of names) {
         await observe(tools, observationOf(tenantId, { [server]: 'a', tool: 'b' }, { server }));
       }
-      const { servers } = await tools.servers(tenantId, 'production');
+      const { servers } = await tools.listServers(tenantId, 'production');
       expect(servers.map(({ server }) => server).sort()).toEqual([...names].sort());
       for (const server of names) {
-        const page = await tools.entries(tenantId, { env: 'production', server }, firstPage);
+        const page = await tools.listEntries(tenantId, { env: 'production', server }, firstPage);
         expect(page.items.map(({ tool }) => tool).sort()).toEqual([server, 'tool'].sort());
       }
     });

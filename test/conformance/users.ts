@@ -30,12 +30,12 @@ async function peopleOf(store: DocumentStore, admins: number, others = 0): Promi
   );
   const [first, ...rest] = made;
   if (first) await store.tenants.create(tenant, first, aSigningKey({ tenantId: tenant.id }));
-  for (const user of rest) await store.tenants.addUser(user);
+  for (const user of rest) await store.tenants.createUser(user);
   return made;
 }
 
 const adminsOf = async (store: DocumentStore, tenantId: string): Promise<readonly string[]> =>
-  (await itemsOf(store.tenants.users(tenantId, firstPage)))
+  (await itemsOf(store.tenants.listUsers(tenantId, firstPage)))
     .filter((user) => isAdmin(user.roles))
     .map(({ id }) => id);
 
@@ -48,16 +48,16 @@ export function usersContract(name: string, open: Open): void {
       const people = await peopleOf(store, 1, 4);
       const [{ tenantId }] = people as [User];
       await peopleOf(store, 2);
-      expect(await itemsOf(store.tenants.users(tenantId, firstPage))).toEqual(people);
-      expect(await store.tenants.users(tenantId, { limit: 2, offset: 0 })).toEqual({
+      expect(await itemsOf(store.tenants.listUsers(tenantId, firstPage))).toEqual(people);
+      expect(await store.tenants.listUsers(tenantId, { limit: 2, offset: 0 })).toEqual({
         items: people.slice(0, 2),
         more: true,
       });
-      expect(await store.tenants.users(tenantId, { limit: 2, offset: 4 })).toEqual({
+      expect(await store.tenants.listUsers(tenantId, { limit: 2, offset: 4 })).toEqual({
         items: people.slice(4),
         more: false,
       });
-      expect(await itemsOf(store.tenants.users(uuid(), firstPage))).toEqual([]);
+      expect(await itemsOf(store.tenants.listUsers(uuid(), firstPage))).toEqual([]);
     });
 
     it('become admins and are ones no more, and a repeat changes nothing', async () => {
@@ -70,7 +70,7 @@ export function usersContract(name: string, open: Open): void {
           roles: adminRoles,
         });
       }
-      expect(await store.tenants.userById(other.id)).toEqual({ ...other, roles: adminRoles });
+      expect(await store.tenants.getUser(other.id)).toEqual({ ...other, roles: adminRoles });
       for (let i = 0; i < 2; i++) {
         expect(await store.tenants.setRoles(tenantId, admin.id, memberRoles)).toEqual({
           ...admin,
@@ -89,7 +89,7 @@ export function usersContract(name: string, open: Open): void {
       expect(await store.tenants.setRoles(stranger.tenantId, admin.id, memberRoles)).toBe('absent');
       expect(await store.tenants.removeUser(stranger.tenantId, admin.id)).toBe('absent');
       expect(await store.tenants.setRoles(uuid(), admin.id, memberRoles)).toBe('absent');
-      expect(await store.tenants.userById(admin.id)).toEqual(admin);
+      expect(await store.tenants.getUser(admin.id)).toEqual(admin);
     });
 
     it('are removed, once, and the e-mail is free again', async () => {
@@ -98,11 +98,11 @@ export function usersContract(name: string, open: Open): void {
       const { tenantId } = admin;
       expect(await store.tenants.removeUser(tenantId, other.id)).toEqual(other);
       expect(await store.tenants.removeUser(tenantId, other.id)).toBe('absent');
-      expect(await store.tenants.userById(other.id)).toBeNull();
-      expect(await store.tenants.userByEmail(other.email)).toBeNull();
+      expect(await store.tenants.getUser(other.id)).toBeNull();
+      expect(await store.tenants.getUserByEmail(other.email)).toBeNull();
       expect(await store.tenants.removeUser(tenantId, admin.id)).toBe('last_admin');
       const again = aUser({ tenantId, email: other.email });
-      expect(await store.tenants.addUser(again)).toBe('created');
+      expect(await store.tenants.createUser(again)).toBe('created');
       expect(await store.tenants.removeUser(tenantId, admin.id)).toEqual(admin);
     });
 
@@ -131,7 +131,7 @@ export function usersContract(name: string, open: Open): void {
       );
       for (const roles of [adminRoles, memberRoles]) {
         await store.tenants.setRoles(tenantId, other.id, roles);
-        expect(await store.tenants.userById(other.id)).toEqual({ ...other, roles });
+        expect(await store.tenants.getUser(other.id)).toEqual({ ...other, roles });
       }
     });
 
@@ -142,7 +142,7 @@ export function usersContract(name: string, open: Open): void {
       const answers = await parallel(10, (i) => tenants.setPassword(id, passwordHash, `new ${i}`));
       expect(answers.filter(Boolean)).toHaveLength(1);
       const now = `new ${answers.indexOf(true)}`;
-      expect(await tenants.userById(id)).toEqual({ ...user, passwordHash: now });
+      expect(await tenants.getUser(id)).toEqual({ ...user, passwordHash: now });
       for (const text of hostileTexts) expect(await tenants.setPassword(id, text, 'taken')).toBe(false);
       expect(await tenants.setPassword(uuid(), now, 'taken')).toBe(false);
     });
@@ -151,7 +151,7 @@ export function usersContract(name: string, open: Open): void {
       const { logins } = shared.get();
       const userId = uuid();
       const [own, other] = [aLogin({ userId }), aLogin({ userId })];
-      for (const login of [own, other]) await logins.put(login);
+      for (const login of [own, other]) await logins.create(login);
       await logins.removeOfUser(userId, own.tokenHash);
       expect(await logins.get(own.tokenHash, t0)).toEqual(own);
       expect(await logins.get(other.tokenHash, t0)).toBeNull();
@@ -164,7 +164,7 @@ export function usersContract(name: string, open: Open): void {
       const [tenant, next] = [aTenant(), aTenant()];
       const [first, second] = [aUser({ tenantId: tenant.id }), aUser({ tenantId: tenant.id })];
       await store.tenants.bootstrap(tenant, first, aSigningKey({ tenantId: tenant.id }));
-      await store.tenants.addUser(second);
+      await store.tenants.createUser(second);
       expect(await store.tenants.removeUser(tenant.id, first.id)).toEqual(first);
       const late = aUser({ tenantId: next.id });
       expect(await store.tenants.bootstrap(next, late, aSigningKey({ tenantId: next.id }))).toBe('taken');

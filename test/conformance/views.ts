@@ -26,8 +26,8 @@ export function viewsContract(name: string, open: Open): void {
       const own = aView({ tenantId, name: 'b' });
       const ofAll = aView({ tenantId, name: 'a', isShared: true });
       const others = aView({ tenantId, name: 'c' });
-      for (const view of [own, ofAll, others, aView()]) expect(await views.add(view, 9)).toBe('created');
-      expect(await views.add({ ...own, name: 'again' }, 9)).toBe('created');
+      for (const view of [own, ofAll, others, aView()]) expect(await views.create(view, 9)).toBe('created');
+      expect(await views.create({ ...own, name: 'again' }, 9)).toBe('created');
       expect(await views.list(tenantId, own.ownerId, 9)).toEqual([ofAll, own]);
       expect(await views.list(tenantId, null, 9)).toEqual([ofAll]);
       expect(await views.list(tenantId, own.ownerId, 1)).toEqual([ofAll]);
@@ -39,8 +39,8 @@ export function viewsContract(name: string, open: Open): void {
       const { views } = shared.get();
       const [tenantId, ownerId] = [uuid(), uuid()];
       const view = aView({ tenantId, ownerId });
-      await views.add(view, 1);
-      expect(await views.add(aView({ tenantId, ownerId }), 1)).toBe('full');
+      await views.create(view, 1);
+      expect(await views.create(aView({ tenantId, ownerId }), 1)).toBe('full');
       for (const text of hostileTexts) {
         const updated = { ...view, name: text, query: text };
         expect(await views.update(tenantId, view.id, { name: text, query: text })).toEqual(updated);
@@ -55,7 +55,7 @@ export function viewsContract(name: string, open: Open): void {
       const { views } = shared.get();
       const [tenantId, ownerId] = [uuid(), uuid()];
       const [own, kept] = [aView({ tenantId, ownerId }), aView({ tenantId, ownerId, isShared: true })];
-      for (const view of [own, kept]) await views.add(view, 9);
+      for (const view of [own, kept]) await views.create(view, 9);
       expect(await views.removeOwn(uuid(), ownerId)).toBe(0);
       expect(await views.removeOwn(tenantId, ownerId)).toBe(1);
       expect(await views.list(tenantId, ownerId, 9)).toEqual([kept]);

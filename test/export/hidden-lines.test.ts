@@ -38,10 +38,10 @@ describe('a reader of staging beside many lines of production', () => {
       agentId: null,
       agentPattern: null,
     };
-    let after: Parameters<typeof exports.read>[1]['after'] = null;
+    let after: Parameters<typeof exports.list>[1]['after'] = null;
     let emptyAnswers = 0;
     for (;;) {
-      const answer = await exports.read(reader, {
+      const answer = await exports.list(reader, {
         kind: 'events',
         format: 'native',
         after,
@@ -58,7 +58,7 @@ describe('a reader of staging beside many lines of production', () => {
       after = answer.next;
     }
     expect(emptyAnswers).toBeGreaterThan(1);
-    const end = await exports.read(reader, {
+    const end = await exports.list(reader, {
       kind: 'events',
       format: 'native',
       after: { place: String(hidden), removed: 0 },

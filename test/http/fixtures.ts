@@ -402,10 +402,10 @@ export function edge(
     },
   });
   const callers = createCallers({
-    tenants: { closed: async () => [] },
+    tenants: { listClosed: async () => [] },
     oidcSessionMs: 12 * 3_600_000,
     keys: {
-      async byHash(hash) {
+      async getByHash(hash) {
         reads.keys++;
         return keys.get(hash) ?? null;
       },
@@ -426,11 +426,11 @@ export function edge(
       },
     },
     serviceAccounts: {
-      byHash: async () => null,
+      getByHash: async () => null,
       used: async () => {},
     },
     users: {
-      async userById() {
+      async getUser() {
         reads.users++;
         return people.user;
       },

@@ -87,7 +87,7 @@ it('retires agents that were not seen for 7 days, but not one that is assigned t
   start();
   await settled();
   expect(await store.agents.count(tenantId)).toBe(3);
-  expect(await store.agents.leftOut(tenantId, left)).toBe(0);
+  expect(await store.agents.countLeftOut(tenantId, left)).toBe(0);
   await clock.advanceAsync(day + hour, hour);
   await clock.advanceAsync(minute, minute / 2);
   expect(await listed(tenantId)).toEqual(['assigned', 'seen']);
@@ -113,7 +113,7 @@ it('drops large arguments of approvals after the days that were set, or never', 
 
 it('removes expired logins and values within two minutes, many at once', async () => {
   const [tenantId, login] = [uuid(), aLogin({ expiresAt: clock.now() + 5 * minute })];
-  await store.logins.put(login);
+  await store.logins.create(login);
   // Written so long ago that they expire in eight minutes: a clock that is moved by days runs every timer of them.
   const written = clock.now() - valueTtlMs + 8 * minute;
   for (let i = 0; i < 2500; i++) await store.values.set(writerOf(tenantId), `k${i}`, 'v', written);
@@ -131,7 +131,7 @@ it('does a turn once, whichever and however many nodes plan it', async () => {
   const turns: number[] = [];
   const logins = {
     ...store.logins,
-    sweep: async (now: number) => {
+    removeExpired: async (now: number) => {
       turns.push(now);
       return 0;
     },
@@ -148,7 +148,7 @@ it('goes on after a failure, and leaves no dead jobs behind', async () => {
   let swept = 0;
   const logins = {
     ...store.logins,
-    sweep: async () => {
+    removeExpired: async () => {
       if (away) throw new HubError('unavailable', 'gone');
       swept++;
       return 0;
@@ -173,14 +173,14 @@ it('a purge left as a job is done in slices, and goes on where it was after a re
   let stuck = () => {};
   const events = {
     ...store.events,
-    purge: async (...args: Parameters<typeof store.events.purge>) => {
+    remove: async (...args: Parameters<typeof store.events.remove>) => {
       slices++;
       if (slices === 3) {
         await new Promise<void>((resolve) => {
           stuck = resolve;
         });
       }
-      return store.events.purge(...args);
+      return store.events.remove(...args);
     },
   };
   const first = start({ events });
@@ -201,16 +201,16 @@ it('a purge left as a job is done in slices, and goes on where it was after a re
 it('clears away while a large tenant is erased', async () => {
   let isErasing = true;
   const tenantRecords = { ...store.tenantRecords };
-  tenantRecords.closed = async () => [
+  tenantRecords.listClosed = async () => [
     { id: uuid(), name: 't', createdAt: 0, suspendedAt: null, removedAt: 1 },
   ];
-  tenantRecords.erase = async () => {
+  tenantRecords.removeRecords = async () => {
     await new Promise((resolve) => void clock.after(1_000, () => resolve(null)));
     return isErasing ? 1 : 0;
   };
   let sweeps = 0;
   const logins = { ...store.logins };
-  logins.sweep = async () => {
+  logins.removeExpired = async () => {
     sweeps++;
     return 0;
   };

@@ -28,7 +28,7 @@ it('are of their form, and are kept as a hash that no list shows', async () => {
   const { key, ...shown } = made;
   expect(listed).toEqual({ ...shown, last_used_at: null, streams: 0 });
   expect(JSON.stringify(listed)).not.toContain(key.slice(-30));
-  const stored = await t.hub.store.keys.byHash(t.hub.secrets.sha256(key));
+  const stored = await t.hub.store.keys.getByHash(t.hub.secrets.sha256(key));
   expect(stored).toMatchObject({
     id: made.id,
     tenantId: user.tenantId,
@@ -96,7 +96,7 @@ it('are bound to an agent, or to those that a pattern matches, and expire', asyn
   expect(await create()).toMatchObject({ agent_pattern: null, expires_at: null });
   const listed = (await list()).find(({ id }) => id === made.id);
   expect(listed).toMatchObject({ agent_pattern: 'team-a.*', expires_at, last_used_at: null });
-  expect(await t.hub.store.keys.byHash(t.hub.secrets.sha256(made.key))).toMatchObject({
+  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(made.key))).toMatchObject({
     agentPattern: 'team-a.*',
     expiresAt: t.clock.now() + 3_600_000,
   });

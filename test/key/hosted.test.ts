@@ -26,7 +26,7 @@ it('are made for every environment, in a form that names none, and kept as a has
     prefix: made.key.slice(0, 12),
     created_by: operator.display,
   });
-  expect(await t.hub.store.keys.byHash(t.hub.secrets.sha256(made.key))).toMatchObject({
+  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(made.key))).toMatchObject({
     tenantId: user.tenantId,
     env: null,
   });

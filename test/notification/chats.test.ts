@@ -55,7 +55,7 @@ const ask = async (more: object = {}, as = user) =>
 const askInChat = async (more: object = {}, as = user) => {
   const approval = await ask(more, as);
   await expect
-    .poll(async () => (await t.hub.store.deliveries.ofApproval(approval.id, 10)).length)
+    .poll(async () => (await t.hub.store.deliveries.listOfApproval(approval.id, 10)).length)
     .not.toBe(0);
   return approval;
 };
@@ -84,7 +84,7 @@ const post = async (operation: Operation, text: string, headers: { [name: string
   return { status: answer.status, body: answer.body as any };
 };
 const secretOf = async (id: string) => {
-  const channel = await t.hub.store.channels.byId(id);
+  const channel = await t.hub.store.channels.getById(id);
   const config = channel && t.hub.app.channels.open(channel).config;
   return config?.kind === 'chatBot' ? config.webhookSecret : '';
 };
@@ -546,8 +546,8 @@ describe('a workspace chat', () => {
 
   it('opens no channel for a callback that names no approval, or one that no channel got', async () => {
     await chat('workspace_chat_app');
-    const enabledOfKind = vi.spyOn(t.hub.store.channels, 'enabledOfKind');
-    const byId = vi.spyOn(t.hub.store.channels, 'byId');
+    const enabledOfKind = vi.spyOn(t.hub.store.channels, 'listEnabledOfKind');
+    const byId = vi.spyOn(t.hub.store.channels, 'getById');
     for (const action of ['reeve_open', 'reeve_approve:00000000-0000-4000-8000-000000000000']) {
       const { text, headers } = workspaceInteraction(action, 'wrong', now());
       expect((await post('workspaceChatInteraction', text, headers)).status).toBe(403);

@@ -183,9 +183,9 @@ describe('a channel', () => {
       messageId: null,
       log,
     });
-    await t.hub.store.deliveries.add(delivery('a', 1000, [tried]));
-    await t.hub.store.deliveries.add(delivery('b', 1500, [{ ...tried, at: 1600 }]));
-    await t.hub.store.deliveries.add(delivery('c', 3000, []));
+    await t.hub.store.deliveries.create(delivery('a', 1000, [tried]));
+    await t.hub.store.deliveries.create(delivery('b', 1500, [{ ...tried, at: 1600 }]));
+    await t.hub.store.deliveries.create(delivery('c', 3000, []));
     expect((await list())[0]?.last_delivery).toEqual({
       at: '1970-01-01T00:00:02.000000Z',
       ok: false,

@@ -44,7 +44,7 @@ const bundle = (
   as: Caller = viewer,
   headers: { [name: string]: string } = {},
 ) => t.call('hostedRunBundle', { params, query }, as, { headers });
-const pinned = async () => [(await t.hub.store.signing.active(user.tenantId))?.publicKey ?? ''];
+const pinned = async () => [(await t.hub.store.signing.getActive(user.tenantId))?.publicKey ?? ''];
 type Envelope = Awaited<ReturnType<typeof bundle>>['body'];
 const payloadOf = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, 'base64').toString());
 

@@ -425,7 +425,7 @@ it('a long list of agents is made a few at a time: their runs are many, and the 
     event({ call_id: `c${i}`, agent_id: `many-${i}`, session_id: `s${i}` }),
   );
   await ingest(events, { ...agent, agentId: null });
-  const recent = vi.spyOn(t.hub.store.runs, 'recent');
+  const recent = vi.spyOn(t.hub.store.runs, 'listRecent');
   const { agents } = (await t.call('hostedListAgents', { query: { limit: '500' } }, viewer)).body;
   expect(agents.length).toBe(70);
   expect(agents.every(({ open_runs }) => open_runs === 1)).toBe(true);

@@ -33,7 +33,7 @@ it('of 50 calls at once one makes it, and all answer the same', async () => {
   expect(await eventsOf()).toHaveLength(7);
   const { runs } = (await t.call('hostedListRuns', {}, operator)).body;
   expect(runs).toHaveLength(1);
-  const { items } = await t.hub.store.bundles.versions(user.tenantId, 'sample-guardrails', {
+  const { items } = await t.hub.store.bundles.listVersions(user.tenantId, 'sample-guardrails', {
     limit: 9,
     offset: 0,
   });
@@ -158,7 +158,7 @@ it('counts nowhere, tells nobody, and is deployed to development alone', async (
     active_agents: 0,
     total_agents: 0,
   });
-  const deployed = await t.hub.store.deployments.currentAll(user.tenantId);
+  const deployed = await t.hub.store.deployments.listAllCurrent(user.tenantId);
   expect(deployed.map(({ env, bundleName }) => [env, bundleName])).toEqual([
     ['development', 'sample-guardrails'],
   ]);
@@ -381,7 +381,9 @@ it.each([
     expect((await t.call('hostedSampleRun', {}, as())).status).toBe(201);
     const { tenantId } = user;
     const page = { limit: 9, offset: 0 };
-    expect((await t.hub.store.bundles.versions(tenantId, 'sample-guardrails', page)).items).toHaveLength(1);
-    expect(await t.hub.store.deployments.currentAll(tenantId)).toHaveLength(isDeployed ? 1 : 0);
+    expect((await t.hub.store.bundles.listVersions(tenantId, 'sample-guardrails', page)).items).toHaveLength(
+      1,
+    );
+    expect(await t.hub.store.deployments.listAllCurrent(tenantId)).toHaveLength(isDeployed ? 1 : 0);
   },
 );

@@ -89,11 +89,11 @@ describe('a tenant file', () => {
     expect(await contentOf(store, tenant.tenantId, lastLink)).toEqual(
       await contentOf(from, tenant.tenantId, lastLink),
     );
-    expect(await store.tenants.tenantIds()).toEqual([tenant.tenantId]);
+    expect(await store.tenants.listIds()).toEqual([tenant.tenantId]);
     // The entries of the import and nothing else follow the signed head.
     expect(JSON.parse(end?.body ?? '{}')).toMatchObject({ action_type: 'tenant.imported' });
-    expect(await store.keys.byHash(tenant.keyHash)).not.toBeNull();
-    const { agents, events } = await store.tenantRecords.figures(tenant.tenantId);
+    expect(await store.keys.getByHash(tenant.keyHash)).not.toBeNull();
+    const { agents, events } = await store.tenantRecords.getFigures(tenant.tenantId);
     expect({ agents, events }).toMatchObject({ agents: 1, events: records?.events });
     // Events have new ids (docs/adr/0047-event-ids-of-tenant-files.md); a repeat is still known by its call.
     const [sent] = gunzipSync(Buffer.concat(file)).toString().split('\n').filter(isEvent);
@@ -146,7 +146,7 @@ describe('an import', () => {
     for (let turn = 0; turn < 1000; turn++)
       if ((await eraseTenants(store, noJobs, operator.clock)) === 0) break;
     expect(await store.tenantRecords.get(tenant.tenantId)).toBeNull();
-    expect(await store.keys.byHash(tenant.keyHash)).toBeNull();
+    expect(await store.keys.getByHash(tenant.keyHash)).toBeNull();
     await expect(operator.imports.commit(id)).rejects.toEqual(refusal('not_found'));
     expect((await importInto(operator, file)).records).not.toBeNull();
   });
@@ -166,8 +166,8 @@ describe('an import', () => {
     }
     expect(await operator.tenants.list(10, null)).toEqual({ items: [], next: null });
     await expect(operator.tenants.get(tenant.tenantId)).rejects.toEqual(refusal('not_found'));
-    expect(await operator.store.tenants.tenantIds()).toEqual([]);
-    expect((await operator.store.tenantRecords.closed()).map(({ id }) => id)).toEqual([tenant.tenantId]);
+    expect(await operator.store.tenants.listIds()).toEqual([]);
+    expect((await operator.store.tenantRecords.listClosed()).map(({ id }) => id)).toEqual([tenant.tenantId]);
   });
 
   it('refuses a part in the place of another, a file without its end, and another passphrase', async () => {
@@ -188,8 +188,8 @@ describe('an import', () => {
     const [filled] = await fillStore(operator.store as SqliteStore, { now, sealed: 'sealed', events: 1 });
     const {
       items: [user],
-    } = await from.tenants.users(tenant.tenantId, firstPage);
-    await operator.store.tenants.addUser(aUser({ tenantId: filled.tenantId, email: user?.email ?? '' }));
+    } = await from.tenants.listUsers(tenant.tenantId, firstPage);
+    await operator.store.tenants.createUser(aUser({ tenantId: filled.tenantId, email: user?.email ?? '' }));
     await expect(importInto(operator, file)).rejects.toEqual(refusal('conflict'));
   });
 });

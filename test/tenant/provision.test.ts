@@ -15,9 +15,9 @@ it('of 20 calls at once one makes it, and it can sign', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => accounts.provision(acme)));
   expect(new Set(ids).size).toBe(1);
   const [tenantId = ''] = ids;
-  expect(await t.hub.store.tenants.tenantIds()).toEqual([tenantId]);
+  expect(await t.hub.store.tenants.listIds()).toEqual([tenantId]);
   expect(await t.hub.store.workspaces.tenantOf(acme)).toBe(tenantId);
-  expect(await t.hub.store.signing.active(tenantId)).not.toBeNull();
+  expect(await t.hub.store.signing.getActive(tenantId)).not.toBeNull();
   expect(await accounts.provision({ ...acme, workspaceId: 'other' })).not.toBe(tenantId);
 });
 

@@ -37,7 +37,7 @@ const send = (env: 'production' | 'staging', ...events: object[]) =>
 
 it('rotates the signing key: every current deployment is signed anew and announced', async () => {
   await deploy(t, user, 'base', '1');
-  const old = await t.hub.store.signing.active(user.tenantId);
+  const old = await t.hub.store.signing.getActive(user.tenantId);
   t.newFrames();
   const { status, body } = await t.call('rotateSigningKey', {}, user);
   await settled();
@@ -52,7 +52,7 @@ it('rotates the signing key: every current deployment is signed anew and announc
   expect(body.public_key).not.toBe(old?.publicKey);
   const update = t.newFrames().find(({ type }) => type === 'contract_update');
   expect(update?.data.public_key).toBe(body.public_key);
-  const yaml = await t.hub.store.bundles.yaml(user.tenantId, 'base', 1);
+  const yaml = await t.hub.store.bundles.getYaml(user.tenantId, 'base', 1);
   expect(
     t.hub.secrets.verify(body.public_key, yaml ?? new Uint8Array(), String(update?.data.signature)),
   ).toBe(true);
@@ -138,11 +138,11 @@ it('counts for the overview what the caller sees', async () => {
 it('leaves to a job what a request has no time for, and says so', async () => {
   await send('production', {}, {}, {});
   t.clock.advance(3 * day);
-  const { purge } = t.hub.store.events;
+  const { remove: purge } = t.hub.store.events;
   // Each slice takes longer than a request may.
   const events = {
     ...t.hub.store.events,
-    purge: async (tenantId: string, before: number) => {
+    remove: async (tenantId: string, before: number) => {
       const removed = await purge(tenantId, before, 2);
       t.clock.advance(11_000);
       setImmediate(() => t.clock.advance(11_000));

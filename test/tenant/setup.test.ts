@@ -14,7 +14,7 @@ it('creates the tenant, an admin who can sign in, and a signing key', async () =
   const made = await t.call('setup', { body });
   expect(made.status).toBe(201);
   expect(made.body.message).toBe('Admin created');
-  expect(await t.hub.store.signing.active(made.body.tenant_id)).toMatchObject({ active: true });
+  expect(await t.hub.store.signing.getActive(made.body.tenant_id)).toMatchObject({ active: true });
   const login = await t.call('login', { body: { ...body, email: 'FIRST@example.com' } });
   expect(login.status).toBe(200);
 });
@@ -29,7 +29,7 @@ it('has exactly one winner among 50 parallel calls, and answers 409 to the rest'
   for (const result of results) {
     if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
   }
-  expect(await t.hub.store.tenants.tenantIds()).toHaveLength(1);
+  expect(await t.hub.store.tenants.listIds()).toHaveLength(1);
   // Hashing is costly: those who come too late must not cost it.
   expect(hashed).toHaveBeenCalledTimes(1);
 });

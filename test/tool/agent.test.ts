@@ -215,7 +215,7 @@ describe('with a hub', () => {
     isAway = false;
     // The hub forgets: its pins have a lower sequence now.
     const { store } = t.hub;
-    const real = store.tools.pins.bind(store.tools);
+    const real = store.tools.getPins.bind(store.tools);
     Object.assign(store.tools, { pins: async () => ({ mode: 'observe', sequence: 1, pins: [] }) });
     third.pins.changed('files');
     await expect.poll(() => third.told.join()).toContain('older than those in use');

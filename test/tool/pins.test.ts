@@ -64,7 +64,7 @@ describe('an observation', () => {
     });
     const text = new TextEncoder().encode(signedPinText(pins.document));
     expect(t.hub.secrets.verify(pins.public_key, text, pins.signature)).toBe(true);
-    expect((await t.hub.store.signing.active(user.tenantId))?.publicKey).toBe(pins.public_key);
+    expect((await t.hub.store.signing.getActive(user.tenantId))?.publicKey).toBe(pins.public_key);
     const page = await list();
     expect(page.tools.map(({ tool, status }) => [tool, status])).toEqual([
       ['read', 'observed'],

@@ -64,7 +64,7 @@ it('leave audit entries when they are made and revoked', async () => {
 });
 
 it('have neighbours in the chain: rotations of the signing key', async () => {
-  const before = await t.hub.store.signing.active(user.tenantId);
+  const before = await t.hub.store.signing.getActive(user.tenantId);
   const { body } = await t.call('rotateSigningKey', { body: { compromised: true } } as never, user);
   expect(await entries()).toMatchObject([
     {

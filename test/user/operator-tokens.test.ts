@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const signIn = () =>
-  t.hub.store.logins.put({
+  t.hub.store.logins.create({
     tokenHash: user.tokenHash,
     userId: user.userId,
     tenantId: user.tenantId,
@@ -109,10 +109,10 @@ describe("a token of an admin's making", () => {
       agentId: null,
       agentPattern: null,
     };
-    await expect(off.give(principal, { role: 'viewer', ttlMs: 1000 })).rejects.toMatchObject({
+    await expect(off.create(principal, { role: 'viewer', ttlMs: 1000 })).rejects.toMatchObject({
       code: 'not_found',
     });
-    expect((await off.giveToLogin(principal, user.tokenHash)).token).toMatch(/^ey/);
+    expect((await off.createForLogin(principal, user.tokenHash)).token).toMatch(/^ey/);
   });
 });
 

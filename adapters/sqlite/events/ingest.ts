@@ -150,9 +150,9 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   const remover = new EventRemover(db, calls, usage, cache);
   return {
     ingest: (batch: EncodedBatch): IngestResult => batches.ingest(batch),
-    purge: (tenantId: string, before: number, limit: number): number =>
-      remover.purge(tenantId, before, limit),
-    erase: (tenantId: string, limit: number): number => remover.erase(tenantId, limit),
+    remove: (tenantId: string, before: number, limit: number): number =>
+      remover.remove(tenantId, before, limit),
+    removeAll: (tenantId: string, limit: number): number => remover.removeAll(tenantId, limit),
     removeSample: (tenantId: string): void => remover.removeSample(tenantId),
     removeOld: ((tenantId, before, after, limit, mayGo) =>
       remover.removeOld(tenantId, before, after, limit, mayGo)) satisfies RemoveOldEvents,

@@ -46,7 +46,7 @@ export class EventRemover {
   }
 
   /** Removes the oldest events, at most some thousand. @returns how many */
-  purge(tenantId: string, before: number, limit: number): number {
+  remove(tenantId: string, before: number, limit: number): number {
     this.#usage.flush();
 
     const tenant = tenantNumber(this.#db, tenantId);
@@ -117,10 +117,10 @@ export class EventRemover {
   }
 
   /** Purges all events; overwriting their pages takes room, which a purge on a full disk does not have. */
-  erase(tenantId: string, limit: number): number {
+  removeAll(tenantId: string, limit: number): number {
     this.#db.get('PRAGMA secure_delete = ON');
     try {
-      return this.purge(tenantId, Number.MAX_SAFE_INTEGER, limit);
+      return this.remove(tenantId, Number.MAX_SAFE_INTEGER, limit);
     } finally {
       this.#db.get('PRAGMA secure_delete = FAST');
     }

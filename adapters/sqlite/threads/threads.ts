@@ -62,15 +62,15 @@ const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 
 /** Writes by which an administrator makes room. A full disk has space for them (adapters/sqlite/purge-reserve.ts). */
 const recoveryWrites: ReadonlyMap<string, 'purge' | 'sign-in'> = new Map([
-  ['logins.put', 'sign-in'],
+  ['logins.create', 'sign-in'],
   ['logins.signedInFrom', 'sign-in'],
   // Notes of their own: a purge writes one before it removes the first event.
   ['audit.append', 'sign-in'],
-  ['events.purge', 'purge'],
+  ['events.remove', 'purge'],
 ]);
 
 /** Writes of many pages, whatever their arguments. */
-const removals: ReadonlySet<string> = new Set(['events.purge', 'events.erase', 'retention.remove']);
+const removals: ReadonlySet<string> = new Set(['events.remove', 'events.removeAll', 'retention.remove']);
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads: ReadonlySet<string> = new Set([
@@ -78,7 +78,7 @@ const summaryReads: ReadonlySet<string> = new Set([
   'events.counts',
   'runs.get',
   'runs.list',
-  'runs.recent',
+  'runs.listRecent',
   'retention.count',
   ...Object.keys(kinds.usage).map((method) => `usage.${method}`),
 ]);
@@ -325,7 +325,7 @@ class StoreThreads {
       this.#marked(store, method, thread.call(store, method, args, bytes)),
     );
     if (removals.has(name)) this.#copier?.recount();
-    if (name === 'events.purge') await this.#disk.purged();
+    if (name === 'events.remove') await this.#disk.purged();
     return readAnswer(store, method, answer);
   }
 

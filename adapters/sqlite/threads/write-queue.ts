@@ -18,15 +18,15 @@ const batchOf = ([, , , args]: Call): EncodedBatch => args[0] as EncodedBatch;
 
 /** Writes that nobody decides by, and that can be many or long. All others go first. */
 const bulkMethods: ReadonlySet<string> = new Set([
-  'agents.forget',
+  'agents.remove',
   'agents.putManifest',
-  'aiUsage.forget',
+  'aiUsage.remove',
   'audit.retain',
-  'events.purge',
+  'events.remove',
   'events.removeSample',
   'idempotency.sweep',
   'keys.used',
-  'logins.sweep',
+  'logins.removeExpired',
   'retention.remove',
   // Registrations, gathered (adapters/sqlite/threads/gather.ts).
   'store.many',

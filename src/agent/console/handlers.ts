@@ -47,7 +47,7 @@ export const agents: Handlers<typeof agentRoutes> = {
   async fleetMatrix(hub, { query }, caller) {
     const scope = { tenantId: caller.tenantId, list: 'matrix' } as const;
     const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
-    const { bundles, unassigned, next } = await hub.app.matrices.read(principalOf(caller), after);
+    const { bundles, unassigned, next } = await hub.app.matrices.get(principalOf(caller), after);
     return {
       bundles: bundles.map(({ name, cells }) => ({ name, cells: cells.map(renderCell) })),
       unassigned,
@@ -78,7 +78,7 @@ export const agents: Handlers<typeof agentRoutes> = {
       limit,
       after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
     });
-    const covered = await hub.app.coverage.ofAgents(
+    const covered = await hub.app.coverage.listAgents(
       principal,
       { env, since: hub.clock.now() - dayMs },
       page.agents.map(({ registration }) => registration),

@@ -27,7 +27,7 @@ export const agentTimelines: Handlers<typeof agentTimelineRoutes> = {
     const after = cursor === undefined ? null : readPlace(openCursor(hub, scope, cursor));
     const principal = principalOf(caller);
     const request = { env, since, until, limit, after };
-    const timeline = await hub.app.agentTimelines.read(principal, params.agent_id, request);
+    const timeline = await hub.app.agentTimelines.get(principal, params.agent_id, request);
     const isAdmin = principal.roles.has('admin');
     return {
       env: timeline.env,

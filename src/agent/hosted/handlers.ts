@@ -14,7 +14,10 @@ import type { hostedAgentRoutes } from './routes.ts';
 export const hostedAgents: Handlers<typeof hostedAgentRoutes> = {
   async hostedListAgents(hub, { query }, caller) {
     const { limit, offset } = query;
-    const { items, more, passed, read } = await hub.app.runs.agents(principalOf(caller), { limit, offset });
+    const { items, more, passed, read } = await hub.app.runs.listAgents(principalOf(caller), {
+      limit,
+      offset,
+    });
     const agents = fitting(items.map(renderAgent));
     const reached = agents.length < items.length ? (passed[agents.length - 1] ?? read) : more ? read : null;
     return { agents, ...pageFieldsOf(query, reached) };
@@ -22,7 +25,7 @@ export const hostedAgents: Handlers<typeof hostedAgentRoutes> = {
 
   async hostedGetAgent(hub, { params }, caller) {
     requireScope(caller, params.agent_id);
-    const agent = await hub.app.runs.agent(principalOf(caller), params.agent_id);
+    const agent = await hub.app.runs.getAgent(principalOf(caller), params.agent_id);
     if (!agent) throw notFound('Agent not found.');
     const { status, reason, since, lastSeenAt, pendingApprovals, blockedRuns, activeRuns } =
       agent.agent.health;

@@ -249,7 +249,7 @@ export class Fleet {
     const envs = environments.filter((env) => agents.some((agent) => agent.env === env));
     const [versionOf, ...current] = await Promise.all([
       this.#versionsOf(tenantId, agents),
-      ...envs.map((env) => this.#ports.store.deployments.current(tenantId, env)),
+      ...envs.map((env) => this.#ports.store.deployments.listCurrent(tenantId, env)),
     ]);
     const deployed = current.flat();
     const wantedBy = ({ env, state }: DescribedAgent): number | null =>

@@ -41,7 +41,7 @@ export interface Histories {
    * @param limit deployments looked at, the newest.
    * @throws HubError not_found when no event of the agent is stored where the principal has a role; search_timeout
    */
-  ofAgent(principal: Principal, agentId: string, limit: number): Promise<AgentHistory>;
+  getOfAgent(principal: Principal, agentId: string, limit: number): Promise<AgentHistory>;
 }
 
 export function createHistories({
@@ -49,7 +49,7 @@ export function createHistories({
   rulings,
 }: Pick<AppPorts, 'store'> & { readonly rulings: Rulings }): Histories {
   return {
-    async ofAgent(principal, agentId, limit) {
+    async getOfAgent(principal, agentId, limit) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const span = await store.usage.spanOf(tenantId, agentId, visibleEnvs(principal));

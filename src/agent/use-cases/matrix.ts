@@ -34,7 +34,7 @@ export interface FleetMatrix {
 
 export interface FleetMatrices {
   /** @param after the name that the page before ended with */
-  read(principal: Principal, after: string | null): Promise<FleetMatrix>;
+  get(principal: Principal, after: string | null): Promise<FleetMatrix>;
 }
 
 /** Bundles of a page. */
@@ -45,12 +45,12 @@ const maxDeployments = 200;
 type Ports = Pick<AppPorts, 'store' | 'actors'>;
 
 export const createFleetMatrices = (ports: Ports): FleetMatrices => ({
-  async read(principal, after) {
+  async get(principal, after) {
     requireRole(principal, 'viewer');
     const { tenantId } = principal;
     const envs = environments.filter((env) => seesEnv(principal, env));
     const [current, ...rosters] = await Promise.all([
-      ports.store.deployments.currentAll(tenantId),
+      ports.store.deployments.listAllCurrent(tenantId),
       ...envs.map((env) => ports.actors.ask('environment', environmentKey(tenantId, env), 'followed', null)),
     ]);
     const visible = current.filter(({ env }) => envs.includes(env));

@@ -15,7 +15,7 @@ import type { AgentStore, FirstSeenAgent, SeenAgent } from '../port.ts';
 import type { Registration } from '../record.ts';
 
 export interface RegistrarParts {
-  readonly agents: Pick<AgentStore, 'seen' | 'count' | 'addLeftOut' | 'leftOut'>;
+  readonly agents: Pick<AgentStore, 'seen' | 'count' | 'addLeftOut' | 'countLeftOut'>;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'uuid'>;
@@ -157,8 +157,8 @@ export class Registrar {
     const hour = this.#thisHour();
     const { agents } = this.#parts;
     const [before, saved] = await Promise.all([
-      agents.leftOut(tenantId, hour - 1),
-      agents.leftOut(tenantId, hour),
+      agents.countLeftOut(tenantId, hour - 1),
+      agents.countLeftOut(tenantId, hour),
     ]);
     return Math.max(before, saved + (this.#unsaved.get(tenantId) ?? 0));
   }

@@ -275,7 +275,7 @@ export class Registrations {
     );
     const { agents } = this.#ports.store;
     const vocabularies =
-      askingIds.length === 0 ? [] : await agents.vocabularies(tenantId, [...new Set(askingIds)]);
+      askingIds.length === 0 ? [] : await agents.listVocabularies(tenantId, [...new Set(askingIds)]);
     const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
     return entries.map((entry) => {
       const agent = spoken.get(entry.agentId);

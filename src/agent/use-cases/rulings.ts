@@ -74,7 +74,7 @@ class EffectiveContracts implements Rulings {
   }
 
   async inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings> {
-    const current = await this.#ports.store.deployments.current(tenantId, env);
+    const current = await this.#ports.store.deployments.listCurrent(tenantId, env);
     const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
     const rulingsOf = new Map<string | null, Ruling | null>();
     return {
@@ -122,7 +122,7 @@ class EffectiveContracts implements Rulings {
   ): Promise<readonly AgentStanding[]> {
     const { ruleSets, store, actors } = this.#ports;
     const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
-    const deployed = await store.deployments.current(tenantId, env);
+    const deployed = await store.deployments.listCurrent(tenantId, env);
     const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
     const standings: AgentStanding[] = [];
     for (let from = 0; from < agents.length; from += atOnce) {
@@ -147,13 +147,13 @@ class EffectiveContracts implements Rulings {
     const { tenantId, revisionHash, bundleName, version } = deployment;
     const cached = this.#documents.get(revisionHash, 0);
     if (cached) return cached;
-    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    const yaml = await store.bundles.getYaml(tenantId, bundleName, version);
     if (yaml === null) return [];
     let contracts: readonly DeclaredContract[] = [];
     try {
       contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
       // Several entries of a composed document may stand for one contract: the snapshot shows it, their ids do not.
-      const bundle = await store.bundles.version(tenantId, bundleName, version);
+      const bundle = await store.bundles.getVersion(tenantId, bundleName, version);
       contracts = libraryContracts(contracts, bundle?.snapshot ?? []);
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
@@ -172,7 +172,7 @@ class EffectiveContracts implements Rulings {
   async #versions(tenantId: string): Promise<ReadonlyMap<string, Deployment>> {
     const { deployments } = this.#ports.store;
     const past = await deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });
-    const current = await deployments.currentAll(tenantId);
+    const current = await deployments.listAllCurrent(tenantId);
     const versions = new Map<string, Deployment>();
     for (const deployment of [...past.items].reverse().concat(current)) {
       const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
@@ -184,7 +184,7 @@ class EffectiveContracts implements Rulings {
 
   /** Contracts of a version that stand in it as several entries. */
   async #severalIn({ tenantId, bundleName, version }: Deployment): Promise<readonly AssembledContract[]> {
-    const bundle = await this.#ports.store.bundles.version(tenantId, bundleName, version);
+    const bundle = await this.#ports.store.bundles.getVersion(tenantId, bundleName, version);
     return (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
   }
 

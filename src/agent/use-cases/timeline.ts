@@ -47,7 +47,7 @@ export interface AgentTimelines {
    * @param env null: where the agent was last seen
    * @throws HubError not_found, validation_failed (the range), search_timeout
    */
-  read(
+  get(
     principal: Principal,
     agentId: string,
     request: TimeRange & {
@@ -63,7 +63,7 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock'> & { readonly rulings: 
 const maxDeployments = 200;
 
 export const createAgentTimelines = (ports: Ports): AgentTimelines => ({
-  async read(principal, agentId, { env: requestedEnv, limit, after, ...range }) {
+  async get(principal, agentId, { env: requestedEnv, limit, after, ...range }) {
     requireRole(principal, 'viewer');
     checkRange(range);
     const { tenantId } = principal;
@@ -131,7 +131,7 @@ async function streamsOf(
   const request = { agentId, limit: maxPastStreams };
   const key = environmentKey(tenantId, env);
   const { streams, ended } = await actors.ask('environment', key, 'streamsOf', request);
-  const past = await store.agentStreams.of(tenantId, env, agentId, range);
+  const past = await store.agentStreams.list(tenantId, env, agentId, range);
   const open = streams.map(({ startedAt, transport, node }) => ({
     ...{ startedAt, endedAt: null, isEndNoticed: true, transport, node },
   }));

@@ -58,7 +58,7 @@ export const createVocabularies = (ports: Ports): Vocabularies => ({
     quietly(
       ports,
       ports.store.deployments
-        .currentOf(tenantId, env, bundleName)
+        .getCurrent(tenantId, env, bundleName)
         .then((current) => current && unable(ports, current, ({ assigned }) => assigned === bundleName)),
     ),
 
@@ -69,7 +69,7 @@ export const createVocabularies = (ports: Ports): Vocabularies => ({
       const agent: Registration | null = await ports.store.agents.get(tenantId, agentId);
       if (!agent?.lastEnv || agent.bundleName !== bundleName) continue;
       const deployment =
-        current.get(agent.lastEnv) ?? ports.store.deployments.currentOf(tenantId, agent.lastEnv, bundleName);
+        current.get(agent.lastEnv) ?? ports.store.deployments.getCurrent(tenantId, agent.lastEnv, bundleName);
       current.set(agent.lastEnv, deployment);
       const kind = (await deployment)?.documentKind ?? null;
       if (kind === null || canLoad(agent, kind)) continue;
@@ -96,7 +96,7 @@ async function unable(
   let after: string | null = null;
   let more = true;
   for (let looked = 0; more && looked < maxLookedAt; ) {
-    const page = await store.agents.lastOn(tenantId, { env, api, limit: portion, after });
+    const page = await store.agents.listLastOn(tenantId, { env, api, limit: portion, after });
     const agents = page.items.map(({ agentId, bundleName, tags }) => ({
       agentId,
       bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,

@@ -105,7 +105,7 @@ async function listMembers({ hub, query, caller, filter: { env } }: ListRequest,
   const after = cursor === undefined ? undefined : readDeadline(cursor);
   const { limit } = query;
   const request = { key, env, limit, after };
-  const members = await hub.app.approvalGroups.members(principalOf(caller), request);
+  const members = await hub.app.approvalGroups.listMembers(principalOf(caller), request);
   return matchList(hub, caller, byDeadline, limit, members);
 }
 

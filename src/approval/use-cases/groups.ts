@@ -45,7 +45,7 @@ export interface ApprovalGroups {
     after: DeadlinePlace | null,
   ): Promise<{ readonly groups: readonly ApprovalGroup[]; readonly next: DeadlinePlace | null }>;
   /** The members of a group, the first to expire first. A page may be short once the time is over. */
-  members(principal: Principal, request: MemberRequest): Promise<ApprovalMatches>;
+  listMembers(principal: Principal, request: MemberRequest): Promise<ApprovalMatches>;
 }
 
 /** Pending approvals that are looked at, the first to expire first. */
@@ -99,7 +99,7 @@ export const createApprovalGroups = (ports: Ports): ApprovalGroups => ({
     return { groups: rendered, next: last && !isLast ? { deadline: last.deadline, id: last.id } : null };
   },
 
-  async members(principal, { key, env, limit, after }) {
+  async listMembers(principal, { key, env, limit, after }) {
     const { clock, secrets } = ports;
     const began = clock.monotonic();
     const keysByText = new Map<string, string>();

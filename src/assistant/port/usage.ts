@@ -9,7 +9,7 @@ export interface AiUsageStore {
    */
   add(tenantId: string, day: string, use: AiUse): Promise<void>;
   /** The days with questions from `since` on, in order. */
-  days(tenantId: string, since: string): Promise<readonly AiDay[]>;
+  listDays(tenantId: string, since: string): Promise<readonly AiDay[]>;
   /** Removes days before `before`, of all tenants; returns how many. */
-  forget(before: string): Promise<number>;
+  remove(before: string): Promise<number>;
 }

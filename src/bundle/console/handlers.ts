@@ -40,7 +40,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async listBundleVersions({ app }, { params, query }, caller) {
-    const page = await app.bundles.versions(principalOf(caller), params.name, query);
+    const page = await app.bundles.listVersions(principalOf(caller), params.name, query);
     return listOf(page, query, ({ bundle, deployedEnvs }) => ({
       ...renderVersion(bundle),
       deployed_envs: [...deployedEnvs],
@@ -51,7 +51,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     const principal = principalOf(caller);
     const env = query.env ?? principal.env;
     if (env === null) throw validationFailed([{ loc: ['query', 'env'], msg: 'is required' }]);
-    const { bundle, deployment, yaml, successions } = await app.deployments.current(
+    const { bundle, deployment, yaml, successions } = await app.deployments.getCurrent(
       principal,
       env,
       params.name,
@@ -72,10 +72,10 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   getBundleVersion: async ({ app }, { params }, caller) =>
-    renderVersion(await app.bundles.version(principalOf(caller), params.name, params.version)),
+    renderVersion(await app.bundles.getVersion(principalOf(caller), params.name, params.version)),
 
   getBundleYaml: ({ app }, { params }, caller) =>
-    app.bundles.yaml(principalOf(caller), params.name, params.version),
+    app.bundles.getYaml(principalOf(caller), params.name, params.version),
 
   async deployBundle({ app }, { params, query, body }, caller, request) {
     const { deployment, warnings } = await app.deployments.deploy(

@@ -40,7 +40,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   },
 
   async hostedGetRuleset(hub, { params }, caller, request) {
-    const version = await hub.app.rulesets.version(principalOf(caller), params.name, null);
+    const version = await hub.app.rulesets.getVersion(principalOf(caller), params.name, null);
     return detail(hub, version, request.header('if-none-match'));
   },
 
@@ -70,7 +70,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   },
 
   async hostedRulesetVersions(hub, { params, query }, caller) {
-    const { items, more } = await hub.app.rulesets.versions(principalOf(caller), params.name, query);
+    const { items, more } = await hub.app.rulesets.listVersions(principalOf(caller), params.name, query);
     const { items: versions, ...page } = pageOf(
       items.map((one) => record(hub, one)),
       query,
@@ -80,7 +80,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   },
 
   async hostedRulesetVersion(hub, { params }, caller, request) {
-    const version = await hub.app.rulesets.version(principalOf(caller), params.name, params.version);
+    const version = await hub.app.rulesets.getVersion(principalOf(caller), params.name, params.version);
     return detail(hub, version, request.header('if-none-match'));
   },
 
@@ -111,7 +111,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     const env = envRead(caller, query.env);
     if (env === null) throw notDeployed(params.name, query.env ?? '');
     const current = await hub.app.deployments
-      .current(principalOf(caller), env, params.name)
+      .getCurrent(principalOf(caller), env, params.name)
       .catch(inWordsOf(params.name, env));
     const { deployment, yaml, successions } = current;
     if (caller.kind === 'hostedKey') {

@@ -61,26 +61,26 @@ export class Bundles {
   /** Newest upload first; with an environment, those that were ever deployed there. */
   async list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>> {
     const { tenantId, env } = principal;
-    const summaries = await this.#ports.store.bundles.summaries(tenantId, env, page);
+    const summaries = await this.#ports.store.bundles.list(tenantId, env, page);
     if (visibleEnvs(principal) === null || env !== null) return summaries;
-    const current = (await this.#ports.store.deployments.currentAll(tenantId)).filter((one) =>
+    const current = (await this.#ports.store.deployments.listAllCurrent(tenantId)).filter((one) =>
       seesEnv(principal, one.env),
     );
     return { ...summaries, items: summaries.items.map((bundle) => asSeen(bundle, current)) };
   }
 
   /** Newest first, each with the environments that run it. @throws HubError not_found */
-  async versions(
+  async listVersions(
     principal: Principal,
     name: string,
     page: PageRequest,
   ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>> {
     const { tenantId } = principal;
     const [versions, ...current] = await Promise.all([
-      this.#ports.store.bundles.versions(tenantId, name, page),
+      this.#ports.store.bundles.listVersions(tenantId, name, page),
       ...environments
         .filter((env) => seesEnv(principal, env))
-        .map((env) => this.#ports.store.deployments.currentOf(tenantId, env, name)),
+        .map((env) => this.#ports.store.deployments.getCurrent(tenantId, env, name)),
     ]);
     if (versions.items.length === 0 && !(await this.#newestOf(tenantId, name))) {
       throw notFound(`Bundle '${name}' not found`);
@@ -118,30 +118,30 @@ export class Bundles {
   }
 
   /** With an environment, only the version that it runs now exists. @throws HubError not_found */
-  async version(principal: Principal, name: string, version: number): Promise<BundleVersion> {
+  async getVersion(principal: Principal, name: string, version: number): Promise<BundleVersion> {
     await this.#requireVisible(principal, name, version);
-    const bundle = await this.#ports.store.bundles.version(principal.tenantId, name, version);
+    const bundle = await this.#ports.store.bundles.getVersion(principal.tenantId, name, version);
     if (!bundle) throw absent(name, version);
     return bundle;
   }
 
-  /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
-  async yaml(principal: Principal, name: string, version: number): Promise<Uint8Array> {
+  /** The bytes as uploaded; who sees them as `getVersion`. @throws HubError not_found */
+  async getYaml(principal: Principal, name: string, version: number): Promise<Uint8Array> {
     await this.#requireVisible(principal, name, version);
-    const yaml = await this.#ports.store.bundles.yaml(principal.tenantId, name, version);
+    const yaml = await this.#ports.store.bundles.getYaml(principal.tenantId, name, version);
     if (!yaml) throw absent(name, version);
     return yaml;
   }
 
   async #requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
     if (env === null) return;
-    const current = await this.#ports.store.deployments.currentOf(tenantId, env, name);
+    const current = await this.#ports.store.deployments.getCurrent(tenantId, env, name);
     if (current?.version !== version) throw absent(name, version);
   }
 
   /** Versions of before a deletion do not come back. */
   async #newestOf(tenantId: string, name: string): Promise<BundleVersion | undefined> {
-    return (await this.#ports.store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0];
+    return (await this.#ports.store.bundles.listVersions(tenantId, name, { limit: 1, offset: 0 })).items[0];
   }
 
   /** Returns the number of the newest version; undefined without a condition. @throws HubError changed */

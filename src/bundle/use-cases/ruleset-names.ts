@@ -21,10 +21,10 @@ export function createRulesetNames({ store, clock }: Pick<AppPorts, 'store' | 'c
   const names = new BoundedMap<Promise<RulesetVersionKey | null>>(maxRemembered);
 
   async function find(tenantId: string, env: Env, policyVersion: string): Promise<RulesetVersionKey | null> {
-    const versions = await store.bundles.byRevision(tenantId, policyVersion);
+    const versions = await store.bundles.listByRevision(tenantId, policyVersion);
     const [newest] = versions;
     if (!newest || versions.every(({ name }) => name === newest.name)) return newest ?? null;
-    const deployed = await store.deployments.current(tenantId, env);
+    const deployed = await store.deployments.listCurrent(tenantId, env);
     const here = deployed.find(({ revisionHash }) => revisionHash === policyVersion);
     return here ? { name: here.bundleName, version: here.version } : newest;
   }

@@ -95,7 +95,7 @@ export class Rulesets {
     if (yaml.length > maxRuleset) {
       throw new HubError('payload_too_large', `The ruleset is larger than ${maxRuleset} bytes. Split it.`);
     }
-    if (!(await store.signing.active(tenantId))) {
+    if (!(await store.signing.getActive(tenantId))) {
       throw refused(
         'signing_unavailable',
         'Nothing was saved, because no signing key is active. Rotate the signing key to create one.',
@@ -105,7 +105,7 @@ export class Rulesets {
     const { warnings, outline } = await this.#inspect(tenantId, name, text, force);
     const { bundle, created } = await this.#save(principal, request, outline);
     if (env !== null) {
-      const current = await store.deployments.currentOf(tenantId, env, name);
+      const current = await store.deployments.getCurrent(tenantId, env, name);
       if (current?.revisionHash !== bundle.revisionHash) {
         await deployments.deployUpload(principal, env, {
           bundleName: name,
@@ -124,13 +124,13 @@ export class Rulesets {
   async list(principal: Principal, page: PageRequest): Promise<Page<RulesetSummary>> {
     const { store } = this.#ports;
     const { tenantId, env } = principal;
-    const { items, more } = await store.bundles.summaries(tenantId, env, page, 'name');
+    const { items, more } = await store.bundles.list(tenantId, env, page, 'name');
     const rulesets = await Promise.all(
       items.map(async ({ name, latestVersion, versionCount, lastUpdated, deployedEnvs }) => {
         const visibleEnvs = deployedEnvs.filter((one) => seesEnv(principal, one));
         const [latest, ...current] = await Promise.all([
-          store.bundles.version(tenantId, name, latestVersion),
-          ...visibleEnvs.map((one) => store.deployments.currentOf(tenantId, one, name)),
+          store.bundles.getVersion(tenantId, name, latestVersion),
+          ...visibleEnvs.map((one) => store.deployments.getCurrent(tenantId, one, name)),
         ]);
         const deployments = newestFirst(current.flatMap((one) => one ?? []));
         return latest ? [{ latest, versionCount, updatedAt: lastUpdated, deployments }] : [];
@@ -140,7 +140,7 @@ export class Rulesets {
   }
 
   /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
-  async version(
+  async getVersion(
     principal: Principal,
     name: string,
     version: number | null,
@@ -150,23 +150,23 @@ export class Rulesets {
     const bundle =
       version === null
         ? await this.#newestOf(tenantId, name)
-        : await this.#ports.store.bundles.version(tenantId, name, version);
+        : await this.#ports.store.bundles.getVersion(tenantId, name, version);
     const there = bundle && running(current, bundle.version);
     if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
-    const yaml = await this.#ports.store.bundles.yaml(tenantId, name, bundle.version);
+    const yaml = await this.#ports.store.bundles.getYaml(tenantId, name, bundle.version);
     if (!yaml) throw absent(name, version);
     return { ...(await this.#withDeployments(principal, bundle, current)), yaml };
   }
 
   /** Newest first. @throws HubError not_found */
-  async versions(
+  async listVersions(
     principal: Principal,
     name: string,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }> {
     const { tenantId, env } = principal;
     const current = await this.#currentOf(principal, name);
-    const versions = await this.#ports.store.bundles.versions(tenantId, name, page);
+    const versions = await this.#ports.store.bundles.listVersions(tenantId, name, page);
     if (versions.items.length === 0 && (await this.#newestOf(tenantId, name)) === null)
       throw absent(name, null);
     const items = await Promise.all(
@@ -201,7 +201,7 @@ export class Rulesets {
 
   async #newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
     const { bundles } = this.#ports.store;
-    return (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
+    return (await bundles.listVersions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
   }
 
   /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
@@ -230,7 +230,7 @@ export class Rulesets {
     const current = await Promise.all(
       environments
         .filter((env) => seesEnv(principal, env))
-        .map((env) => this.#ports.store.deployments.currentOf(principal.tenantId, env, name)),
+        .map((env) => this.#ports.store.deployments.getCurrent(principal.tenantId, env, name)),
     );
     return newestFirst(current.flatMap((one) => one ?? []));
   }
@@ -245,7 +245,7 @@ export class Rulesets {
     // deployed.
     const isGone = there.length === 0 && visibleEnvs(principal) === null && bundle.signature !== null;
     const last = isGone
-      ? await this.#ports.store.deployments.lastOf(principal.tenantId, bundle.name, bundle.version)
+      ? await this.#ports.store.deployments.getLast(principal.tenantId, bundle.name, bundle.version)
       : (there[0] ?? null);
     return { bundle, deployments: there, last };
   }

@@ -39,7 +39,7 @@ export function createAssembler({
     for (const view of views) {
       const isOld = view.latestVersion > view.version;
       const newest = isOld
-        ? await store.contracts.version(tenantId, view.contractId, view.latestVersion)
+        ? await store.contracts.getVersion(tenantId, view.contractId, view.latestVersion)
         : null;
       const { version, name, definition } = newest ?? view;
       if (newest) size += JSON.stringify(definition).length;

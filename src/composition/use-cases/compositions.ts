@@ -177,7 +177,7 @@ export class Compositions {
 
   async #viewOf(composition: Composition): Promise<CompositionView> {
     const { tenantId, name } = composition;
-    return { composition, items: await this.#ports.store.compositions.items(tenantId, name) };
+    return { composition, items: await this.#ports.store.compositions.listItems(tenantId, name) };
   }
 
   async #find({ tenantId }: Principal, name: string): Promise<Composition> {
@@ -196,7 +196,7 @@ export class Compositions {
 
   async #assemble(composition: Composition): Promise<Assembly> {
     const { assembler, store } = this.#ports;
-    const items = await store.compositions.enabledItems(composition.tenantId, composition.name);
+    const items = await store.compositions.listEnabledItems(composition.tenantId, composition.name);
     return assembler.assemble(composition, items);
   }
 }

@@ -41,7 +41,7 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'log'> & {
 
 export const createRollouts = (ports: Ports): Rollouts => ({
   async isFollowed(tenantId, contractId) {
-    for (const name of await ports.store.compositions.automatic(tenantId, contractId))
+    for (const name of await ports.store.compositions.listAutomatic(tenantId, contractId))
       if ((await runningIn(ports, tenantId, name)).length > 0) return true;
     return false;
   },
@@ -55,7 +55,7 @@ export const createRollouts = (ports: Ports): Rollouts => ({
     const allowed = await allowedTo(ports, author);
     let isHeld = false;
     let running = 0;
-    for (const name of await store.compositions.automatic(tenantId, contractId)) {
+    for (const name of await store.compositions.listAutomatic(tenantId, contractId)) {
       const all = await runningIn(ports, tenantId, name);
       const envs = all.filter((env) => allowed.has(env));
       isHeld ||= envs.length < all.length;
@@ -86,13 +86,16 @@ async function rollOutOne(
   const { assembler, store, inspector, releases } = ports;
   const { tenantId, name } = before;
   const by = rolloutPrincipal(author);
-  const candidate = await assembler.latestOf(tenantId, await store.compositions.enabledItems(tenantId, name));
+  const candidate = await assembler.latestOf(
+    tenantId,
+    await store.compositions.listEnabledItems(tenantId, name),
+  );
   // Checked before it is pinned, so that what cannot run is not pinned either.
   const planned = await assembler.assemble(before, candidate);
   requireAssembled(planned);
   requireDeployable(await inspector.inspect(tenantId, planned.yaml));
   const patch = { items: before.items.map(({ version: _pinned, ...item }) => item) };
-  const summaries = await store.compositions.items(tenantId, name);
+  const summaries = await store.compositions.listItems(tenantId, name);
   const latest = new Map(summaries.map((item) => [item.contractId, item.latestVersion]));
   const pinned = before.items.map((item) => ({
     ...item,
@@ -107,7 +110,7 @@ async function rollOutOne(
   // Assembled again from what was pinned: yet another version may have come between.
   const assembly = await assembler.assemble(
     composition,
-    await store.compositions.enabledItems(tenantId, name),
+    await store.compositions.listEnabledItems(tenantId, name),
   );
   requireAssembled(assembly);
   await releases.deploy(by, composition, assembly, envs);
@@ -120,7 +123,7 @@ const rolloutPrincipal = ({ tenantId, request }: Principal): Principal => ({
 });
 
 const runningIn = async ({ store }: Ports, tenantId: string, name: string): Promise<readonly Env[]> => {
-  const current = environments.map((env) => store.deployments.currentOf(tenantId, env, name));
+  const current = environments.map((env) => store.deployments.getCurrent(tenantId, env, name));
   return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment.env] : []));
 };
 

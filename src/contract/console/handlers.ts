@@ -51,7 +51,7 @@ export const contracts: Handlers<typeof contractRoutes> = {
     renderDetail(await app.contracts.get(principalOf(caller), params.contract_id, query.entry === 'true')),
 
   getContractVersion: async ({ app }, { params }, caller) =>
-    renderDetail(await app.contracts.version(principalOf(caller), params.contract_id, params.version)),
+    renderDetail(await app.contracts.getVersion(principalOf(caller), params.contract_id, params.version)),
 
   async updateContract({ app }, { params, query, body }, caller, request) {
     const patch = {
@@ -74,7 +74,7 @@ export const contracts: Handlers<typeof contractRoutes> = {
   },
 
   async contractUsage({ app }, { params, query }, caller) {
-    const page = await app.contracts.usage(principalOf(caller), params.contract_id, query);
+    const page = await app.contracts.listUsage(principalOf(caller), params.contract_id, query);
     return listOf(page, query, ({ id, name }) => ({ composition_id: id, composition_name: name }));
   },
 };

@@ -16,7 +16,7 @@ export const impact: Handlers<typeof impactRoutes> = {
   async bundleImpact({ app }, { body }, caller) {
     const { yaml_content: yaml, composition = '', env } = body;
     const proposed = yaml === undefined ? { composition } : { yaml };
-    const impact = await app.impacts.of(principalOf(caller), env, proposed);
+    const impact = await app.impacts.get(principalOf(caller), env, proposed);
     const { connected, running, unknown, versions } = impact.rollout;
     return {
       bundle_name: impact.bundleName,

@@ -128,7 +128,7 @@ export class Deployments {
    */
   async requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void> {
     if (ifMatch === null) return;
-    const current = await this.#ports.store.deployments.currentOf(tenantId, env, bundleName);
+    const current = await this.#ports.store.deployments.getCurrent(tenantId, env, bundleName);
     requireMatch(ifMatch, current ? deploymentTags(current) : [], deploymentSubject(env, bundleName));
   }
 
@@ -180,7 +180,7 @@ export class Deployments {
         ...page,
       }),
       store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
-      store.deployments.currentOf(tenantId, env, bundleName),
+      store.deployments.getCurrent(tenantId, env, bundleName),
     ]);
     const versions = versionsByHash(newest.items);
     versions.set(revisionHash, deployment.version);
@@ -193,17 +193,17 @@ export class Deployments {
   }
 
   /** @throws HubError not_found */
-  async current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle> {
+  async getCurrent(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle> {
     const { store } = this.#ports;
     requireSight(principal, env);
     const { tenantId } = principal;
     const none = absent(env, bundleName);
-    const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
+    const deployment = await store.deployments.getCurrent(tenantId, env, bundleName);
     if (!deployment) throw none;
     const [bundle, yaml, successions] = await Promise.all([
-      store.bundles.version(tenantId, bundleName, deployment.version),
-      store.bundles.yaml(tenantId, bundleName, deployment.version),
-      store.signing.successions(tenantId),
+      store.bundles.getVersion(tenantId, bundleName, deployment.version),
+      store.bundles.getYaml(tenantId, bundleName, deployment.version),
+      store.signing.listSuccessions(tenantId),
     ]);
     if (!bundle || !yaml) throw none;
     return { bundle, deployment, yaml, successions };
@@ -249,7 +249,7 @@ export class Deployments {
     if (force) requireRole(principal, 'admin');
     await environments.requireChange(principal, [env]);
     const { tenantId } = principal;
-    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    const yaml = await store.bundles.getYaml(tenantId, bundleName, version);
     if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
     const text = textOf(yaml);
     const warnings = await inspector.inspect(tenantId, text);

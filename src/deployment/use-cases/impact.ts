@@ -35,7 +35,7 @@ export interface Impacts {
    * Changes nothing.
    * @throws HubError not_found, unprocessable (with what is wrong with the document), overloaded, unavailable
    */
-  of(principal: Principal, env: Env, proposed: Proposed): Promise<ProposedImpact>;
+  get(principal: Principal, env: Env, proposed: Proposed): Promise<ProposedImpact>;
 }
 
 const maxVersions = 200;
@@ -59,7 +59,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
     name: string,
     version: number,
   ): Promise<ComparedDocument | null> {
-    const yaml = await store.bundles.yaml(tenantId, name, version);
+    const yaml = await store.bundles.getYaml(tenantId, name, version);
     try {
       return yaml && (await evaluator.takeApart(tenantId, textOf(yaml)));
     } catch (error) {
@@ -69,7 +69,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
   }
 
   return {
-    async of(principal, env, proposed) {
+    async get(principal, env, proposed) {
       const { tenantId } = principal;
       const yaml = await textFor(principal, proposed);
       const after = await evaluator.takeApart(tenantId, yaml);
@@ -77,7 +77,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
       const bundleName = after.name;
       const request = { bundleName, revisionHash, limit: 1, after: null };
       const [deployed, rollout, newest] = await Promise.all([
-        store.deployments.currentOf(tenantId, env, bundleName),
+        store.deployments.getCurrent(tenantId, env, bundleName),
         actors.ask('environment', environmentKey(tenantId, env), 'rollout', request),
         store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
       ]);

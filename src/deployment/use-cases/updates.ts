@@ -86,8 +86,8 @@ export class Updates {
     const { tenantId, bundleName, version } = deployment;
     const { bundles, signing } = this.#store;
     const [yaml, successions] = await Promise.all([
-      bundles.yaml(tenantId, bundleName, version),
-      signing.successions(tenantId),
+      bundles.getYaml(tenantId, bundleName, version),
+      signing.listSuccessions(tenantId),
     ]);
     if (!yaml) return null;
     const due: Due = { kind: 'deploymentDue', deployment, yaml, successions, agentId: null };

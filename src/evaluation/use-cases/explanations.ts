@@ -149,8 +149,8 @@ class EventExplanations implements Explanations {
     deployment: Deployment | null,
   ): Promise<Document | null> {
     const [saved, bytes] = await Promise.all([
-      this.#ports.store.bundles.version(tenantId, name, version),
-      this.#ports.store.bundles.yaml(tenantId, name, version),
+      this.#ports.store.bundles.getVersion(tenantId, name, version),
+      this.#ports.store.bundles.getYaml(tenantId, name, version),
     ]);
     if (!saved || !bytes) return null;
     const { revisionHash } = saved;
@@ -178,7 +178,8 @@ class EventExplanations implements Explanations {
   }
 
   async #documentNow(tenantId: string, env: Env, name: string | null): Promise<Document | null> {
-    const current = name === null ? null : await this.#ports.store.deployments.currentOf(tenantId, env, name);
+    const current =
+      name === null ? null : await this.#ports.store.deployments.getCurrent(tenantId, env, name);
     return current && this.#documentOf(tenantId, current.bundleName, current.version, current);
   }
 

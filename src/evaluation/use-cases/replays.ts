@@ -181,9 +181,9 @@ class BundleReplays implements Replays {
     const { store } = this.#ports;
     const bundle: BundleVersion | null =
       version === null
-        ? ((await store.bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
-        : await store.bundles.version(tenantId, name, version);
-    const bytes = bundle && (await store.bundles.yaml(tenantId, name, bundle.version));
+        ? ((await store.bundles.listVersions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null)
+        : await store.bundles.getVersion(tenantId, name, version);
+    const bytes = bundle && (await store.bundles.getYaml(tenantId, name, bundle.version));
     if (!bundle || !bytes) {
       const which = version === null ? '' : ` version ${version}`;
       throw notFound(`${noun} '${name}'${which} not found.`);
@@ -213,8 +213,8 @@ class BundleReplays implements Replays {
   /** The deployed version of the name: in the environment, else in its latest deployment. */
   async #deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
     if (env !== null)
-      return (await this.#ports.store.deployments.currentOf(tenantId, env, name))?.version ?? null;
-    const all = (await this.#ports.store.deployments.currentAll(tenantId)).filter(
+      return (await this.#ports.store.deployments.getCurrent(tenantId, env, name))?.version ?? null;
+    const all = (await this.#ports.store.deployments.listAllCurrent(tenantId)).filter(
       ({ bundleName }) => bundleName === name,
     );
     return all.sort((a, b) => b.createdAt - a.createdAt)[0]?.version ?? null;

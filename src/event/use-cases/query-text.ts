@@ -40,7 +40,7 @@ export function createQueryReader({ store }: Pick<AppPorts, 'store'>): QueryRead
   async function namesOf(tenantId: string, query: Query): Promise<readonly string[]> {
     const names = exactValues(query, 'bundle');
     if (names.length > 0) return names;
-    const { items } = await store.bundles.summaries(tenantId, null, { limit: maxBundles, offset: 0 });
+    const { items } = await store.bundles.list(tenantId, null, { limit: maxBundles, offset: 0 });
     return items.map(({ name }) => name);
   }
 
@@ -52,7 +52,7 @@ export function createQueryReader({ store }: Pick<AppPorts, 'store'>): QueryRead
   ): Promise<readonly QueryValue[]> {
     const number = Number(numberPattern.exec(value.text)?.[1]);
     if (!Number.isSafeInteger(number)) return [value];
-    const versions = await Promise.all(names.map((name) => store.bundles.version(tenantId, name, number)));
+    const versions = await Promise.all(names.map((name) => store.bundles.getVersion(tenantId, name, number)));
     const hashes = versions.filter((version) => version !== null).map(({ revisionHash }) => revisionHash);
     return [value, ...[...new Set(hashes)].map((text) => ({ text, isQuoted: false }))];
   }

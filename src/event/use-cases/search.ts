@@ -32,7 +32,7 @@ export interface EventSearches {
     order?: EventOrder,
     budgetMs?: number,
   ): Promise<EventPage>;
-  /** The cursor behind the first `count` events; null when there are no more than those. @throws HubError as `page` */
+  /** The cursor behind the first `count` events; null if there are no more. @throws HubError as `search` */
   skip(principal: Principal, filter: EventFilter, count: number, order?: EventOrder): Promise<string | null>;
   /** @throws HubError not_found, also for what the principal does not see */
   get(principal: Principal, id: string): Promise<StoredEvent>;

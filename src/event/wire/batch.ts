@@ -74,7 +74,7 @@ export async function ingestBatch(
 
 /**
  * Stores a batch and returns the result for each event, those that could not be read included.
- * @throws HubError as `accept` in event/use-cases/intake.ts
+ * @throws HubError as `ingest` in event/use-cases/intake.ts
  */
 export async function storeBatch(
   { app }: Pick<Hub, 'app'>,

@@ -34,7 +34,7 @@ async function readLines(
   const seal = (cursor: ExportCursor): string => sealCursor(hub, scope, textOf(cursor));
   const after = query.after === undefined ? null : cursorIn(openCursor(hub, scope, query.after));
   const request = { kind, format, after, limit, waitMs: wait * 1000 };
-  const answer = await hub.app.exports.read(principalOf(caller), request);
+  const answer = await hub.app.exports.list(principalOf(caller), request);
   if (answer.isExpired) {
     throw new HubError(
       'cursor_expired',

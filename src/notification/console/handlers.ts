@@ -57,7 +57,12 @@ export const channels: Handlers<typeof channelRoutes> = {
   async listDeliveries({ app }, { params, query }, caller) {
     const { status } = query;
     const filter = omitUndefined({ status });
-    const page = await app.notifications.deliveries(principalOf(caller), params.channel_id, filter, query);
+    const page = await app.notifications.listDeliveries(
+      principalOf(caller),
+      params.channel_id,
+      filter,
+      query,
+    );
     return listOf(page, query, renderDelivery);
   },
 

@@ -217,7 +217,7 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
     field,
     secrets[type].includes(field) && typeof value === 'string' ? masked(value) : value,
   ]);
-  const { items } = await hub.app.notifications.deliveries(
+  const { items } = await hub.app.notifications.listDeliveries(
     principalOf(caller),
     channel.id,
     {},

@@ -10,17 +10,17 @@ export interface ChannelStore {
    * bring.
    * @throws HubError conflict when its id is taken
    */
-  insert(channel: Channel, max: number): Promise<'created' | 'full'>;
+  create(channel: Channel, max: number): Promise<'created' | 'full'>;
   /** Newest first. */
   list(tenantId: string, page: PageRequest): Promise<Page<Channel>>;
   get(tenantId: string, id: string): Promise<Channel | null>;
   /** For callbacks, which name no tenant. */
-  byId(id: string): Promise<Channel | null>;
+  getById(id: string): Promise<Channel | null>;
   /** Enabled ones, oldest first. */
-  enabled(tenantId: string): Promise<readonly Channel[]>;
+  listEnabled(tenantId: string): Promise<readonly Channel[]>;
   anyEnabled(tenantId: string): Promise<boolean>;
   /** Enabled ones of a kind over all tenants, newest first. */
-  enabledOfKind(kind: ChannelKind, limit: number): Promise<readonly Channel[]>;
+  listEnabledOfKind(kind: ChannelKind, limit: number): Promise<readonly Channel[]>;
   /**
    * Writes what people set (name, enabled, filters, configuration) as `channel` has it, while the stored revision is
    * one below its own. Answers the channel as it is stored then. A repeat after success is `stale`.
@@ -37,15 +37,15 @@ export interface ChannelStore {
 /** Deliveries: one approval to one channel each. */
 export interface DeliveryStore {
   /** Safe to repeat: an id that exists answers the stored one. */
-  add(delivery: Delivery): Promise<Delivery>;
+  create(delivery: Delivery): Promise<Delivery>;
   get(tenantId: string, id: string): Promise<Delivery | null>;
   /**
    * Replaces it while the stored one still has the run, attempts and status of `before`: false otherwise. Of parallel
    * calls one succeeds.
    */
-  replace(delivery: Delivery, before: Pick<Delivery, 'run' | 'attempts' | 'status'>): Promise<boolean>;
+  update(delivery: Delivery, before: Pick<Delivery, 'run' | 'attempts' | 'status'>): Promise<boolean>;
   /** All of an approval, over all tenants, at most `limit`. */
-  ofApproval(approvalId: string, limit: number): Promise<readonly Delivery[]>;
+  listOfApproval(approvalId: string, limit: number): Promise<readonly Delivery[]>;
   /** Newest first. */
   list(
     tenantId: string,

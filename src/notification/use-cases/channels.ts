@@ -138,7 +138,7 @@ class NotificationChannels implements Channels {
       summary: `Notification channel '${channel.name}' was created.`,
       details: { ...detailsOf(channel), ...changeBy(this.#ports, null, fieldsOf(channel)) },
     });
-    if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
+    if ((await recorded.channels.create(channel, maxChannels)) === 'full') {
       throw new HubError(
         'quota_exceeded',
         `A tenant can have at most ${maxChannels} notification channels. Delete one first.`,

@@ -107,7 +107,7 @@ export class ChatDecisions {
 
   /** The enabled channel of this id and kind; null when there is none. */
   async channel<K extends ChannelKind>(id: string, kind: K): Promise<OpenWith<K> | null> {
-    return this.#openAs(await this.#ports.store.channels.byId(id), kind);
+    return this.#openAs(await this.#ports.store.channels.getById(id), kind);
   }
 
   /**
@@ -122,7 +122,7 @@ export class ChatDecisions {
     const requests = await this.#requestsOf(approvalId);
     const open: OpenWith<typeof kind>[] = [];
     for (const channelId of new Set(requests.map((request) => request.channelId))) {
-      const candidate = this.#openAs(await this.#ports.store.channels.byId(channelId), kind);
+      const candidate = this.#openAs(await this.#ports.store.channels.getById(channelId), kind);
       if (candidate && isSigned(candidate.config)) open.push(candidate);
     }
     return open;
@@ -134,7 +134,7 @@ export class ChatDecisions {
    */
   async someChannelSigned(isSigned: (publicKey: string) => boolean): Promise<boolean> {
     const publicKeys = new Set<string>();
-    for (const channel of await this.#ports.store.channels.enabledOfKind('communityChat', maxTriedKeys)) {
+    for (const channel of await this.#ports.store.channels.listEnabledOfKind('communityChat', maxTriedKeys)) {
       const publicKey = this.#openAs(channel, 'communityChat')?.config.publicKey;
       if (publicKey) publicKeys.add(publicKey.toLowerCase());
     }
@@ -233,7 +233,7 @@ export class ChatDecisions {
 
   /** The requests that were put on their way to channels, over all tenants. */
   async #requestsOf(approvalId: string): Promise<readonly Delivery[]> {
-    const sent = await this.#ports.store.deliveries.ofApproval(approvalId, maxOfApproval);
+    const sent = await this.#ports.store.deliveries.listOfApproval(approvalId, maxOfApproval);
     return sent.filter(({ event }) => event === 'requested');
   }
 
@@ -256,7 +256,7 @@ export class ChatDecisions {
     if (exact.length > 0) return exact;
     // A thread of a community chat has an id of its own, which is no other channel's.
     if (first.config.kind !== 'communityChat') return recipients.filter((one) => chatIdOf(one) === null);
-    const others = await this.#ports.store.channels.enabled(first.channel.tenantId);
+    const others = await this.#ports.store.channels.listEnabled(first.channel.tenantId);
     const isOther = others.some((other) => this.#openAs(other, 'communityChat')?.config.channel === chatId);
     return isOther ? [] : recipients;
   }

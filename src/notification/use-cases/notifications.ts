@@ -43,7 +43,7 @@ export interface Notifications {
    * Newest first, without those about another environment's approvals and tools; `more` counts these too.
    * @throws HubError not_found (no such channel)
    */
-  deliveries(
+  listDeliveries(
     principal: Principal,
     channelId: string,
     filter: { readonly status?: DeliveryStatus },
@@ -99,12 +99,14 @@ class ChannelNotifications implements Notifications {
     if (status === 'pending') {
       if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
       const call = notifiedCallOf(approval);
-      const wanting = (await store.channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
+      const wanting = (await store.channels.listEnabled(tenantId)).filter(({ filters }) =>
+        wants(filters, call),
+      );
       await Promise.all(wanting.map((channel) => this.#send(channel, approval, 'requested', null)));
       return;
     }
     if (approval.status === 'pending') return;
-    for (const request of await store.deliveries.ofApproval(approvalId, maxOfApproval)) {
+    for (const request of await store.deliveries.listOfApproval(approvalId, maxOfApproval)) {
       if (request.tenantId !== tenantId || request.event !== 'requested') continue;
       if (request.status === 'delivered') await this.#tellEnd(approval, request);
       else if (request.status === 'waiting' && endsWithApproval(request))
@@ -117,7 +119,7 @@ class ChannelNotifications implements Notifications {
     if (!entry) return;
     const [agent] = entry.agents;
     const call = { env: entry.env, agentId: agent?.agentId ?? '', contractNames: [], rulesetName: null };
-    const wanting = (await this.#ports.store.channels.enabled(tenantId)).filter(
+    const wanting = (await this.#ports.store.channels.listEnabled(tenantId)).filter(
       ({ filters, kind, payloadStyle }) =>
         wants(filters, call) && !(kind === 'webhook' && payloadStyle === 'hosted'),
     );
@@ -156,7 +158,7 @@ class ChannelNotifications implements Notifications {
     }
   }
 
-  async deliveries(
+  async listDeliveries(
     principal: Principal,
     channelId: string,
     filter: { readonly status?: DeliveryStatus },
@@ -200,7 +202,7 @@ class ChannelNotifications implements Notifications {
       }
     }
     const next = again(delivery, now);
-    if (!(await store.deliveries.replace(next, delivery))) {
+    if (!(await store.deliveries.update(next, delivery))) {
       throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
     }
     await jobs.add(deliveryJob(next));
@@ -221,7 +223,7 @@ class ChannelNotifications implements Notifications {
   ): Promise<void> {
     const { clock, store, jobs } = this.#ports;
     const now = clock.now();
-    const delivery = await store.deliveries.add({
+    const delivery = await store.deliveries.create({
       id: this.#idOf(channel.id, subject.id, event),
       tenantId: channel.tenantId,
       channelId: channel.id,
@@ -263,22 +265,26 @@ class ChannelNotifications implements Notifications {
     const entry = await store.tools.get(tenantId, id);
     if (!entry) return null;
     const { env, server } = entry;
-    const { mode } = await store.tools.pins(tenantId, env, server);
-    const { items } = await store.tools.entries(tenantId, { env, server }, { limit: maxCounted, offset: 0 });
+    const { mode } = await store.tools.getPins(tenantId, env, server);
+    const { items } = await store.tools.listEntries(
+      tenantId,
+      { env, server },
+      { limit: maxCounted, offset: 0 },
+    );
     const undecided = items.filter(({ ruling }) => ruling === null).length;
     const link = toolLink(settings.baseUrl, id);
     return { kind: 'toolChanged', entry, undecided, isWaiting: mode !== 'observe', link };
   }
 
   #finish(delivery: Delivery, status: 'dead' | 'expired'): Promise<boolean> {
-    return this.#ports.store.deliveries.replace(ended(delivery, status, this.#ports.clock.now()), delivery);
+    return this.#ports.store.deliveries.update(ended(delivery, status, this.#ports.clock.now()), delivery);
   }
 
   /** False if something else changed the delivery. A request that arrived is delivered, although its approval ended. */
   async #record(next: Delivery, before: Delivery): Promise<boolean> {
     const { deliveries } = this.#ports.store;
-    if (await deliveries.replace(next, before)) return true;
-    return next.status === 'delivered' && deliveries.replace(next, { ...before, status: 'expired' });
+    if (await deliveries.update(next, before)) return true;
+    return next.status === 'delivered' && deliveries.update(next, { ...before, status: 'expired' });
   }
 
   /** Makes one attempt and writes down how it ended. True when the channel was slow. */

@@ -10,7 +10,7 @@ export const runTimelines: Handlers<typeof runTimelineRoutes> = {
     const scope = { tenantId: caller.tenantId, list: 'run_timeline' } as const;
     const cursor = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const key = { agentId: params.agent_id, sessionId: params.session_id };
-    const timeline = await hub.app.runTimelines.read(principalOf(caller), key, query.limit, cursor);
+    const timeline = await hub.app.runTimelines.get(principalOf(caller), key, query.limit, cursor);
     return {
       calls: timeline.calls.map(({ eventId, at, durationMs, verdict, toolName }) => ({
         event_id: eventId,

@@ -154,7 +154,7 @@ class RunEvidence implements EvidenceOfRuns {
 
   async sign({ tenantId }: Principal, signed: Uint8Array): Promise<SignedBytes> {
     const { store, secrets } = this.#ports;
-    const { publicKey, keyId, sign } = activeSigner(await store.signing.active(tenantId), secrets);
+    const { publicKey, keyId, sign } = activeSigner(await store.signing.getActive(tenantId), secrets);
     return { signature: sign(signed), publicKey, keyId };
   }
 

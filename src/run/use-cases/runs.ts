@@ -47,12 +47,12 @@ export interface Runs {
   /** Null when there is none in the environments that the principal sees. */
   get(principal: Principal, key: RunKey): Promise<RunView | null>;
   /** Registered agents that were seen and that the principal sees, last seen first. */
-  agents(principal: Principal, page: PageRequest): Promise<AgentPage>;
+  listAgents(principal: Principal, page: PageRequest): Promise<AgentPage>;
   /**
    * With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's.
    * The agent of the sample run is registered nowhere and shown all the same while its run is there.
    */
-  agent(
+  getAgent(
     principal: Principal,
     agentId: string,
   ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null>;
@@ -96,7 +96,7 @@ class StoredRuns implements Runs {
     return run && seesEnv(principal, run.env) ? this.#view(principal, run, at) : null;
   }
 
-  async agents(principal: Principal, { limit, offset }: PageRequest): Promise<AgentPage> {
+  async listAgents(principal: Principal, { limit, offset }: PageRequest): Promise<AgentPage> {
     const { store, fleet } = this.#ports;
     const { tenantId } = principal;
     let after: AgentPlace | null = null;
@@ -131,7 +131,7 @@ class StoredRuns implements Runs {
     };
   }
 
-  async agent(
+  async getAgent(
     principal: Principal,
     agentId: string,
   ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null> {
@@ -174,7 +174,7 @@ class StoredRuns implements Runs {
     const agentIds = agents.map(({ registration }) => registration.agentId);
     const inSight = { agentIds, env: listedEnvs(principal, null) };
     const [glances, newest, pending] = await Promise.all([
-      store.runs.recent(
+      store.runs.listRecent(
         tenantId,
         { ...inSight, since: at.now - healthWindowMs, limit: runsOfHealth },
         at.now,

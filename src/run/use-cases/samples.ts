@@ -160,7 +160,8 @@ class WorkspaceSamples implements SampleRuns {
     );
     // A workspace that shows its own ruleset under this name keeps it.
     if (
-      (await store.bundles.versions(tenantId, sample.rulesetName, { limit: 1, offset: 0 })).items.length === 0
+      (await store.bundles.listVersions(tenantId, sample.rulesetName, { limit: 1, offset: 0 })).items
+        .length === 0
     ) {
       await rulesets.deploy(systemPrincipal(tenantId, 'sample-run'), {
         name: sample.rulesetName,

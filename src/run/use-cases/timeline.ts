@@ -34,7 +34,7 @@ export interface RunTimeline {
 
 export interface RunTimelines {
   /** @throws HubError not_found, bad_request (the cursor), search_timeout */
-  read(principal: Principal, key: RunKey, limit: number, cursor: string | null): Promise<RunTimeline>;
+  get(principal: Principal, key: RunKey, limit: number, cursor: string | null): Promise<RunTimeline>;
 }
 
 const maxChildren = 50;
@@ -84,7 +84,7 @@ export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'c
   }
 
   return {
-    async read(principal, key, limit, cursor) {
+    async get(principal, key, limit, cursor) {
       const { tenantId } = principal;
       const env = listedEnvs(principal, null);
       const now = clock.now();

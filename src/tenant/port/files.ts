@@ -50,7 +50,7 @@ export interface TenantFileStore {
   /** Notes that all records of a part are written; safe to repeat. */
   putPart(id: string, tenantId: string, part: ImportedPart): Promise<void>;
   /** In the order of their numbers. */
-  parts(id: string): Promise<readonly ImportedPart[]>;
+  listParts(id: string): Promise<readonly ImportedPart[]>;
   /** Opens the tenant to callers, and forgets the parts and the key. `created` when it was not open. */
   open(id: string): Promise<'created' | 'exists' | 'absent'>;
 }

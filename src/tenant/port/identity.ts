@@ -21,5 +21,5 @@ export interface TenantStore extends UserStore {
    */
   provision(tenant: Tenant, key: SigningKey): Promise<'created' | 'exists'>;
   /** Ids of tenants, oldest first. */
-  tenantIds(): Promise<readonly string[]>;
+  listIds(): Promise<readonly string[]>;
 }

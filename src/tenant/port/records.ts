@@ -30,18 +30,18 @@ export interface TenantRecordStore {
   list(limit: number, after: TenantPlace | null): Promise<readonly TenantRecord[]>;
   /** Null: there is none, or it is gone. */
   get(tenantId: string): Promise<TenantRecord | null>;
-  figures(tenantId: string): Promise<TenantFigures>;
+  getFigures(tenantId: string): Promise<TenantFigures>;
   /** Null: there is none. */
   update(tenantId: string, patch: TenantPatch): Promise<TenantRecord | null>;
   /** Says that it is being removed; a later time changes nothing. Null: there is none. */
   markRemoved(tenantId: string, at: number): Promise<TenantRecord | null>;
   /** Tenants for which nobody may call: suspended, or being removed. At most 100,000. */
-  closed(): Promise<readonly TenantRecord[]>;
+  listClosed(): Promise<readonly TenantRecord[]>;
   /**
    * Erases up to about `limit` records of a tenant that is being removed, of every kind but events and session values;
    * the tenant's own record stays. The bytes are overwritten. @returns how many; 0: none is left
    */
-  erase(tenantId: string, limit: number): Promise<number>;
+  removeRecords(tenantId: string, limit: number): Promise<number>;
   /** Removes the tenant's own record, the last. */
-  forget(tenantId: string): Promise<void>;
+  remove(tenantId: string): Promise<void>;
 }

@@ -129,15 +129,14 @@ class TenantAccounts implements Accounts {
 
   async createUser(tenantId: string, credentials: Credentials, roles: readonly EnvRole[]): Promise<string> {
     const user = await this.#newUser(tenantId, credentials, roles);
-    const outcome = await this.#noting(user, 'operator').tenants.addUser(user);
+    const outcome = await this.#noting(user, 'operator').tenants.createUser(user);
     if (outcome === 'no_tenant') throw notFound('Tenant not found.');
     if (outcome === 'email_taken') throw emailTaken();
     return user.id;
   }
 
   async linkWorkspace(workspace: Workspace, tenantId: string): Promise<void> {
-    if (!(await this.#ports.store.tenants.tenantIds()).includes(tenantId))
-      throw notFound('Tenant not found.');
+    if (!(await this.#ports.store.tenants.listIds()).includes(tenantId)) throw notFound('Tenant not found.');
     const { issuer, workspaceId } = workspace;
     const noting = noted(this.#ports, systemPrincipal(tenantId, 'operator'), {
       action: 'setting.workspace_linked',
@@ -157,9 +156,9 @@ class TenantAccounts implements Accounts {
   async ensureSigningKeys(): Promise<number> {
     const { store } = this.#ports;
     let created = 0;
-    for (const tenantId of await store.tenants.tenantIds()) {
-      if (await store.signing.active(tenantId)) continue;
-      if ((await store.signing.add(this.#newSigningKey(tenantId))) === 'created') created++;
+    for (const tenantId of await store.tenants.listIds()) {
+      if (await store.signing.getActive(tenantId)) continue;
+      if ((await store.signing.create(this.#newSigningKey(tenantId))) === 'created') created++;
     }
     return created;
   }

@@ -107,7 +107,7 @@ class AgeRetention implements RecordRetention {
 
   async plan(): Promise<number> {
     const hour = Math.floor(this.#ports.clock.now() / hourMs);
-    for (const tenantId of await this.#ports.store.tenants.tenantIds()) {
+    for (const tenantId of await this.#ports.store.tenants.listIds()) {
       const policy = await this.#policyOf(tenantId);
       if (retentionKinds.some((kind) => policy[kind] > 0))
         await this.#addJob(`${tenantId}/hour-${hour}`, tenantId);

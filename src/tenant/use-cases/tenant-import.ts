@@ -100,7 +100,7 @@ export class TenantImports {
     if (started.isOpened) return;
     const key = this.#keyOf(started);
     const text = await this.#open(bytes, number, key);
-    const stored = (await store.tenantFiles.parts(id)).some((part) => part.number === number);
+    const stored = (await store.tenantFiles.listParts(id)).some((part) => part.number === number);
     if (stored) return;
     const lines: FileLine[] = [];
     const hashes = new Map<string, string[]>();
@@ -134,7 +134,7 @@ export class TenantImports {
     const started = await this.#find(id);
     const { tenantId, name } = started;
     if (started.isOpened) return { tenantId, name, records: null };
-    const parts = await this.#ports.store.tenantFiles.parts(id);
+    const parts = await this.#ports.store.tenantFiles.listParts(id);
     const last = parts.at(-1);
     const missing = parts.findIndex(({ number }, i) => number !== i + 1);
     if (!last || last.end === null || missing >= 0) {

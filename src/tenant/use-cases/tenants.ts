@@ -119,7 +119,7 @@ const isImporting = ({ clock }: Ports, { removedAt }: TenantRecord): boolean =>
 
 const viewOf = async ({ store }: Ports, tenant: TenantRecord): Promise<TenantView> => ({
   tenant,
-  ...(await store.tenantRecords.figures(tenant.id)),
+  ...(await store.tenantRecords.getFigures(tenant.id)),
 });
 
 const record = (
@@ -144,17 +144,17 @@ export async function eraseTenants(
   jobs: Pick<Jobs, 'removeOfTenant'>,
   clock: Pick<Clock, 'now'>,
 ): Promise<number> {
-  for (const { id, removedAt } of await store.tenantRecords.closed()) {
+  for (const { id, removedAt } of await store.tenantRecords.listClosed()) {
     if (removedAt === null || removedAt > clock.now()) continue;
     const removed =
-      (await store.events.erase(id, sliceRecords)) ||
-      (await store.tenantRecords.erase(id, sliceRecords)) ||
+      (await store.events.removeAll(id, sliceRecords)) ||
+      (await store.tenantRecords.removeRecords(id, sliceRecords)) ||
       // Last: where Redis keeps them, each call looks through all of its keys.
       (await store.values.removeAll(id, sliceRecords)) ||
       (await jobs.removeOfTenant(id, sliceRecords));
     if (removed > 0) return removed;
     if (clock.now() - removedAt < settleMs) continue;
-    await store.tenantRecords.forget(id);
+    await store.tenantRecords.remove(id);
     return 1;
   }
   return 0;

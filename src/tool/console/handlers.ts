@@ -28,13 +28,13 @@ export const tools: Handlers<typeof toolRoutes> = {
   },
 
   getPinDocument: async ({ app }, { query }, caller) =>
-    renderPins(await app.toolPins.document(keyPrincipalOf(caller), caller.env, query.server)),
+    renderPins(await app.toolPins.getPins(keyPrincipalOf(caller), caller.env, query.server)),
 
   async listToolPins({ app }, { query }, caller) {
     const { env, server = null, limit, offset } = query;
     const principal = principalOf(caller);
-    const environment = await app.toolPins.servers(principal, env);
-    const page = await app.toolPins.entries(principal, { env, server }, { limit, offset });
+    const environment = await app.toolPins.listServers(principal, env);
+    const page = await app.toolPins.listEntries(principal, { env, server }, { limit, offset });
     const { mode, sequence, servers } = environment;
     return {
       env,
@@ -53,7 +53,7 @@ export const tools: Handlers<typeof toolRoutes> = {
     const modes = new Map(
       await Promise.all(
         envs.map(async (env) => {
-          const environment = await app.toolPins.servers(principal, env);
+          const environment = await app.toolPins.listServers(principal, env);
           return [env, modeOf(environment, definition.server)] as const;
         }),
       ),
@@ -70,7 +70,7 @@ export const tools: Handlers<typeof toolRoutes> = {
     const principal = principalOf(caller);
     const { decision, envs, reason = null } = body;
     const decided = await app.toolPins.decide(principal, params.pin_id, { decision, envs, reason });
-    const environment = await app.toolPins.servers(principal, decided.env);
+    const environment = await app.toolPins.listServers(principal, decided.env);
     return renderDefinition(decided, modeOf(environment, decided.server));
   },
 

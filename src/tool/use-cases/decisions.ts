@@ -28,15 +28,15 @@ export interface EnvironmentTools {
 }
 
 export interface ToolPins {
-  servers(principal: Principal, env: Env): Promise<EnvironmentTools>;
-  entries(principal: Principal, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
+  listServers(principal: Principal, env: Env): Promise<EnvironmentTools>;
+  listEntries(principal: Principal, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
   /** The definition, and all of its tool in all environments, oldest first. @throws HubError not_found */
   get(
     principal: Principal,
     id: string,
   ): Promise<{ readonly definition: ToolDefinition; readonly history: readonly ToolDefinition[] }>;
   /** @throws HubError unprocessable */
-  document(principal: Principal, env: Env, server: string): Promise<SignedPins>;
+  getPins(principal: Principal, env: Env, server: string): Promise<SignedPins>;
   /** @throws HubError forbidden, not_found, conflict (no agent sent the definition yet) */
   decide(principal: Principal, id: string, request: PinRequest): Promise<ToolDefinition>;
   /** @throws HubError forbidden */
@@ -51,24 +51,24 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'> & {
 const maxHistory = 200;
 
 export const createToolPins = (ports: Ports): ToolPins => ({
-  async servers(principal, env) {
+  async listServers(principal, env) {
     requireSight(principal, env);
-    return ports.store.tools.servers(principal.tenantId, env);
+    return ports.store.tools.listServers(principal.tenantId, env);
   },
-  async entries(principal, filter, page) {
+  async listEntries(principal, filter, page) {
     requireSight(principal, filter.env);
-    return ports.store.tools.entries(principal.tenantId, filter, page);
+    return ports.store.tools.listEntries(principal.tenantId, filter, page);
   },
   async get(principal, id) {
     const definition = await find(ports, principal, id);
     const { tenantId, server, tool } = definition;
-    const history = await ports.store.tools.history(tenantId, server, tool, maxHistory);
+    const history = await ports.store.tools.listHistory(tenantId, server, tool, maxHistory);
     return { definition, history: history.filter(({ env }) => seesEnv(principal, env)) };
   },
-  async document({ tenantId }, env, server) {
+  async getPins({ tenantId }, env, server) {
     const { store, secrets } = ports;
     const place = { tenantId, env, server };
-    return signPins({ store, secrets }, place, await store.tools.pins(tenantId, env, server));
+    return signPins({ store, secrets }, place, await store.tools.getPins(tenantId, env, server));
   },
   async decide(principal, id, request) {
     requireRole(principal, 'operator');
@@ -96,7 +96,7 @@ export const createToolPins = (ports: Ports): ToolPins => ({
       fromAnswer: { sequence: 'sequence', acceptedFirstSeen: 'accepted' },
     });
     const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
-    const sequence = change?.sequence ?? (await store.tools.servers(tenantId, env)).sequence;
+    const sequence = change?.sequence ?? (await store.tools.listServers(tenantId, env)).sequence;
     await announcer.announce([
       { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },
     ]);
@@ -130,6 +130,6 @@ async function decideIn(
   });
   const change = await recorded.tools.decide({ tenantId, env, from, id, ruling });
   // After an earlier call that died before its announcement, the repeat announces.
-  const { sequence } = change ?? (await store.tools.pins(tenantId, env, server));
+  const { sequence } = change ?? (await store.tools.getPins(tenantId, env, server));
   await announcer.announce([{ kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true }]);
 }

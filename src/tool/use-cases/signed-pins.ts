@@ -23,8 +23,8 @@ export async function signPins(
   pins: ServerPins,
 ): Promise<SignedPins> {
   const [key, successions] = await Promise.all([
-    store.signing.active(tenantId),
-    store.signing.successions(tenantId),
+    store.signing.getActive(tenantId),
+    store.signing.listSuccessions(tenantId),
   ]);
   if (!key) {
     throw new HubError('unprocessable', 'No signing key is active. Rotate the signing key to create one.');

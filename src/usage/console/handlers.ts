@@ -58,7 +58,7 @@ export const overview: Handlers<typeof overviewRoutes> = {
   },
 
   async attention({ app }, { query }, caller) {
-    const items = await app.attention.read(principalOf(caller), query.env ?? null);
+    const items = await app.attention.get(principalOf(caller), query.env ?? null);
     return {
       items: items.map(({ role: _role, since, deadline, ...item }) => ({
         ...item,
@@ -73,7 +73,7 @@ export const overview: Handlers<typeof overviewRoutes> = {
     const { env = null, by, values = null, top, points, until = clock.now() + 1 } = query;
     const since = query.since ?? until - dayMs;
     const question = { env, by, values, top, points, since, until };
-    const { start, bucketMs, completeTo, series } = await app.series.read(principalOf(caller), question);
+    const { start, bucketMs, completeTo, series } = await app.series.get(principalOf(caller), question);
     return {
       start: iso(start),
       bucket_seconds: bucketMs / 1000,

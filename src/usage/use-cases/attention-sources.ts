@@ -32,7 +32,7 @@ export async function approvalDeadlines(
   env: Env,
 ): Promise<readonly AttentionItem[]> {
   const now = clock.now();
-  const pending = [...(await store.approvals.pending(tenantId, env))]
+  const pending = [...(await store.approvals.listDeadlines(tenantId, env))]
     .filter(({ deadline }) => deadline > now)
     .sort((a, b) => a.deadline - b.deadline);
   const first = await Promise.all(
@@ -89,7 +89,7 @@ export async function denySpikes(
     return refused < spikeFactor * usual ? [] : [{ value, refused, usual }];
   });
   if (spikes.length === 0) return [];
-  const deployments = (await store.deployments.current(tenantId, env)).filter(
+  const deployments = (await store.deployments.listCurrent(tenantId, env)).filter(
     ({ createdAt }) => createdAt >= before.since,
   );
   return Promise.all(
@@ -131,7 +131,7 @@ export async function outOfDate(
 ): Promise<readonly AttentionItem[]> {
   const [followed, current] = await Promise.all([
     actors.ask('environment', environmentKey(tenantId, env), 'followed', null),
-    store.deployments.current(tenantId, env),
+    store.deployments.listCurrent(tenantId, env),
   ]);
   return followed.flatMap(({ bundleName, versions }) => {
     if (bundleName === null) return [];
@@ -167,7 +167,7 @@ export async function silentAgents(
   const now = clock.now();
   const since = now - dayMs;
   const period = { since, awayBefore: now - silentMs, leastMs: usuallyConnectedMs };
-  const away = (await store.agentStreams.away(tenantId, env, period, maxAway)).filter(
+  const away = (await store.agentStreams.listAway(tenantId, env, period, maxAway)).filter(
     ({ streams }) => connectedMs(streams, since) >= usuallyConnectedMs,
   );
   if (away.length === 0) return [];
@@ -203,7 +203,7 @@ export async function unableAgents(
   tenantId: string,
   env: Env,
 ): Promise<readonly AttentionItem[]> {
-  const current = await store.deployments.current(tenantId, env);
+  const current = await store.deployments.listCurrent(tenantId, env);
   const written = current.filter(({ documentKind }) => documentKind !== null).slice(0, maxItems);
   const unable = await Promise.all(written.map((deployment) => vocabularies.ofDeployment(deployment)));
   return written.flatMap(({ bundleName, createdAt }, i) => {
@@ -228,12 +228,12 @@ export async function waitingTools(
   tenantId: string,
   env: Env,
 ): Promise<readonly AttentionItem[]> {
-  const { mode, servers } = await store.tools.servers(tenantId, env);
+  const { mode, servers } = await store.tools.listServers(tenantId, env);
   const holding = new Set(
     servers.filter(({ ownMode }) => (ownMode ?? mode) === 'hold').map(({ server }) => server),
   );
   if (holding.size === 0) return [];
-  const { items } = await store.tools.entries(tenantId, { env, server: null }, firstPage);
+  const { items } = await store.tools.listEntries(tenantId, { env, server: null }, firstPage);
   const waiting = items.filter(({ ruling, server }) => ruling === null && holding.has(server));
   return [...new Set(waiting.map(({ server }) => server))].map((server) => {
     const own = waiting.filter((entry) => entry.server === server);
@@ -305,7 +305,7 @@ export async function expiringKeys(
       role: 'operator' as const,
     }));
   const tokens = await Promise.all(
-    accounts.items.map(({ id }) => store.serviceAccounts.tokens(tenantId, id)),
+    accounts.items.map(({ id }) => store.serviceAccounts.listTokens(tenantId, id)),
   );
   const ofAccounts = accounts.items.flatMap(({ id, name }, i) =>
     (tokens[i] ?? [])

@@ -20,7 +20,7 @@ import {
 
 export interface Attention {
   /** The most urgent first, at most 50: what the principal may read. */
-  read(principal: Principal, env: Env | null): Promise<readonly AttentionItem[]>;
+  get(principal: Principal, env: Env | null): Promise<readonly AttentionItem[]>;
 }
 
 const rememberedMs = 5_000;
@@ -80,7 +80,7 @@ export function createAttention(ports: AttentionPorts): Attention {
     );
 
   return {
-    async read(principal, env) {
+    async get(principal, env) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const visibleEnvs = listedEnvs(principal, env);

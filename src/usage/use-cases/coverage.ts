@@ -65,24 +65,24 @@ export interface FleetCoverageQuery {
 
 export interface Coverage {
   /**
-   * Coverage of these registered agents (at most 500) by id, as `ofFleet` returns it; none of an agent without events
+   * Coverage of these registered agents (at most 500) by id, as `getFleet` returns it; none of an agent without events
    * since then.
    * @param env null: every environment
    * @throws HubError search_timeout
    */
-  ofAgents(
+  listAgents(
     principal: Principal,
     query: { readonly env: Env | null; readonly since: number },
     registrations: readonly RegistrationSummary[],
   ): Promise<ReadonlyMap<string, CoverageCounts>>;
   /** @throws HubError not_found when the agent has no event since then */
-  ofAgent(
+  getAgent(
     principal: Principal,
     agentId: string,
     query: { readonly since: number; readonly withDurations: boolean },
   ): Promise<AgentCoverage>;
   /** @param env null: every environment. @throws HubError search_timeout */
-  ofFleet(principal: Principal, query: FleetCoverageQuery): Promise<FleetCoverage>;
+  getFleet(principal: Principal, query: FleetCoverageQuery): Promise<FleetCoverage>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly rulings: Rulings };
@@ -95,7 +95,7 @@ class ContractCoverage implements Coverage {
     this.#ports = ports;
   }
 
-  async ofAgent(
+  async getAgent(
     principal: Principal,
     agentId: string,
     { since, withDurations }: { readonly since: number; readonly withDurations: boolean },
@@ -138,7 +138,7 @@ class ContractCoverage implements Coverage {
     };
   }
 
-  async ofAgents(
+  async listAgents(
     principal: Principal,
     { env, since }: { readonly env: Env | null; readonly since: number },
     registrations: readonly RegistrationSummary[],
@@ -155,7 +155,7 @@ class ContractCoverage implements Coverage {
     return new Map(agents.map(({ agentId }, i) => [agentId, (judged[i] ?? none).counts]));
   }
 
-  async ofFleet(
+  async getFleet(
     principal: Principal,
     { env, since, limit, after }: FleetCoverageQuery,
   ): Promise<FleetCoverage> {
@@ -267,7 +267,7 @@ class ContractCoverage implements Coverage {
       for (let from = 0; from < local.length; from += manifestsAtOnce) {
         const part = local.slice(from, from + manifestsAtOnce);
         const ids = part.map(({ place }) => agents[place]?.agentId ?? '');
-        const manifests = await store.agents.manifests(tenantId, ids);
+        const manifests = await store.agents.listManifests(tenantId, ids);
         const byAgent = new Map(manifests.map((manifest) => [manifest.agentId, manifest]));
         for (const { place, drift } of part) {
           const agent = agents[place];

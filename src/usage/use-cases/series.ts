@@ -36,13 +36,13 @@ export interface SeriesAnswer {
 
 export interface SeriesReader {
   /** @throws HubError validation_failed for a range that ends before it begins; unprocessable for too long a range */
-  read(principal: Principal, question: SeriesQuestion): Promise<SeriesAnswer>;
+  get(principal: Principal, question: SeriesQuestion): Promise<SeriesAnswer>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entries'> };
 
 export const createSeriesReader = ({ store, clock, rulings }: Ports): SeriesReader => ({
-  async read(principal, { env, by, values, top, points, since, until }) {
+  async get(principal, { env, by, values, top, points, since, until }) {
     requireRole(principal, 'viewer');
     checkRange({ since, until });
     const bucketMs = bucketWidth({ since, until }, points, by);

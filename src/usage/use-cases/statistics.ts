@@ -98,7 +98,7 @@ export class Statistics {
       countsIn({ since, until }),
       countsIn({ since: 2 * since - until, until: since }),
       store.agents.count(tenantId, visibleEnvs),
-      Promise.all(envs.map((one) => store.approvals.pending(tenantId, one))),
+      Promise.all(envs.map((one) => store.approvals.listDeadlines(tenantId, one))),
       ...envs.map((one) => actors.ask('environment', environmentKey(tenantId, one), 'fleet', null)),
     ]);
     const now = clock.now();

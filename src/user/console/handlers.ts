@@ -29,7 +29,7 @@ export const users: Handlers<typeof userRoutes> = {
       is_admin: addsAdmin,
       roles = addsAdmin ? adminRoles : memberRoles,
     } = body;
-    const { user, inviteUrl } = await app.people.add(principalOf(caller), { email, password, roles });
+    const { user, inviteUrl } = await app.people.create(principalOf(caller), { email, password, roles });
     return { ...render(user), ...(inviteUrl === null ? {} : { invite_url: inviteUrl }) };
   },
 

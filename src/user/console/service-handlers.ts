@@ -33,7 +33,7 @@ export const serviceAccounts: Handlers<typeof serviceAccountRoutes> = {
   },
 
   listServiceTokens: async ({ app }, { params }, caller) =>
-    (await app.serviceAccounts.tokens(principalOf(caller), params.account_id)).map((token) =>
+    (await app.serviceAccounts.listTokens(principalOf(caller), params.account_id)).map((token) =>
       serviceTokenRecord.render('console', token),
     ),
 

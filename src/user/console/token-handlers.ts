@@ -13,7 +13,7 @@ const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(e
 export const operatorTokens: Handlers<typeof operatorTokenRoutes> = {
   async createOperatorToken({ app }, { body }, caller) {
     const request = { role: body.role, ttlMs: body.ttl_seconds * 1000 };
-    const token = await app.operatorTokens.give(principalOf(caller), request);
+    const token = await app.operatorTokens.create(principalOf(caller), request);
     return { id: token.id, ...render(token) };
   },
 
@@ -28,7 +28,7 @@ export const operatorTokens: Handlers<typeof operatorTokenRoutes> = {
   },
 
   async exchangeLogin({ app }, _input, caller) {
-    return render(await app.operatorTokens.giveToLogin(principalOf(caller), caller.tokenHash));
+    return render(await app.operatorTokens.createForLogin(principalOf(caller), caller.tokenHash));
   },
 
   async jwks({ app }) {

@@ -3,8 +3,8 @@
 import type { LinkedAccount } from '../record.ts';
 
 export interface IdentityStore {
-  find(issuer: string, subject: string): Promise<LinkedAccount | null>;
-  ofUser(userId: string): Promise<LinkedAccount | null>;
+  get(issuer: string, subject: string): Promise<LinkedAccount | null>;
+  getOfUser(userId: string): Promise<LinkedAccount | null>;
   /** `taken`: the account is another person's, or the person has another account. Safe to repeat. */
   link(identity: LinkedAccount): Promise<'created' | 'taken'>;
   /** Of a person who is removed. */

@@ -4,20 +4,20 @@ import type { Login } from '../record.ts';
 
 /** Logins, by the hash of their token. */
 export interface LoginStore {
-  put(login: Login): Promise<void>;
+  create(login: Login): Promise<void>;
   /** The login when it exists and has not expired at `now`. */
   get(tokenHash: string, now: number): Promise<Login | null>;
   /** Moves the expiry and the last use; harmless when the login is gone. */
   extend(tokenHash: string, expiresAt: number, now: number): Promise<void>;
   /** A user's that have not expired at `now`, the newest `limit`. */
-  ofUser(userId: string, now: number, limit: number): Promise<readonly Login[]>;
+  listOfUser(userId: string, now: number, limit: number): Promise<readonly Login[]>;
   /** Logins of a session at the identity provider that have not expired at `now`, at most `limit`. */
-  ofProviderSession(session: string, now: number, limit: number): Promise<readonly Login[]>;
+  listOfProviderSession(session: string, now: number, limit: number): Promise<readonly Login[]>;
   remove(tokenHash: string): Promise<void>;
   /** All of a user's, but the one with the hash `except`. */
   removeOfUser(userId: string, except?: string): Promise<void>;
   /** Removes expired ones; returns how many. */
-  sweep(now: number): Promise<number>;
+  removeExpired(now: number): Promise<number>;
   /**
    * Remembers that the user signed in from a network (the newest `maxNetworks` of each user); never moves a time
    * backwards.
@@ -26,7 +26,7 @@ export interface LoginStore {
   /** True if the user signed in from the network at `since` or later. */
   hasSignedInFrom(userId: string, network: string, since: number): Promise<boolean>;
   /** Forgets networks that nobody signed in from since `before`; returns how many. */
-  forgetNetworks(before: number): Promise<number>;
+  removeNetworks(before: number): Promise<number>;
 }
 
 /** Networks that a user signed in from and that are remembered. */

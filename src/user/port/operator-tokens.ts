@@ -40,7 +40,7 @@ export interface OperatorTokens {
 /** Records of the tokens that admins made, each until it expires. */
 export interface OperatorTokenStore {
   /** @throws HubError conflict when its id is taken */
-  insert(record: OperatorTokenRecord): Promise<void>;
+  create(record: OperatorTokenRecord): Promise<void>;
   /** Neither revoked nor expired, newest first. */
   list(tenantId: string, page: PageRequest, now: number): Promise<Page<OperatorTokenRecord>>;
   /** False also for a token without a record. */
@@ -48,5 +48,5 @@ export interface OperatorTokenStore {
   /** The record when this call revoked it; null when unknown, expired or revoked before. */
   revoke(tenantId: string, id: string, now: number): Promise<OperatorTokenRecord | null>;
   /** Removes those that expired, at most `limit`; returns how many. */
-  sweep(now: number, limit: number): Promise<number>;
+  removeExpired(now: number, limit: number): Promise<number>;
 }

@@ -9,7 +9,7 @@ export const maxServiceTokens = 50;
 
 /** Service accounts and their tokens. */
 export interface ServiceAccountStore {
-  insert(account: ServiceAccount): Promise<'created' | 'name_taken'>;
+  create(account: ServiceAccount): Promise<'created' | 'name_taken'>;
   /** By name. */
   list(tenantId: string, page: PageRequest): Promise<Page<ServiceAccount>>;
   get(tenantId: string, id: string): Promise<ServiceAccount | null>;
@@ -22,17 +22,17 @@ export interface ServiceAccountStore {
   /** Removes the account and its tokens; null: there is none. */
   remove(tenantId: string, id: string): Promise<ServiceAccount | null>;
   /** `absent`: there is no such account; `full`: it has `maxServiceTokens`. */
-  addToken(token: ServiceToken): Promise<'created' | 'absent' | 'full'>;
+  createToken(token: ServiceToken): Promise<'created' | 'absent' | 'full'>;
   /** Newest first, expired ones too. */
-  tokens(tenantId: string, accountId: string): Promise<readonly ServiceToken[]>;
+  listTokens(tenantId: string, accountId: string): Promise<readonly ServiceToken[]>;
   /** By account: when the first of its tokens expires that is valid after `after`. Accounts without one are absent. */
   nextExpiries(tenantId: string, after: number): Promise<ReadonlyMap<string, number>>;
   /** The token when this call removed it; null when unknown. */
-  removeToken(tenantId: string, accountId: string, id: string): Promise<ServiceToken | null>;
+  revokeToken(tenantId: string, accountId: string, id: string): Promise<ServiceToken | null>;
   /** The token with this hash and its account; null: there is none. */
-  byHash(hash: string): Promise<{ readonly account: ServiceAccount; readonly token: ServiceToken } | null>;
+  getByHash(hash: string): Promise<{ readonly account: ServiceAccount; readonly token: ServiceToken } | null>;
   /** Records a use; never moves a time backwards. */
   used(id: string, at: number): Promise<void>;
   /** Removes tokens that expired before `before`, at most `limit`; returns how many. */
-  sweep(before: number, limit: number): Promise<number>;
+  removeExpiredTokens(before: number, limit: number): Promise<number>;
 }

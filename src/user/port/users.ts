@@ -8,12 +8,12 @@ import type { User } from '../record.ts';
 export interface UserStore {
   /** True when any user exists in any tenant. */
   anyUser(): Promise<boolean>;
-  addUser(user: User): Promise<'created' | 'email_taken' | 'no_tenant'>;
+  createUser(user: User): Promise<'created' | 'email_taken' | 'no_tenant'>;
   /** @param email lower-cased */
-  userByEmail(email: string): Promise<User | null>;
-  userById(id: string): Promise<User | null>;
+  getUserByEmail(email: string): Promise<User | null>;
+  getUser(id: string): Promise<User | null>;
   /** Users of a tenant, by e-mail. */
-  users(tenantId: string, page: PageRequest): Promise<Page<User>>;
+  listUsers(tenantId: string, page: PageRequest): Promise<Page<User>>;
   /**
    * Replaces a user's roles; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at
    * once. @param evenLastAdmin true where the identity provider decides about roles

@@ -38,7 +38,7 @@ export async function userOfInvite(
   token: string,
 ): Promise<User> {
   const read = readInviteToken(token);
-  const user = read && (await store.tenants.userById(read.userId));
+  const user = read && (await store.tenants.getUser(read.userId));
   const invite = user && inviteOf(user);
   if (!read || !user || !invite || invite.expiresAt <= clock.now()) throw unusable();
   if (!secrets.equal(secrets.sha256(read.secret), invite.secretHash)) throw unusable();

@@ -49,7 +49,7 @@ export async function admitAttempt(
   // was right.
   const ofEmail = { emailHash: secrets.sha256(email) };
   const refusal = await counters.tryCount(limits.loginsOfEmail, ofEmail);
-  const user = await store.tenants.userByEmail(email);
+  const user = await store.tenants.getUserByEmail(email);
   // An unknown e-mail is looked up as well, so that the time reveals nothing.
   const since = clock.now() - familiarMs;
   const familiar = await store.logins.hasSignedInFrom(user?.id ?? '', network, since);

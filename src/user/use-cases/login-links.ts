@@ -23,7 +23,7 @@ export async function userOfLink(ports: Ports, token: string): Promise<User> {
   const link = (await loginLinks.take(secrets.sha256(token))) ?? (await sealedLink(ports, token));
   const user =
     link && link.expiresAt > clock.now()
-      ? await (link.email === null ? firstAdmin(store) : store.tenants.userByEmail(link.email))
+      ? await (link.email === null ? firstAdmin(store) : store.tenants.getUserByEmail(link.email))
       : null;
   if (user) return user;
   throw new HubError(
@@ -33,9 +33,9 @@ export async function userOfLink(ports: Ports, token: string): Promise<User> {
 }
 
 async function firstAdmin({ tenants }: AppPorts['store']): Promise<User | null> {
-  const [tenantId] = await tenants.tenantIds();
+  const [tenantId] = await tenants.listIds();
   if (tenantId === undefined) return null;
-  const { items } = await tenants.users(tenantId, { limit: usersAtOnce, offset: 0 });
+  const { items } = await tenants.listUsers(tenantId, { limit: usersAtOnce, offset: 0 });
   return items.find(({ roles }) => isAdmin(roles)) ?? null;
 }
 
@@ -44,7 +44,7 @@ export async function newSealedLink(
   { store, secrets, clock, settings }: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings'>,
   email: string,
 ): Promise<{ readonly url: string; readonly expiresAt: number }> {
-  if (!(await store.tenants.userByEmail(email))) throw notFound('User not found.');
+  if (!(await store.tenants.getUserByEmail(email))) throw notFound('User not found.');
   const expiresAt = clock.now() + loginLinkMs;
   const sealed = secrets.seal('login-link', Buffer.from(JSON.stringify({ email, expiresAt })));
   return {
@@ -65,7 +65,7 @@ async function sealedLink({ secrets, store, clock }: Ports, token: string): Prom
   }
   const { email, expiresAt } = link;
   const now = clock.now();
-  const user = email === null || expiresAt <= now ? null : await store.tenants.userByEmail(email);
+  const user = email === null || expiresAt <= now ? null : await store.tenants.getUserByEmail(email);
   if (!user) return null;
   const use = { tenantId: user.tenantId, id: secrets.sha256(`loginLink:${sealed}`), bodyHash: '' };
   const claim = await store.idempotency.claim(use, secrets.uuid(), { now, runsUntil: expiresAt, expiresAt });

@@ -172,7 +172,7 @@ class PasswordLogins implements Logins {
   async personOf(token: string): Promise<User | null> {
     const { store, secrets, clock } = this.#ports;
     const login = await store.logins.get(secrets.sha256(token), clock.now());
-    return login && store.tenants.userById(login.userId);
+    return login && store.tenants.getUser(login.userId);
   }
 
   async signOut(token: string): Promise<void> {
@@ -181,7 +181,7 @@ class PasswordLogins implements Logins {
     // Only a login that exists is announced: anyone may send any token here.
     const login = await store.logins.get(tokenHash, clock.now());
     if (!login) return;
-    const user = await store.tenants.userById(login.userId);
+    const user = await store.tenants.getUser(login.userId);
     const by = user ? principalOf(user) : systemPrincipal(login.tenantId, 'login');
     await noted(this.#ports, by, {
       action: 'login.ended',
@@ -221,7 +221,7 @@ class PasswordLogins implements Logins {
       subject: { id: user.id, name: user.email },
       summary: `${user.email} signed in.`,
       details: { network, method },
-    }).logins.put({
+    }).logins.create({
       tokenHash,
       userId: user.id,
       tenantId: user.tenantId,
@@ -234,7 +234,7 @@ class PasswordLogins implements Logins {
       providerSession,
     });
     // A changed password or a removed user ends existing logins, and this login may have been stored just after that.
-    if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
+    if ((await store.tenants.getUser(user.id))?.passwordHash !== user.passwordHash) {
       await store.logins.remove(tokenHash);
       throw wrong();
     }

@@ -97,10 +97,10 @@ export const createOidcLogins = (ports: Ports): OidcLogins => ({
     if (!isLogout || nonce !== undefined) {
       throw new HubError('unauthenticated', 'The token is no logout token of the identity provider.');
     }
-    const identity = typeof sub === 'string' ? await store.identities.find(oidc.issuer, sub) : null;
+    const identity = typeof sub === 'string' ? await store.identities.get(oidc.issuer, sub) : null;
     const logins = identity
-      ? await store.logins.ofUser(identity.userId, clock.now(), maxLogins)
-      : await store.logins.ofProviderSession(String(sid ?? ''), clock.now(), maxLogins);
+      ? await store.logins.listOfUser(identity.userId, clock.now(), maxLogins)
+      : await store.logins.listOfProviderSession(String(sid ?? ''), clock.now(), maxLogins);
     for (const { tokenHash, method, providerSession } of logins) {
       if (method !== 'oidc' || (typeof sid === 'string' && providerSession !== sid)) continue;
       await store.logins.remove(tokenHash);
@@ -185,7 +185,7 @@ async function claimedTenant(
 async function tenantOf(ports: Ports, claims: Claims, roles: readonly EnvRole[]): Promise<string> {
   const tenant = await claimedTenant(ports, claims, roleOf(roles));
   if (tenant !== null) return tenant;
-  const [only, another] = await ports.store.tenants.tenantIds();
+  const [only, another] = await ports.store.tenants.listIds();
   if (only !== undefined && another === undefined) return only;
   throw foreignWorkspace();
 }
@@ -206,7 +206,9 @@ async function createPerson(ports: Ports, claims: Claims, email: string | null):
     expiresAt: now + unfinishedMs,
   });
   const user: User = { id: secrets.uuid(), tenantId, email, passwordHash, roles, createdAt: now };
-  const added = await noteOf(ports, user, 'user.created', { roles: rolesText(roles) }).tenants.addUser(user);
+  const added = await noteOf(ports, user, 'user.created', { roles: rolesText(roles) }).tenants.createUser(
+    user,
+  );
   if (added !== 'created') throw emailTaken();
   return user;
 }
@@ -222,7 +224,7 @@ const emailTaken = (): HubError =>
 async function newcomer(ports: Ports, claims: Claims, subject: string): Promise<User> {
   const { store, clock, secrets } = ports;
   const email = emailOf(claims);
-  const existingUser = email === null ? null : await store.tenants.userByEmail(email);
+  const existingUser = email === null ? null : await store.tenants.getUserByEmail(email);
   const invite = existingUser && inviteOf(existingUser);
   if (existingUser && (!invite || invite.expiresAt <= clock.now())) throw emailTaken();
   // Before the account is linked and the invitation used up: without a role, neither happens.
@@ -237,9 +239,9 @@ async function newcomer(ports: Ports, claims: Claims, subject: string): Promise<
 
 /** The person of a linked account; null if there is none, or if the person was removed. */
 async function linkedUser({ store, oidc }: Ports, subject: string): Promise<User | null> {
-  const identity = await store.identities.find(oidc.issuer, subject);
+  const identity = await store.identities.get(oidc.issuer, subject);
   if (!identity) return null;
-  const user = await store.tenants.userById(identity.userId);
+  const user = await store.tenants.getUser(identity.userId);
   // A removal that was interrupted leaves the link of nobody.
   if (!user) await store.identities.unlink(identity.userId);
   return user;

@@ -27,7 +27,7 @@ export interface OwnTokens extends OperatorTokens {
    * A token of an admin's choosing, for a program or a person without a login.
    * @throws HubError forbidden, not_found when switched off
    */
-  give(
+  create(
     principal: Principal,
     request: { readonly role: OperatorRole; readonly ttlMs: number },
   ): Promise<GivenToken & { readonly id: string }>;
@@ -36,7 +36,7 @@ export interface OwnTokens extends OperatorTokens {
   /** Every node refuses it from now on; its streams end. @throws HubError forbidden, not_found */
   revoke(principal: Principal, id: string): Promise<void>;
   /** A token of a signed-in person for 15 minutes, refused from the moment the login ends. */
-  giveToLogin(principal: Principal, tokenHash: string): Promise<GivenToken>;
+  createForLogin(principal: Principal, tokenHash: string): Promise<GivenToken>;
   /** The public keys by which anybody can check the hub's own tokens. */
   keys(): Promise<JwkSet>;
 }
@@ -74,7 +74,7 @@ class SignedOperatorTokens implements OwnTokens {
     );
   }
 
-  async give(
+  async create(
     principal: Principal,
     { role, ttlMs }: { readonly role: OperatorRole; readonly ttlMs: number },
   ): Promise<GivenToken & { readonly id: string }> {
@@ -97,7 +97,7 @@ class SignedOperatorTokens implements OwnTokens {
       subject: { id },
       summary: `An operator token with the role ${role} was created.`,
       details: { role, expiresAt },
-    }).operatorTokens.insert({
+    }).operatorTokens.create({
       id,
       tenantId,
       role,
@@ -130,7 +130,7 @@ class SignedOperatorTokens implements OwnTokens {
     return this.#ports.store.operatorTokens.isRevoked(id);
   }
 
-  async giveToLogin({ tenantId, roles, actor }: Principal, tokenHash: string): Promise<GivenToken> {
+  async createForLogin({ tenantId, roles, actor }: Principal, tokenHash: string): Promise<GivenToken> {
     if (actor.kind !== 'user')
       throw refused('operator_required', 'Only a signed-in person can get a token. Sign in first.');
     const role = operatorRoles.findLast((one) => roles.has(one)) ?? 'viewer';
@@ -175,7 +175,7 @@ class SignedOperatorTokens implements OwnTokens {
   /** Roles that the person of the login has now, whatever they were when the token was given. */
   async #rolesOfLogin(tokenHash: string, now: number): Promise<readonly EnvRole[]> {
     const login = await this.#ports.store.logins.get(tokenHash, now);
-    const user = login && (await this.#ports.store.tenants.userById(login.userId));
+    const user = login && (await this.#ports.store.tenants.getUser(login.userId));
     if (user) return user.roles;
     throw new HubError('unauthenticated', 'The login that issued this token has ended. Sign in again.');
   }

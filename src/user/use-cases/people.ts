@@ -57,11 +57,11 @@ export class People {
   /** By e-mail. @throws HubError forbidden */
   async list(principal: Principal, page: PageRequest): Promise<Page<User>> {
     requireRole(principal, 'admin');
-    return this.#ports.store.tenants.users(principal.tenantId, page);
+    return this.#ports.store.tenants.listUsers(principal.tenantId, page);
   }
 
   /** @throws HubError forbidden, conflict (the e-mail is taken) */
-  async add(principal: Principal, { email, password, roles }: NewPerson): Promise<Added> {
+  async create(principal: Principal, { email, password, roles }: NewPerson): Promise<Added> {
     const { secrets, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
@@ -73,7 +73,7 @@ export class People {
     const added = await recorded(this.#ports, 'user', principal, became, user.id, {
       name: email,
       details: { after: { roles: rolesText(roles) } },
-    }).tenants.addUser(user);
+    }).tenants.createUser(user);
     if (added === 'created') return { user, inviteUrl: invitation?.url ?? null };
     if (added === 'no_tenant') throw notFound('Tenant not found.');
     throw new HubError('conflict', 'A user with this e-mail address already exists. Use another address.');
@@ -88,7 +88,7 @@ export class People {
     userId: string,
   ): Promise<{ readonly url: string; readonly expiresAt: number }> {
     requireRole(principal, 'admin');
-    const user = await this.#ports.store.tenants.userById(userId);
+    const user = await this.#ports.store.tenants.getUser(userId);
     if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
     const { url, expiresAt, passwordHash } = newInvitation(this.#ports, userId);
     const noting = recorded(this.#ports, 'user', principal, 'invited', userId, { name: user.email });
@@ -113,12 +113,12 @@ export class People {
     const { store, settings, broadcast } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
-    const before = await store.tenants.userById(userId);
+    const before = await store.tenants.getUser(userId);
     if (before?.tenantId !== tenantId) throw notFound('User not found.');
     if (
       settings.oidc?.login &&
       settings.oidc.rolesFrom === 'claims' &&
-      (await store.identities.ofUser(userId))
+      (await store.identities.getOfUser(userId))
     ) {
       throw new HubError(
         'managed_by_idp',
@@ -165,7 +165,7 @@ export class People {
     const { settings, store, secrets } = this.#ports;
     requirePasswords(settings);
     const { actor } = principal;
-    const user = actor.kind === 'user' ? await store.tenants.userById(actor.id) : null;
+    const user = actor.kind === 'user' ? await store.tenants.getUser(actor.id) : null;
     if (!user) throw new HubError('forbidden', 'Only a signed-in user can change a password. Sign in first.');
     // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
     // it was right.

@@ -58,7 +58,7 @@ export class ServiceAccounts {
       subject: { id, name },
       summary: `The service account ${name} was created: ${rolesText(roles)}.`,
       details: { roles: rolesText(roles) },
-    }).serviceAccounts.insert(account);
+    }).serviceAccounts.create(account);
     if (outcome === 'name_taken') throw taken();
     return account;
   }
@@ -100,10 +100,10 @@ export class ServiceAccounts {
   }
 
   /** Newest first. @throws HubError forbidden, not_found */
-  async tokens(principal: Principal, id: string): Promise<readonly ServiceToken[]> {
+  async listTokens(principal: Principal, id: string): Promise<readonly ServiceToken[]> {
     requireRole(principal, 'admin');
     await this.#find(principal, id);
-    return this.#ports.store.serviceAccounts.tokens(principal.tenantId, id);
+    return this.#ports.store.serviceAccounts.listTokens(principal.tenantId, id);
   }
 
   /** The record, and the token itself. @throws HubError forbidden, not_found, quota_exceeded */
@@ -134,7 +134,7 @@ export class ServiceAccounts {
       subject: { id, name },
       summary: `A token of the service account ${name} was created.`,
       details: { tokenId: record.id, label, expiresAt: record.expiresAt },
-    }).serviceAccounts.addToken(record);
+    }).serviceAccounts.createToken(record);
     if (outcome === 'absent') throw absent();
     if (outcome === 'full') {
       throw new HubError(
@@ -154,7 +154,7 @@ export class ServiceAccounts {
       subject: { id, name },
       summary: `A token of the service account ${name} was revoked.`,
       details: { tokenId },
-    }).serviceAccounts.removeToken(principal.tenantId, id, tokenId);
+    }).serviceAccounts.revokeToken(principal.tenantId, id, tokenId);
     if (!revoked) throw notFound('Token not found.');
     await this.#ports.broadcast.control({ kind: 'login_ended', tokenHash: revoked.hash });
   }

@@ -38,7 +38,7 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'annou
 export function createSessions(ports: Ports): Sessions {
   const { store, secrets, clock, broadcast } = ports;
   const idOf = (tokenHash: string): string => uuidOfDigest(secrets.sha256(`session ${tokenHash}`));
-  const loginsOf = (userId: string) => store.logins.ofUser(userId, clock.now(), maxSessions);
+  const loginsOf = (userId: string) => store.logins.listOfUser(userId, clock.now(), maxSessions);
 
   async function userOf(principal: Principal, whose: Whose): Promise<Pick<User, 'id' | 'email'>> {
     const { actor, tenantId } = principal;
@@ -47,7 +47,7 @@ export function createSessions(ports: Ports): Sessions {
       throw new HubError('forbidden', 'Only a signed-in person has sessions. Sign in first.');
     }
     requireRole(principal, 'admin');
-    const user = await store.tenants.userById(whose);
+    const user = await store.tenants.getUser(whose);
     if (user?.tenantId !== tenantId) throw notFound('User not found.');
     return user;
   }

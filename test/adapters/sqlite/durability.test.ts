@@ -83,8 +83,8 @@ async function fill(store: Store) {
     anEvent(),
   ];
   await store.tenants.bootstrap(tenant, user, signing);
-  await store.logins.put(login);
-  await store.keys.insert(key);
+  await store.logins.create(login);
+  await store.keys.create(key);
   await store.contracts.create(contract);
   await store.compositions.create(
     aComposition({ tenantId, items: [anItem({ contractId: contract.contractId })] }),
@@ -103,20 +103,20 @@ async function fill(store: Store) {
   await store.rules.create(rule);
   await store.values.increment(writerOf(tenantId), 'n', 2, t0);
   return async (from: Store) => ({
-    tenants: await from.tenants.tenantIds(),
-    user: await from.tenants.userByEmail(user.email),
+    tenants: await from.tenants.listIds(),
+    user: await from.tenants.getUserByEmail(user.email),
     login: await from.logins.get(login.tokenHash, t0),
     keys: await itemsOf(from.keys.list(tenantId, firstPage)),
-    signing: await from.signing.active(tenantId),
+    signing: await from.signing.getActive(tenantId),
     contracts: await itemsOf(from.contracts.list(tenantId, {}, firstPage)),
     compositions: await itemsOf(from.compositions.list(tenantId, firstPage)),
-    bundles: await itemsOf(from.bundles.versions(tenantId, 'base', firstPage)),
-    yaml: await from.bundles.yaml(tenantId, 'base', 1),
+    bundles: await itemsOf(from.bundles.listVersions(tenantId, 'base', firstPage)),
+    yaml: await from.bundles.getYaml(tenantId, 'base', 1),
     deployments: await itemsOf(from.deployments.list(tenantId, {}, firstPage)),
     events: await readAll(from, tenantId),
-    approvals: await from.approvals.pending(tenantId, 'production'),
+    approvals: await from.approvals.listDeadlines(tenantId, 'production'),
     agents: await itemsOf(from.agents.list(tenantId, { limit: 99, after: null })),
-    reports: await from.agents.reports(tenantId, 'production', 99),
+    reports: await from.agents.listReports(tenantId, 'production', 99),
     rules: await from.rules.list(tenantId),
     value: await from.values.get(tenantId, 'n', t0),
   });
@@ -298,10 +298,10 @@ describe('a write that fails', () => {
     const key = aKey();
     const others = Array.from({ length: 10 }, () => aKey({ tenantId: key.tenantId }));
     const results = await Promise.allSettled([
-      store.keys.insert(key),
-      ...others.slice(0, 5).map((other) => store.keys.insert(other)),
-      store.keys.insert({ ...key, hash: 'another' }),
-      ...others.slice(5).map((other) => store.keys.insert(other)),
+      store.keys.create(key),
+      ...others.slice(0, 5).map((other) => store.keys.create(other)),
+      store.keys.create({ ...key, hash: 'another' }),
+      ...others.slice(5).map((other) => store.keys.create(other)),
     ]);
     expect(results.map((r) => r.status).filter((status) => status === 'rejected')).toHaveLength(1);
     expect(results[6]).toMatchObject({
@@ -314,8 +314,8 @@ describe('a write that fails', () => {
   it('does not tell the caller what the database said', async () => {
     const store = await open();
     const key = aKey();
-    await store.keys.insert(key);
-    await expect(store.keys.insert(key)).rejects.toMatchObject({
+    await store.keys.create(key);
+    await expect(store.keys.create(key)).rejects.toMatchObject({
       message: expect.not.stringMatching(/UNIQUE|sqlite/i),
     });
   });

@@ -137,7 +137,7 @@ it('exports look at the outcomes of other tenants some at a time, and go on behi
   db.atomically(() => {
     for (let i = 0; i < 60_000; i++) db.run(row, [String(i)]);
   });
-  const { lines } = exportStore(db);
+  const { list: lines } = exportStore(db);
   const first = walked(lines(tenantId, 'events', null, 100));
   expect(first.result).toMatchObject({ lines: [], hasMore: true });
   expect(first.steps).toBeGreaterThan(50);
