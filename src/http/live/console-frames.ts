@@ -47,11 +47,13 @@ const toDashboards = (
 
 /** @param encoding how contract updates write their signature */
 export const consoleFrames = (encoding: SignatureEncoding): ApiFrames => ({
-  makers: makersOf(encoding),
+  makers: { ...makers, ...updateMakersOf(encoding) },
   resync: (audience, reason) => frame({ audience }, forAgents('resync', reason ? { reason } : {})),
 });
 
-const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
+type UpdateKind = 'bundleDeployed' | 'deploymentResigned' | 'deploymentDue';
+
+const makers: Omit<FrameMakers, UpdateKind> = {
   approvalRequested: ({ approval: { tenantId, env, id, agentId, toolName, message } }) =>
     toDashboards(
       tenantId,
@@ -93,33 +95,6 @@ const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
     ),
   ],
 
-  bundleDeployed(announced) {
-    const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
-    const { acceptedAt } = announced;
-    const agents = update(encoding, announced, {
-      idempotencyKey: signed(announced),
-      ...omitUndefined({ acceptedAt }),
-    });
-    const audience = dashboardsOf(tenantId);
-    const key = `deployment:${id}`;
-    return [
-      agents,
-      // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
-      { audience, envs: [env], idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
-      ...toDashboards(
-        tenantId,
-        forDashboards('bundle_deployed', {
-          bundle_name: bundleName,
-          version,
-          env,
-          deployed_by: deployedBy,
-          ...(forced ? { forced } : {}),
-          ...(reason ? { reason } : {}),
-        }),
-        { envs: [env], idempotencyKey: key },
-      ),
-    ];
-  },
   bundleUndeployed: ({ deployment: { tenantId, id, bundleName, env }, undeployedBy }) =>
     toDashboards(
       tenantId,
@@ -132,10 +107,6 @@ const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
       }),
       { envs: [env], idempotencyKey: `deployment:${id}:ended` },
     ),
-  deploymentResigned: (announced) => [update(encoding, announced, { idempotencyKey: signed(announced) })],
-  deploymentDue: ({ agentId, ...announced }) => [
-    update(encoding, announced, agentId === null ? {} : { agent: agentId }),
-  ],
 
   agentReassigned: ({ tenantId, env, agentId, bundleName, source }) => [
     frame(
@@ -234,6 +205,41 @@ const makersOf = (encoding: SignatureEncoding): FrameMakers => ({
       forDashboards('api_key_revoked', { key_id: keyId }),
       env === null ? {} : { envs: [env] },
     ),
+};
+
+/** Makers of frames that contain the signed document. */
+const updateMakersOf = (encoding: SignatureEncoding): Pick<FrameMakers, UpdateKind> => ({
+  bundleDeployed(announced) {
+    const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
+    const { acceptedAt } = announced;
+    const agents = update(encoding, announced, {
+      idempotencyKey: signed(announced),
+      ...omitUndefined({ acceptedAt }),
+    });
+    const audience = dashboardsOf(tenantId);
+    const key = `deployment:${id}`;
+    return [
+      agents,
+      // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
+      { audience, envs: [env], idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
+      ...toDashboards(
+        tenantId,
+        forDashboards('bundle_deployed', {
+          bundle_name: bundleName,
+          version,
+          env,
+          deployed_by: deployedBy,
+          ...(forced ? { forced } : {}),
+          ...(reason ? { reason } : {}),
+        }),
+        { envs: [env], idempotencyKey: key },
+      ),
+    ];
+  },
+  deploymentResigned: (announced) => [update(encoding, announced, { idempotencyKey: signed(announced) })],
+  deploymentDue: ({ agentId, ...announced }) => [
+    update(encoding, announced, agentId === null ? {} : { agent: agentId }),
+  ],
 });
 
 /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
