@@ -22,14 +22,9 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { ContractForm } from './form.tsx';
 
-export function ContractDetail({
-  id,
-  isPeek = false,
-}: {
-  readonly id: string;
-  /** Without forms and actions. */
-  readonly isPeek?: boolean;
-}): JSX.Element {
+/** A contract by its id. The page of an entry's id, which events and approvals link to, moves to its contract's. */
+function useContract(id: string) {
+  const navigate = useNavigate();
   const ownQuery = useCall('getContract', { params: { contract_id: id } });
   const isUnknown = ownQuery.error?.status === 404;
   const entryQuery = useCall(
@@ -38,12 +33,23 @@ export function ContractDetail({
     { enabled: isUnknown },
   );
   const contractQuery = isUnknown && !entryQuery.error ? entryQuery : ownQuery;
-  const navigate = useNavigate();
   const contractId = contractQuery.data?.contract_id ?? id;
   useEffect(() => {
-    // Events and approvals link to the entry that decided them.
     if (contractId !== id) void navigate({ ...linkTo.contract(contractId), replace: true });
   }, [contractId, id, navigate]);
+  return contractQuery;
+}
+
+export function ContractDetail({
+  id,
+  isPeek = false,
+}: {
+  readonly id: string;
+  /** Without forms and actions. */
+  readonly isPeek?: boolean;
+}): JSX.Element {
+  const contractQuery = useContract(id);
+  const navigate = useNavigate();
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
