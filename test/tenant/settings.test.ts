@@ -1,6 +1,6 @@
 // Settings and figures: rotation of the signing key, removal of old events, the overview.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { eventPurge } from '../../src/event/console/purge-handlers.ts';
+import { eventPurge } from '../../src/event/console/removal-handlers.ts';
 import type { Job, Jobs } from '../../src/shared/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { bundleYaml } from '../contract/library.ts';

@@ -5,7 +5,7 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import type { RemovalAge } from '../use-cases/removal.ts';
-import type { purgeRoutes } from './purge-routes.ts';
+import type { purgeRoutes } from './removal-routes.ts';
 
 export const eventPurge: Handlers<typeof purgeRoutes> = {
   async purgeEvents({ app }, { query }, caller) {
