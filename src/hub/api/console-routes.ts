@@ -26,7 +26,7 @@ import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
 import { runTimelineRoutes } from '../../run/console/timeline-routes.ts';
 import { searchRoutes } from '../../search/console/routes.ts';
-import { sessionRoutes } from '../../session/wire.ts';
+import { sessionRoutes } from '../../session/console/routes.ts';
 import { signingRoutes } from '../../signing/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
