@@ -128,11 +128,14 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   },
   'Assignment rules': { path: '/fleet?view=assignment', api: /rules\?/, shows: cell('ruled-*') },
   Tools: {
-    path: '/tools',
+    path: '/tools?view=settings',
     api: /\/api\/v1\/tool-pins\?/,
     // Admins have a choice, others a sentence.
     shows: (page) =>
-      main(page).getByLabel('Mode of production').or(main(page).getByText('Mode: observe')).first(),
+      main(page)
+        .getByLabel('Mode of production')
+        .or(main(page).getByText('Mode of production: observe'))
+        .first(),
   },
   Playground: {
     path: '/test',
