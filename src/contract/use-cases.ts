@@ -3,11 +3,14 @@
 
 import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { changeBy, recorded } from '../audit/note.ts';
+import { contractIdOf } from '../bundle/record.ts';
 import type { Composition } from '../composition/record.ts';
 import type { Rollouts } from '../composition/use-cases/rollouts.ts';
+import type { Deployment } from '../deployment/record.ts';
 import type { BundleParts } from '../evaluation/port/evaluator.ts';
-import { requireRole } from '../shared/access.ts';
+import { requireRole, seesEnv } from '../shared/access.ts';
 import type { Announcement } from '../shared/announcement.ts';
+import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
 import { HubError, notFound } from '../shared/error.ts';
 import { changed, type IfMatch, requireMatch } from '../shared/if-match.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
@@ -15,6 +18,7 @@ import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import type { ContractPatch, ContractSummary } from './port.ts';
 import type { ContractType, ContractVersion, JsonObject } from './record.ts';
+import { sentenceOf, toolsOf } from './rules.ts';
 
 export interface NewContract {
   readonly contractId: string;
@@ -51,12 +55,26 @@ export interface ContractSave {
   readonly holdsUpdates: boolean;
 }
 
+/** A contract's rule, as lists show it. */
+export interface ContractRule {
+  readonly sentence: string;
+  /** The first 20. */
+  readonly tools: readonly string[];
+}
+
+export interface ListedRule extends ContractRule {
+  /** Deployments of documents that were assembled from the contract, in environments that the principal sees. */
+  readonly deployed: readonly Pick<Deployment, 'env' | 'bundleName' | 'version'>[];
+}
+
 export interface Contracts {
   list(
     principal: Principal,
     filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
     page: PageRequest,
   ): Promise<Page<ContractSummary>>;
+  /** The rules of listed contracts, in their order. */
+  rules(principal: Principal, contracts: readonly ContractSummary[]): Promise<readonly ListedRule[]>;
   /** Version 1. @throws HubError forbidden */
   create(principal: Principal, contract: NewContract): Promise<ContractView | 'exists'>;
   /** Takes a bundle apart: a contract each, and a composition of them. @throws HubError forbidden, unprocessable */
@@ -100,6 +118,8 @@ const usual: ContractSave = { ifMatch: null, holdsUpdates: false };
 const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
 
 export const createContracts = (ports: Ports): Contracts => ({
+  ...rulesOf(ports),
+
   list: ({ tenantId }, filter, page) => ports.store.contracts.list(tenantId, filter, page),
 
   async create(principal, newContract) {
@@ -215,6 +235,61 @@ export const createContracts = (ports: Ports): Contracts => ({
 
   usage: ({ tenantId }, contractId, page) => ports.store.contracts.usage(tenantId, contractId, page),
 });
+
+/** Versions whose rules, and documents whose contracts, are kept. Neither changes. */
+const [maxRules, maxDocuments] = [10_000, 1_000];
+/** Definitions that are read at once; one may have 256 KiB. */
+const atOnce = 50;
+const maxTools = 20;
+const always = Number.POSITIVE_INFINITY;
+
+function rulesOf({ store }: Ports): Pick<Contracts, 'rules'> {
+  const rules = new BoundedMap<ContractRule>(maxRules);
+  const documents = new BoundedMap<readonly string[]>(maxDocuments);
+
+  async function ruleOf({ tenantId, contractId, id, version }: ContractSummary): Promise<ContractRule> {
+    const cached = rules.get(id, 0);
+    if (cached) return cached;
+    const contract = await store.contracts.version(tenantId, contractId, version);
+    if (!contract) return { sentence: '', tools: [] };
+    const { type, definition } = contract;
+    const rule = { sentence: sentenceOf(type, definition), tools: toolsOf(definition).slice(0, maxTools) };
+    rules.set(id, rule, always);
+    return rule;
+  }
+
+  async function contractsOf({ tenantId, bundleName, version }: Deployment): Promise<readonly string[]> {
+    const key = JSON.stringify([tenantId, bundleName, version]);
+    const cached = documents.get(key, 0);
+    if (cached) return cached;
+    const bundle = await store.bundles.version(tenantId, bundleName, version);
+    const ids = (bundle?.snapshot ?? []).map(contractIdOf);
+    documents.set(key, ids, always);
+    return ids;
+  }
+
+  return {
+    async rules(principal, contracts) {
+      const deployedBy = new Map<string, Deployment[]>();
+      for (const deployment of await store.deployments.currentAll(principal.tenantId)) {
+        if (!seesEnv(principal, deployment.env)) continue;
+        for (const id of await contractsOf(deployment)) {
+          const deployments = deployedBy.get(id);
+          if (deployments) deployments.push(deployment);
+          else deployedBy.set(id, [deployment]);
+        }
+      }
+      const listed: ListedRule[] = [];
+      for (let from = 0; from < contracts.length; from += atOnce) {
+        const slice = contracts.slice(from, from + atOnce);
+        const sliceRules = await Promise.all(slice.map(ruleOf));
+        for (const [i, rule] of sliceRules.entries())
+          listed.push({ ...rule, deployed: deployedBy.get(slice[i]?.contractId ?? '') ?? [] });
+      }
+      return listed;
+    },
+  };
+}
 
 async function viewOf({ store }: Ports, contract: ContractVersion): Promise<ContractView> {
   const { tenantId, contractId } = contract;

@@ -71,7 +71,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: panel(/^Event /, 'Arguments'),
     in: ['region', /^Event /],
   },
-  Contracts: { path: '/policies', api: /\/api\/v1\/contracts\?limit=1000$/, shows: cell('no-secrets') },
+  Contracts: {
+    path: '/policies',
+    api: /\/api\/v1\/contracts\?limit=1000&include_rules=true$/,
+    shows: cell('no-secrets'),
+  },
   'one contract': {
     path: '/contracts/no-secrets',
     api: /\/contracts\/no-secrets$/,

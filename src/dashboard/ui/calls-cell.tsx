@@ -68,7 +68,8 @@ async function seriesOf(place: Place, value: string): Promise<Series | null> {
   return (await next.answer).get(value) ?? null;
 }
 
-function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.Element | null {
+/** The calls of one value: a ribbon and a sparkline. */
+export function CallsCell({ by, value }: { readonly by: By; readonly value: string }): JSX.Element | null {
   const [search] = useFilters();
   const place = { by, env: useEnv(), moving: rangeOf(search) };
   const key = columnKey(place);
@@ -93,5 +94,5 @@ export const callsColumn = <R,>(by: By, of: (row: R) => string): Column<R> => ({
   key: 'calls',
   label: 'Calls',
   width: 2,
-  cell: (row) => <Calls by={by} value={of(row)} />,
+  cell: (row) => <CallsCell by={by} value={of(row)} />,
 });

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { type ApiError, call, type Reply } from '../../lib/api.ts';
 import { useEnvs } from '../../lib/me.ts';
 import { pagesKey, readOn } from '../../lib/query.ts';
-import { envs as allEnvs, type Env } from '../../lib/search.ts';
+import type { Env } from '../../lib/search.ts';
 import type { QueryState } from '../../ui/query-result.tsx';
 import { isToReview, isUndecided, type Mode, type ToolPin, type ToolServer } from './model.ts';
 
