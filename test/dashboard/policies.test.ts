@@ -79,6 +79,9 @@ it('shows on the page of a contract which calls it decided and matches, and what
   await panel.getByText('Denies read_file when args.path contains any of .env, id_rsa, .pem').waitFor();
   const decided = panel.getByRole('region', { name: 'Decided calls' });
   await decided.getByText('2 denied', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Time range' }).click();
+  await page.getByRole('button', { name: 'Last 7 days' }).click();
+  await decided.getByText('3 denied', { exact: true }).waitFor();
   const matching = panel.getByRole('region', { name: 'Matching past calls' });
   await matching.getByRole('button', { name: /^Check newest/ }).click();
   await matching.getByText('this contract would have denied 3. It does not match 1.').waitFor();
@@ -90,12 +93,51 @@ it('shows on the page of a contract which calls it decided and matches, and what
   await changeOf('v3').getByText('name', { exact: true }).waitFor();
   await changeOf('v2').getByText('tightened: then, when', { exact: true }).waitFor();
   await accessible(page);
-  await decided.getByRole('link', { name: 'Show 2 calls in Explore' }).click();
+  await decided.getByRole('link', { name: 'Show 3 calls in Explore' }).click();
   const events = page.getByRole('grid', { name: 'Events' });
-  await expect.poll(() => events.getByRole('link', { name: 'read_file' }).count()).toBe(2);
-  // A range without its calls.
+  await expect.poll(() => events.getByRole('link', { name: 'read_file' }).count()).toBe(3);
+  // A contract without its calls.
   await page.goto('/dashboard/contracts/ask-before-deploy');
   await page.getByText('This contract decided no call in this range.').waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('lists compositions and documents with the calls under their deployed versions, and where they run', async () => {
+  await must('POST', '/api/v1/compositions', { name: 'unused' });
+  const { body } = await hub.call('GET', '/api/v1/fleet/matrix', { cookie });
+  const [shop] = body.bundles as {
+    name: string;
+    cells: { deployment: { revision_hash: string } | null }[];
+  }[];
+  const hash = shop?.cells.find(({ deployment }) => deployment !== null)?.deployment?.revision_hash;
+  const { key } = await hub.key(cookie);
+  const events = [1, 2, 3].map((n) => ({
+    ...{ call_id: `judged-${n}`, agent_id: 'reader-2', tool_name: 'read_file' },
+    verdict: n === 1 ? 'call_denied' : 'call_allowed',
+    timestamp: new Date(Date.now() - n * 60_000).toISOString(),
+    payload: { policy_version: hash },
+  }));
+  await must('POST', '/api/v1/events', { events }, { key, agent: 'reader-2' });
+  const seen = await view(hub.url, { cookie, width: 1800 });
+  const { page } = seen;
+  const main = page.getByRole('main');
+  await page.goto('/dashboard/policies?view=compositions');
+  const rowOf = (table: string, name: string) =>
+    main
+      .getByRole('table', { name: table })
+      .getByRole('row')
+      .filter({ has: page.getByText(name, { exact: true }) });
+  const composition = rowOf('compositions', 'shop');
+  await composition.getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
+  expect(await composition.innerText()).toMatch(/production\s*v\d\s*staging\s*v\d/);
+  await rowOf('compositions', 'unused').getByText('not deployed').waitFor();
+  await accessible(page);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await rowOf('bundles', 'shop').getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
+  await accessible(page);
+  await page.getByRole('radio', { name: 'Staging' }).check({ force: true });
+  await rowOf('bundles', 'shop').getByText('none').waitFor();
   noFaults(seen);
   await seen.context.close();
 });

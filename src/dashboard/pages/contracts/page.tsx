@@ -11,13 +11,11 @@ import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
 import {
-  countColumn,
   envsColumn,
   nameColumn,
   nameOrColumn,
   proseColumn,
   tagColumn,
-  textColumn,
   timeColumn,
   versionColumn,
 } from '../../ui/columns.tsx';
@@ -44,15 +42,12 @@ const deployedEnvs = ({ rule }: Row): readonly string[] =>
 
 const columns: readonly Column<Row>[] = [
   nameColumn('id', 'Contract', (row) => row.contract_id, 1.8),
-  textColumn(240)('rule', 'Rule', (row) => row.rule?.sentence ?? null, 2.8),
-  nameOrColumn('all')('tools', 'Tools', (row) => row.rule?.tools.join(', ') ?? null, 1.2),
+  proseColumn('rule', 'Rule', (row) => row.rule?.sentence ?? null, 3.6),
+  nameOrColumn('all')('tools', 'Tools', (row) => row.rule?.tools.join(', ') ?? null, 1.3),
   callsColumn('contract', (row) => row.contract_id),
-  envsColumn('not deployed')('deployed', 'Deployed to', deployedEnvs, 1.4),
-  proseColumn('name', 'Name', (row) => row.name, 1.4),
+  envsColumn('not deployed')('deployed', 'Deployed to', deployedEnvs, 2.4),
   tagColumn('type', 'Type', (row) => row.type, 0.8),
-  nameColumn('tags', 'Tags', (row) => tagsOf(row).join(', '), 0.9),
   versionColumn('version', 'Version', (row) => row.version, 0.8),
-  countColumn('used', 'Used in', (row) => row.usage_count, 0.7),
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 
