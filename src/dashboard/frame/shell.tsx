@@ -233,9 +233,9 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = pageAt(path);
   const [view] = useFilter('view');
-  // The fleet shows the current state; the calls of its agents and the timeline of one agent have a range.
+  // Fleet and policies show the current state; the calls in their lists, of an agent and of a contract have a range.
   const isRanged =
-    path.startsWith('/agents/') ||
+    /^\/(agents|contracts)\//.test(path) ||
     ('rangeViews' in page && path === page.path && page.rangeViews?.includes(view));
   const pageRange = 'noRange' in page && !isRanged ? page.noRange : undefined;
   const noRange = path === '/explore' && view === 'tail' ? tailRange : pageRange;
