@@ -5,6 +5,7 @@ import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
 import type { ThingLink } from '../lib/address.ts';
 import { middleCut, visible } from '../lib/text.ts';
+import { useThingLink } from '../lib/thing-link.ts';
 import { Icon } from './icons.tsx';
 import { useKeys } from './keys.ts';
 import { Button } from './parts.tsx';
@@ -24,6 +25,7 @@ export function Peek({ title, onClose, page, children }: PeekProps): JSX.Element
   const [host, setHost] = useState<HTMLElement | null>(null);
   useEffect(() => setHost(document.getElementById(peekHost)), []);
   useKeys({ esc: onClose });
+  useThingLink(page);
   if (host === null) return null;
   return createPortal(
     <aside className="peek" aria-label={middleCut(visible(title), 200)}>

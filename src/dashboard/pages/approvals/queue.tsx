@@ -2,11 +2,13 @@
 // a phone.
 import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
+import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
+import { useThingLink } from '../../lib/thing-link.ts';
 import { useKeys, useStepKeys } from '../../ui/keys.ts';
 import { useNarrow, usePhone } from '../../ui/narrow.ts';
 import { Button, Empty, Name } from '../../ui/parts.tsx';
@@ -169,6 +171,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const { ids: heldIds } = held;
   const openRow = useOpenRow(props, passed, heldIds);
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
+  useThingLink(chosen && linkTo.approval(chosen.id));
   const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const at = chosen ? rows.indexOf(chosen) : -1;
   const { onEnd } = props;
