@@ -53,6 +53,7 @@ const actors: { readonly [view: string]: readonly string[] } = {
   hub: ['system'],
 };
 const auditLanguage: QueryLanguage = {
+  page: 'audit',
   grammar: auditGrammar,
   parameters: {
     by: 'actor',

@@ -44,6 +44,7 @@ const columns: readonly Column<Run>[] = [
 ];
 
 const runLanguage: QueryLanguage = {
+  page: 'runs',
   grammar: runGrammar,
   parameters: {
     is: {
