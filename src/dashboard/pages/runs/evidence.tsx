@@ -7,7 +7,7 @@ import { Button } from '../../ui/parts.tsx';
 import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
-import { BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
+import { type Bundle, BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
 
 export function Evidence({
   agent,
@@ -37,10 +37,7 @@ export function Evidence({
         </Button>
         {!isPeek && <BundleButton label="Verify file" by={check} />}
         {bundle && (
-          <Button
-            icon="download"
-            onClick={() => download(fileName(agent, session), 'application/json', JSON.stringify(bundle))}
-          >
+          <Button icon="download" onClick={() => saveBundle(agent, session, bundle)}>
             Download bundle
           </Button>
         )}
@@ -51,6 +48,9 @@ export function Evidence({
     </Section>
   );
 }
+
+export const saveBundle = (agent: string, session: string, bundle: Bundle): void =>
+  download(fileName(agent, session), 'application/json', JSON.stringify(bundle));
 
 const fileName = (agent: string, session: string): string =>
   `decision-bundle-${agent}-${session}.json`.replaceAll(/[^\w.-]/g, '_').slice(0, 200);
