@@ -1,5 +1,5 @@
-// Parts of the page that a person moves: the border between a list and its detail, the columns of a table, and the cards
-// of the inbox on a phone.
+// Parts of the page that a person moves: the border between a list and its detail, the columns of a table, and the
+// cards of the inbox on a phone.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { accessible, ask, noFaults, view } from './browser.ts';

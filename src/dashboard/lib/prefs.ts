@@ -1,5 +1,5 @@
-// A person's preferences, stored in this browser under the user id: theme, times, density, columns, splits. Without storage,
-// they last as long as the page.
+// A person's preferences, stored in this browser under the user id: theme, times, density, columns, splits. Without
+// storage, they last as long as the page.
 import { useMemo } from 'react';
 import { createStore, useStore } from './store.ts';
 

@@ -1,4 +1,5 @@
-// Saved views of a page with a query: a menu of the own and the shared queries, and a dialog that saves the present one.
+// Saved views of a page with a query: a menu of the own and the shared queries, and a dialog that saves the present
+// one.
 import { Menu } from '@base-ui/react/menu';
 import { type JSX, useState } from 'react';
 import type { Reply } from '../lib/api.ts';
