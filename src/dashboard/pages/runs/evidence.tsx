@@ -8,7 +8,7 @@ import { Button } from '../../ui/parts.tsx';
 import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
-import { BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
+import { type Bundle, BundleButton, BundleCheck, useBundleCheck } from '../evidence/bundle-result.tsx';
 import type { Run } from './run.ts';
 import { keepSeal, type SealTone } from './seal.tsx';
 
@@ -49,10 +49,7 @@ export function Evidence({
         </Button>
         {!isPeek && <BundleButton label="Verify file" by={check} />}
         {bundle && (
-          <Button
-            icon="download"
-            onClick={() => download(fileName(agent, session), 'application/json', JSON.stringify(bundle))}
-          >
+          <Button icon="download" onClick={() => saveBundle(agent, session, bundle)}>
             Download bundle
           </Button>
         )}
@@ -66,6 +63,9 @@ export function Evidence({
 
 const toneOf = ({ wrong, keyId }: Checked): SealTone =>
   wrong !== null ? 'deny' : keyId === null ? 'ask' : 'allow';
+
+export const saveBundle = (agent: string, session: string, bundle: Bundle): void =>
+  download(fileName(agent, session), 'application/json', JSON.stringify(bundle));
 
 const fileName = (agent: string, session: string): string =>
   `decision-bundle-${agent}-${session}.json`.replaceAll(/[^\w.-]/g, '_').slice(0, 200);

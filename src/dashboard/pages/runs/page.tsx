@@ -22,6 +22,7 @@ import { RunDetail } from './detail.tsx';
 import { isInRange, type Run, runKey } from './run.ts';
 
 const runLanguage: QueryLanguage = {
+  page: 'runs',
   grammar: runGrammar,
   parameters: {
     is: {
