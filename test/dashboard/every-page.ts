@@ -151,7 +151,13 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   'one run': {
     path: '/runs/sample-agent/sample-session',
     api: /\/v1\/events\?/,
-    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
+    shows: (page) => page.getByRole('region', { name: 'History' }).getByRole('listitem').first(),
+    in: ['region', 'History'],
+  },
+  'one run: its lanes': {
+    path: '/runs/sample-agent/sample-session',
+    api: /\/api\/v1\/runs\/sample-agent\/sample-session\/timeline/,
+    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByText(/^\d+ calls$/),
     in: ['region', 'Timeline'],
   },
   Rulesets: {

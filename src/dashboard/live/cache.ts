@@ -81,6 +81,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'attention',
     'hostedListRuns',
     'hostedSearchEvents',
+    'runTimeline',
     'hostedWorkflowState',
     'readSessions',
   ],
