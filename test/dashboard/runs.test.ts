@@ -137,7 +137,7 @@ describe('the runs page', () => {
       .getByRole('columnheader', { name: 'Session' })
       .and(page.locator('[aria-sort=ascending]'))
       .waitFor();
-    await sessions.getByRole('button', { name: 'Values of run 1' }).click();
+    await page.getByRole('tab', { name: 'Values' }).click();
     const values = page.getByRole('region', { name: 'Session values' });
     await values.getByText(/No session counters in the hub/).waitFor();
     // As the agent's library counts.
