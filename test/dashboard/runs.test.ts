@@ -211,6 +211,7 @@ describe('the runs page', () => {
       'child-2helper',
     ]);
     await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
+    await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
     await page.getByText('Choose a call in the history to see why it was decided so.').waitFor();
     await page.getByRole('button', { name: 'Verify run' }).click();
     await page.getByRole('status', { name: 'Verification result' }).waitFor();

@@ -20,11 +20,16 @@ export interface Bar extends Period {
   readonly key: string;
   readonly words: string;
   readonly tone: string;
+  /** Stands beside the bar, if no other bar is near. */
+  readonly label?: string;
   readonly link?: { readonly to: string; readonly params?: never; readonly search?: never };
 }
 
 /** Bars of a lane from items that may be many. */
 const maxGroups = 100;
+
+/** Share of the axis that a label takes, and from which on it stands at the left of its bar. */
+const [labelRoom, nearEnd] = [0.05, 0.9];
 
 /** Share of the axis, 0 to 1. */
 const shareOf = (at: number, { from, until }: Axis): number =>
@@ -96,24 +101,30 @@ export function Lane({
   name,
   axis,
   bars,
+  none = 'None in this range',
   children,
 }: {
   readonly name: ReactNode;
   readonly axis: Axis;
   readonly bars: readonly Bar[];
+  /** In place of bars. */
+  readonly none?: string;
   /** Below the bars. */
   readonly children?: ReactNode;
 }): JSX.Element {
   const percent = (at: number): number => shareOf(at, axis) * 100;
+  /** Of several bars that are near each other, the last has a label. */
+  const hasRoom = (at: number): boolean =>
+    !bars.some(({ from }) => from > at && shareOf(from, axis) - shareOf(at, axis) < labelRoom);
   return (
     <div className="lane">
       <dt>{name}</dt>
       <dd>
         {bars.length === 0 ? (
-          <span className="muted">None in this range</span>
+          <span className="muted">{none}</span>
         ) : (
           <ol>
-            {bars.map(({ key, from, to, words, tone, link }) => (
+            {bars.map(({ key, from, to, words, tone, label, link }) => (
               <li
                 key={key}
                 className={`tone-${tone}`}
@@ -126,6 +137,14 @@ export function Lane({
                   </Link>
                 ) : (
                   <span className="heard">{words}</span>
+                )}
+                {label && hasRoom(from) && (
+                  <span
+                    className={shareOf(from, axis) > nearEnd ? 'lane-mark lane-mark-left' : 'lane-mark'}
+                    aria-hidden="true"
+                  >
+                    {label}
+                  </span>
                 )}
               </li>
             ))}

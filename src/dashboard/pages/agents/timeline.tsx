@@ -92,6 +92,7 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
                   key: `${one.at} ${one.kind} ${one.bundle_name}`,
                   ...{ from, to: from },
                   words: `${at(from)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
+                  label: `v${one.version}`,
                   tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
                 };
               })}

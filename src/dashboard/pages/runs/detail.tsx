@@ -8,12 +8,13 @@ import { plainJson } from '../../lib/text.ts';
 import { DataLink } from '../../ui/names.tsx';
 import { Data, Env, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Ribbon, sumOf } from '../../ui/ribbon.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { Evidence } from './evidence.tsx';
 import { RunHistory } from './history.tsx';
 import { RunLanes } from './lanes.tsx';
 import type { Run } from './run.ts';
-import { runSums } from './sums.ts';
+import { callsOfRun, runSums } from './sums.ts';
 import { SessionValues } from './values.tsx';
 
 interface RunPlace {
@@ -57,6 +58,7 @@ export function RunDetail({
 
 function Head({ run }: { readonly run: Run }): JSX.Element {
   const approval = run.pending_approval;
+  const calls = callsOfRun(run);
   return (
     <section className="form">
       <h2 className="panel-name">
@@ -70,6 +72,11 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       <p className="muted">
         Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />. {runSums(run)}
       </p>
+      {calls && sumOf(calls) > 0 && (
+        <p className="run-calls">
+          <Ribbon calls={calls} />
+        </p>
+      )}
       {run.ruleset_name && (
         <p>
           Ruleset:{' '}

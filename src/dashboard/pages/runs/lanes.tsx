@@ -65,6 +65,7 @@ export function RunLanes({ run }: { readonly run: Run }): JSX.Element {
             <Lane
               name={counted(calls.length, 'call')}
               axis={axis}
+              none="None yet"
               bars={groupBars(items, axis, (group, { from, to }): Bar => {
                 const [first] = group;
                 const verdicts = group.map(({ verdict }) => verdict);
