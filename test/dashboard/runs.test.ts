@@ -45,6 +45,9 @@ describe('the runs page', () => {
     await history.getByRole('listitem').filter({ hasText: 'denied' }).getByRole('button').click();
     const explain = panel.getByRole('region', { name: 'Explain' });
     await explain.getByText('block-env-files').first().waitFor();
+    // A line and its number stand beside each other, as on the page of an event.
+    const display = "getComputedStyle(document.querySelector('.explain-lines > li')).display";
+    await expect.poll(() => page.evaluate(display)).toBe('flex');
     await panel.getByRole('region', { name: 'Workflow' }).getByText('running').waitFor();
     await accessible(page);
     const evidence = panel.getByRole('region', { name: 'Seal' });

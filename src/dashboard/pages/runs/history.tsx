@@ -58,16 +58,18 @@ export function RunHistory({
                 +{duration(Date.parse(event.timestamp) - start)}
               </span>
               <Verdict word={event.action} />
-              {isSplit ? (
-                <Button kind="quiet" aria-pressed={event === current} onClick={() => showEvent(event.id)}>
-                  <Name text={event.tool_name} />
-                </Button>
-              ) : (
-                <Link {...linkTo.event(event.id)}>
-                  <Name text={event.tool_name} />
-                </Link>
-              )}
-              <DecidedBy event={event} />
+              <span className="step-what">
+                {isSplit ? (
+                  <Button kind="quiet" aria-pressed={event === current} onClick={() => showEvent(event.id)}>
+                    <Name text={event.tool_name} />
+                  </Button>
+                ) : (
+                  <Link {...linkTo.event(event.id)}>
+                    <Name text={event.tool_name} />
+                  </Link>
+                )}
+                <DecidedBy event={event} />
+              </span>
             </li>
           ))}
         </ol>
