@@ -1,6 +1,5 @@
 // The sums of a run: as a text, and for a ribbon.
 import { counted } from '../../lib/text.ts';
-import type { Calls } from '../../ui/ribbon.tsx';
 import type { Run } from './run.ts';
 
 type Sums = Pick<Run, 'counts' | 'call_outcomes'>;
@@ -25,5 +24,5 @@ export function runSums({ counts, call_outcomes: outcomes }: Sums): string {
 }
 
 /** The calls of a run by their last decision; an expired call is one that was asked. Null if a part is unknown. */
-export const callsOfRun = ({ call_outcomes: outcomes }: Sums): Calls | null =>
+export const callsOfRun = ({ call_outcomes: outcomes }: Sums) =>
   outcomes && { ...outcomes, asked: outcomes.asked + outcomes.expired };
