@@ -72,6 +72,21 @@ async function play(
     `Four agents are connected: ${fleet.agents.join(', ')}. They check each call themselves, before it runs.`,
   );
 
+  const problems = await playPlans(fleet, voice, signal);
+  for (const { agent_id, status } of await hub.agents()) {
+    if (status !== 'current') problems.push(`${agent_id} is ${status}, not current`);
+  }
+  await fleet.close();
+
+  const events = await hub.events();
+  tellEvents(voice, events);
+  const calls = new Set(events.map((event) => event.call_id)).size;
+  if (calls !== plans.length) problems.push(`the hub has ${calls} calls, not ${plans.length}`);
+  return problems;
+}
+
+/** Plays all calls in turn. @returns what went otherwise than planned */
+async function playPlans(fleet: Fleet, voice: Voice, signal: AbortSignal): Promise<string[]> {
   const problems: string[] = [];
   let agent = '';
   for (const planned of plans) {
@@ -88,15 +103,6 @@ async function play(
       );
     }
   }
-  for (const { agent_id, status } of await hub.agents()) {
-    if (status !== 'current') problems.push(`${agent_id} is ${status}, not current`);
-  }
-  await fleet.close();
-
-  const events = await hub.events();
-  tellEvents(voice, events);
-  const calls = new Set(events.map((event) => event.call_id)).size;
-  if (calls !== plans.length) problems.push(`the hub has ${calls} calls, not ${plans.length}`);
   return problems;
 }
 

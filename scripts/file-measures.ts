@@ -127,14 +127,16 @@ function isTable(node: object): boolean {
 
 /** True if a value in an object or a list, however deep, is a function. */
 function hasMethod(node: unknown): boolean {
-  const { type, properties, elements, value } = (node ?? {}) as {
+  const { type, properties, elements, value, argument } = (node ?? {}) as {
     readonly type?: string;
     readonly properties?: readonly unknown[];
     readonly elements?: readonly unknown[];
     readonly value?: unknown;
+    readonly argument?: unknown;
   };
   if (type === 'ArrowFunctionExpression' || type === 'FunctionExpression') return true;
   if (type === 'Property') return hasMethod(value);
+  if (type === 'SpreadElement') return hasMethod(argument);
   return (properties ?? elements ?? []).some(hasMethod);
 }
 

@@ -1,14 +1,14 @@
 // Compositions in MongoDB: entries of the tenant's library document (adapters/mongo/library.ts), items included, so
 // that pinning them to the latest versions and saving them is one write.
 
-import type {
-  CompositionPatch,
-  CompositionStore,
-  ItemSummary,
-  ItemView,
+import {
+  type CompositionPatch,
+  type CompositionStore,
+  type ItemSummary,
+  type ItemView,
+  maxDefinitions,
 } from '../../src/composition/port.ts';
 import type { Composition, CompositionItem, CompositionSummary } from '../../src/composition/record.ts';
-import { maxDefinitions } from '../../src/contract/port.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { fromText, toText } from './form.ts';
 import {

@@ -6,7 +6,7 @@
 import type { Collection } from 'mongodb';
 import type { EnvRole } from '../../src/shared/env-roles.ts';
 import type { SigningKey } from '../../src/signing/record.ts';
-import type { TenantStore } from '../../src/tenant/port/identity.ts';
+import type { TenantStore } from '../../src/tenant/port/tenants.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
 import type { User } from '../../src/user/record.ts';
 import { unlessTaken } from './failure.ts';

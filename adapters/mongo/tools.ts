@@ -303,7 +303,13 @@ function readsOf({
       );
       const { items, more } = pageIn(sorted, page, (entry) => entry);
       const definitions = await rows.byIds(items.map(({ id }) => id));
-      return { items: items.map((entry) => toEntry(entry, definitions.get(entry.id))), more };
+      return {
+        items: items.map((entry) => {
+          const row = definitions.get(entry.id);
+          return { ...toEntry(entry, row), agentCount: agentsOf(row).length };
+        }),
+        more,
+      };
     },
     async get(tenantId, id) {
       const row = await rows.one(tenantId, id);

@@ -25,10 +25,16 @@ export function mongoViews(views: Collection<ViewRow>): ViewStore {
     get,
     async list(tenantId, ownerId, limit) {
       const visible = [{ isShared: true }, ...(ownerId === null ? [] : [{ ownerId }])];
+      const byName = { name: 1, _id: 1 } as const;
       const rows = await views
-        .find({ tenantId, $or: visible })
-        .sort({ name: 1, _id: 1 })
-        .limit(limit)
+        .aggregate<ViewRow>([
+          { $match: { tenantId, $or: visible } },
+          { $set: { isOwn: { $eq: ['$ownerId', { $literal: ownerId }] } } },
+          { $sort: { isOwn: -1, ...byName } },
+          { $limit: limit },
+          { $sort: byName },
+          { $unset: 'isOwn' },
+        ])
         .toArray();
       return rows.map(viewRecord.fromDocument);
     },

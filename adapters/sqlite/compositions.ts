@@ -1,13 +1,17 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
 
-import type { CompositionPatch, CompositionStore, ItemSummary } from '../../src/composition/port.ts';
+import {
+  type CompositionPatch,
+  type CompositionStore,
+  type ItemSummary,
+  maxDefinitions,
+} from '../../src/composition/port.ts';
 import {
   type Composition,
   type CompositionItem,
   type CompositionSummary,
   compositionRecord,
 } from '../../src/composition/record.ts';
-import { maxDefinitions } from '../../src/contract/port.ts';
 import type { ContractType, JsonObject } from '../../src/contract/record.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';

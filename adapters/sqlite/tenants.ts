@@ -2,7 +2,7 @@
 
 import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { SigningKey } from '../../src/signing/record.ts';
-import type { TenantStore } from '../../src/tenant/port/identity.ts';
+import type { TenantStore } from '../../src/tenant/port/tenants.ts';
 import { type Tenant, tenantRecord } from '../../src/tenant/record.ts';
 import { type User, userRecord } from '../../src/user/record.ts';
 import type { Database } from './database.ts';

@@ -185,8 +185,8 @@ function readsOf(
         which: `SELECT id FROM tool_definitions WHERE tenant_id = ? AND env = ?${server === null ? '' : ' AND server = ?'}
           ORDER BY decision IS NOT NULL, server, tool, first_seen_at, id`,
         params: server === null ? [tenantId, env] : [tenantId, env, server],
-        row: `SELECT ${flatEntries.columns} FROM tool_definitions WHERE id = ?`,
-        read: readEntry,
+        row: `SELECT ${flatEntries.columns}, json_array_length(agents) FROM tool_definitions WHERE id = ?`,
+        read: (row) => ({ ...readEntry(row), agentCount: Number(row.at(-1)) }),
       }),
     get(tenantId, id) {
       const row = db.get(

@@ -34,7 +34,9 @@ export function viewStore(db: Database): Sync<ViewStore> {
     list: (tenantId, ownerId, limit) =>
       db
         .all(
-          `${select} WHERE tenant_id = ?1 AND (is_shared = 1 OR owner_id = ?2) ORDER BY name, id LIMIT ?3`,
+          `SELECT ${views.columns} FROM (
+             ${select} WHERE tenant_id = ?1 AND (is_shared = 1 OR owner_id = ?2)
+             ORDER BY owner_id = ?2 DESC, name, id LIMIT ?3) ORDER BY name, id`,
           [tenantId, ownerId, limit],
         )
         .map(views.read),

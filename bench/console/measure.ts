@@ -135,7 +135,7 @@ const pour = ({ hub, keys, loader, options }: Setup, perSecond: number, seconds:
 async function measureTail(setup: Setup, page: Page, n: number) {
   const { seconds } = setup.options;
   await page.goto('/dashboard/explore?view=tail');
-  await page.getByText('Events appear here when agents report calls.').waitFor();
+  await page.getByText(/Events appear here when agents report calls|since the tail opened/).waitFor();
   const pouring = pour(setup, tailEventsPerSecond, seconds, 1000 + n);
   const evenness = await frames(page, seconds * 1000);
   await pouring;

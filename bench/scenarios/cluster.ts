@@ -15,6 +15,7 @@ import { ClusterFleet, type Deployment, fleetFigures, lossMs } from './cluster-f
 import {
   latencyFigure,
   measureSample,
+  type OpenRound,
   openScenario,
   runOpenRounds,
   samplesAreDisturbed,
@@ -111,6 +112,46 @@ function clusterPids({ loader, approver, bounds, streams, bare }: Clients): read
   return processTree(process.pid).filter((pid) => pid !== process.pid && !clients.has(pid));
 }
 
+const figuresOf = (
+  rounds: readonly OpenRound[],
+  deployments: readonly Deployment[],
+  agents: number,
+): Figure[] => [
+  latencyFigure(rounds, {
+    id: 'cluster.decision_p99',
+    what: 'decision on node A, owned by C → the agent on B',
+    sample: 'decision',
+    bound: { name: 'decision', what: mongoHopText },
+    target: { at_most: 40, of: 'value' },
+  }),
+  figureOf({
+    id: 'cluster.deploy_entries',
+    what: `entries in Redis for a deployment to ${agents} agents on ${maxNodes} nodes`,
+    unit: 'entries',
+    better: 'lower',
+    rounds: deployments.map(({ entries }) => entries),
+    target: { at_most: 10, of: 'value' },
+  }),
+  figureOf({
+    id: 'cluster.deploy_last',
+    what: `deploying call → last of ${agents} agents on ${maxNodes} nodes`,
+    unit: 'ms',
+    better: 'lower',
+    rounds: deployments.map(({ lastMs }) => lastMs),
+    bound: { what: bareFleetText, rounds: deployments.map(({ bareLastMs }) => bareLastMs) },
+    target: { at_most: 2, of: 'ratio' },
+    isDisturbed: samplesAreDisturbed(rounds),
+  }),
+  figureOf({
+    id: 'cluster.lost',
+    what: `frames that agents on ${maxNodes} nodes did not get within ${lossMs / 1000} s`,
+    unit: 'frames',
+    better: 'lower',
+    rounds: deployments.map(({ lost }) => lost),
+    target: { at_most: 0, of: 'value' },
+  }),
+];
+
 async function runOn(services: BenchServices, nodes: BenchNodes, clients: Clients, options: RunOptions) {
   const { seconds, agents, report } = options;
   const [a, b, c] = nodes.hubs;
@@ -148,7 +189,6 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...boundLoop }),
     }),
   });
-  const isDisturbed = samplesAreDisturbed(rounds);
   return openScenario(options, rounds, {
     name: 'cluster',
     parameters: {
@@ -158,42 +198,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       per_second: decisionsPerSecond,
       frame_bytes: options.frame,
     },
-    figures: [
-      latencyFigure(rounds, {
-        id: 'cluster.decision_p99',
-        what: 'decision on node A, owned by C → the agent on B',
-        sample: 'decision',
-        bound: { name: 'decision', what: mongoHopText },
-        target: { at_most: 40, of: 'value' },
-      }),
-      figureOf({
-        id: 'cluster.deploy_entries',
-        what: `entries in Redis for a deployment to ${agents} agents on ${maxNodes} nodes`,
-        unit: 'entries',
-        better: 'lower',
-        rounds: deployments.map(({ entries }) => entries),
-        target: { at_most: 10, of: 'value' },
-      }),
-      figureOf({
-        id: 'cluster.deploy_last',
-        what: `deploying call → last of ${agents} agents on ${maxNodes} nodes`,
-        unit: 'ms',
-        better: 'lower',
-        rounds: deployments.map(({ lastMs }) => lastMs),
-        bound: { what: bareFleetText, rounds: deployments.map(({ bareLastMs }) => bareLastMs) },
-        target: { at_most: 2, of: 'ratio' },
-        isDisturbed,
-      }),
-      figureOf({
-        id: 'cluster.lost',
-        what: `frames that agents on ${maxNodes} nodes did not get within ${lossMs / 1000} s`,
-        unit: 'frames',
-        better: 'lower',
-        rounds: deployments.map(({ lost }) => lost),
-        target: { at_most: 0, of: 'value' },
-      }),
-      ...fleetFigures(costs, maxNodes),
-    ],
+    figures: [...figuresOf(rounds, deployments, agents), ...fleetFigures(costs, maxNodes)],
   });
 }
 

@@ -3,9 +3,9 @@
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import { Receivers } from '../suite/receivers.ts';
-import type { Scenario } from '../suite/results.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
-import { latencyFigure, measureSample, openScenario, runOpenRounds } from './open-rounds.ts';
+import { latencyFigure, measureSample, type OpenRound, openScenario, runOpenRounds } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
 const perSecond = 8;
@@ -17,6 +17,23 @@ interface Clients {
   readonly receivers: Receivers;
   readonly bound: WriteAndHop;
 }
+
+const figuresOf = (rounds: readonly OpenRound[]): Figure[] => [
+  latencyFigure(rounds, {
+    id: 'deliveries.one_p99',
+    what: "request for an approval → a webhook's receiver",
+    sample: 'alone',
+    bound: { name: 'alone', what: `${writeAndHopText}, with two rows` },
+    target: { at_most: 50, of: 'value' },
+  }),
+  latencyFigure(rounds, {
+    id: 'deliveries.beside_silent_p99',
+    what: `the same to ${crowd} receivers, beside one that never answers`,
+    sample: 'beside',
+    bound: { name: 'beside', what: 'the same without it' },
+    target: { at_most: 1.2, of: 'ratio' },
+  }),
+];
 
 async function runOn(hub: Hub, { receivers, bound }: Clients, options: RunOptions) {
   const { seconds, report } = options;
@@ -71,22 +88,7 @@ async function runOn(hub: Hub, { receivers, bound }: Clients, options: RunOption
   return openScenario(options, rounds, {
     name: 'deliveries',
     parameters: { seconds, per_second: perSecond, receivers: crowd },
-    figures: [
-      latencyFigure(rounds, {
-        id: 'deliveries.one_p99',
-        what: "request for an approval → a webhook's receiver",
-        sample: 'alone',
-        bound: { name: 'alone', what: `${writeAndHopText}, with two rows` },
-        target: { at_most: 50, of: 'value' },
-      }),
-      latencyFigure(rounds, {
-        id: 'deliveries.beside_silent_p99',
-        what: `the same to ${crowd} receivers, beside one that never answers`,
-        sample: 'beside',
-        bound: { name: 'beside', what: 'the same without it' },
-        target: { at_most: 1.2, of: 'ratio' },
-      }),
-    ],
+    figures: figuresOf(rounds),
   });
 }
 

@@ -14,6 +14,7 @@ import { byHandText, contractCount, Engine, type EngineResult, saltedBundle } fr
 import {
   latencyFigure,
   measureSample,
+  type OpenRound,
   openScenario,
   runOpenRounds,
   samplesAreDisturbed,
@@ -132,53 +133,43 @@ async function prepareReplay(hub: Hub, { loader }: Clients, options: RunOptions,
 
 type Setup = Awaited<ReturnType<typeof makeTenants>>;
 
-async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
-  const { engine, requester } = clients;
-  const { seconds, seed, report } = options;
-  const setup = await makeTenants(hub, 1);
-  const headers = {
-    Cookie: setup.admin.cookie(),
-    'Content-Type': 'application/json',
-    'X-Requested-With': 'bench',
-  };
+interface Measured {
+  readonly rounds: readonly OpenRound[];
+  readonly engineRounds: readonly EngineRound[];
+  readonly replays: readonly Replay[];
+  /** Calls of each round that the hub refused. */
+  readonly refusals: readonly number[];
+}
+
+/** @param replay null: calls are not replayed */
+async function measureRounds(
+  hub: Hub,
+  { engine, requester }: Clients,
+  options: RunOptions,
+  headers: { readonly [name: string]: string },
+  replay: (() => Promise<Replay>) | null,
+): Promise<Measured> {
+  const { seed } = options;
   const cached = playgroundCall(saltedBundle(1), headers);
   const signedIn: HttpCall = { method: 'GET', path: '/api/v1/auth/me', headers };
   let refused = 0;
   const refusals: number[] = [];
-  const ask = (call: HttpCall, n: number, rate = perSecond) =>
-    requester
-      .open({
-        origin: hub.url,
-        calls: [call],
-        seed: seed + n,
-        seconds,
-        perSecond: rate,
-        onRefusal: 'accept',
-      })
-      .then((result) => {
-        refused += result.refused;
-        return result;
-      });
-  report('warming up', 0);
-  // Others' hubs keep no calls and no bundle of this.
-  const stored = hub.access === null ? await prepareReplay(hub, clients, options, setup) : null;
-  await requester.open({
-    origin: hub.url,
-    calls: [cached],
-    seed,
-    seconds: 1,
-    perSecond,
-    onRefusal: 'accept',
-  });
+  const ask = async (call: HttpCall, n: number, rate = perSecond, seconds = options.seconds) => {
+    const load = { origin: hub.url, calls: [call], seed: seed + n, seconds, perSecond: rate } as const;
+    const result = await requester.open({ ...load, onRefusal: 'accept' });
+    refused += result.refused;
+    return result;
+  };
+  await ask(cached, 0, perSecond, 1);
   for (const subject of ['engine', 'byHand'] as const) await engine.measure({ subject, calls: warmCalls });
   const engineRounds: EngineRound[] = [];
   const replays: Replay[] = [];
   const measure = (subject: keyof EngineRound) =>
-    engine.measure({ subject, calls: Math.ceil(seconds * callsOfSecond) });
+    engine.measure({ subject, calls: Math.ceil(options.seconds * callsOfSecond) });
   const rounds = await runOpenRounds(options, {
     async measureHub(n) {
       engineRounds.push({ engine: await measure('engine'), byHand: await measure('byHand') });
-      if (stored) replays.push(await stored.replay());
+      if (replay) replays.push(await replay());
       const pids = [requester.pid];
       refused = 0;
       const samples = {
@@ -192,39 +183,54 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
     },
     measureBound: async (n) => ({ playground: await ask(signedIn, n) }),
   });
+  return { rounds, engineRounds, replays, refusals };
+}
 
-  const rivals = await measureDecisions(decisionRivalsOf(options.rivals), requester, {
-    rounds: options.rounds,
-    seconds,
-    perSecond,
-    seed,
-  });
+function figuresOf({ rounds, engineRounds, replays, refusals }: Measured, calls: number): Figure[] {
   const isDisturbed = samplesAreDisturbed(rounds);
   const against = `one call against a text with ${contractCount} contracts in the playground`;
-  const scenario = openScenario(options, rounds, {
+  return [
+    ...engineFigures(engineRounds, isDisturbed),
+    latencyFigure(rounds, {
+      id: 'evaluate.playground_p99',
+      what: `${against}, cached`,
+      sample: 'playground',
+      bound: { name: 'playground', what: 'a request for the signed-in user' },
+      target: { at_most: 5, of: 'value' },
+    }),
+    latencyFigure(rounds, { id: 'evaluate.new_text_p99', what: `${against}, new`, sample: 'new_text' }),
+    figureOf({
+      id: 'evaluate.refused',
+      what: 'calls in the playground that the hub refused, because too many waited',
+      unit: 'calls',
+      better: 'lower',
+      rounds: refusals,
+      target: { at_most: 0, of: 'value' },
+      isDisturbed,
+    }),
+    ...replayFigures(replays, calls, isDisturbed),
+  ];
+}
+
+async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
+  const { rounds, seconds, seed, report } = options;
+  const setup = await makeTenants(hub, 1);
+  const headers = {
+    Cookie: setup.admin.cookie(),
+    'Content-Type': 'application/json',
+    'X-Requested-With': 'bench',
+  };
+  report('warming up', 0);
+  // Others' hubs keep no calls and no bundle of this.
+  const stored = hub.access === null ? await prepareReplay(hub, clients, options, setup) : null;
+  const measured = await measureRounds(hub, clients, options, headers, stored?.replay ?? null);
+  const form = { rounds, seconds, perSecond, seed };
+  const rivals = await measureDecisions(decisionRivalsOf(options.rivals), clients.requester, form);
+  const calls = stored?.calls ?? 0;
+  const scenario = openScenario(options, measured.rounds, {
     name: 'evaluate',
-    parameters: { seconds, per_second: perSecond, replayed_calls: stored?.calls ?? 0 },
-    figures: [
-      ...engineFigures(engineRounds, isDisturbed),
-      latencyFigure(rounds, {
-        id: 'evaluate.playground_p99',
-        what: `${against}, cached`,
-        sample: 'playground',
-        bound: { name: 'playground', what: 'a request for the signed-in user' },
-        target: { at_most: 5, of: 'value' },
-      }),
-      latencyFigure(rounds, { id: 'evaluate.new_text_p99', what: `${against}, new`, sample: 'new_text' }),
-      figureOf({
-        id: 'evaluate.refused',
-        what: 'calls in the playground that the hub refused, because too many waited',
-        unit: 'calls',
-        better: 'lower',
-        rounds: refusals,
-        target: { at_most: 0, of: 'value' },
-        isDisturbed,
-      }),
-      ...replayFigures(replays, stored?.calls ?? 0, isDisturbed),
-    ],
+    parameters: { seconds, per_second: perSecond, replayed_calls: calls },
+    figures: figuresOf(measured, calls),
   });
   return { ...scenario, rivals };
 }

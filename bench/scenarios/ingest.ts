@@ -147,8 +147,36 @@ export function findDisturbances(rounds: readonly Round[]) {
 
 type Disturbances = ReturnType<typeof findDisturbances>;
 
+const delayFigures = (
+  rounds: readonly Round[],
+  { hasOthers, isLoaderLate }: Disturbances,
+): readonly Figure[] => [
+  figureOf({
+    id: 'ingest.loop_p99',
+    what: "event-loop delay of the hub's main thread at the full rate, p99",
+    unit: 'ms',
+    better: 'lower',
+    rounds: rounds.map(({ loop }) => loop.hub),
+    bound: { what: 'an idle process at the same time', rounds: rounds.map(({ loop }) => loop.idle) },
+    target: { at_most: 5, of: 'value' },
+    isDisturbed: hasOthers,
+  }),
+  figureOf({
+    id: 'ingest.answer_p99',
+    what: `answers at ${openShare * 100} % of the rate, p99 from the due times`,
+    unit: 'ms',
+    better: 'lower',
+    rounds: rounds.map(
+      ({ open }) => decodeFromCompressedBase64(open.latencies).getValueAtPercentile(99) / 1000,
+    ),
+    target: { at_most: 100, of: 'value' },
+    isDisturbed: hasOthers || isLoaderLate,
+    histogram: mergeLatencies(rounds.map(({ open }) => open.latencies)),
+  }),
+];
+
 function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure[] {
-  const { hasOthers, isClientBusy, isLoaderLate } = disturbances;
+  const { hasOthers, isClientBusy } = disturbances;
   const isRateDisturbed = hasOthers || isClientBusy;
   const rates = rounds.map(({ closed }) => (closed.events * 1000) / closed.elapsedMs);
   const perEvent = (value: (usage: Usage) => number | null): (number | null)[] =>
@@ -156,7 +184,6 @@ function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure
       const total = value(usage);
       return total === null ? null : total / events;
     });
-  const histogram = mergeLatencies(rounds.map(({ open }) => open.latencies));
   const beside = (name: BoundName) => ({
     what: boundTexts[name],
     rounds: rounds.map(({ bounds }) => bounds[name]),
@@ -196,28 +223,7 @@ function figuresOf(rounds: readonly Round[], disturbances: Disturbances): Figure
       better: 'lower',
       rounds: rounds.map(({ closed: { usage } }) => coresOf(usage.diskWaitMs, usage)),
     }),
-    figureOf({
-      id: 'ingest.loop_p99',
-      what: "event-loop delay of the hub's main thread at the full rate, p99",
-      unit: 'ms',
-      better: 'lower',
-      rounds: rounds.map(({ loop }) => loop.hub),
-      bound: { what: 'an idle process at the same time', rounds: rounds.map(({ loop }) => loop.idle) },
-      target: { at_most: 5, of: 'value' },
-      isDisturbed: hasOthers,
-    }),
-    figureOf({
-      id: 'ingest.answer_p99',
-      what: `answers at ${openShare * 100} % of the rate, p99 from the due times`,
-      unit: 'ms',
-      better: 'lower',
-      rounds: rounds.map(
-        ({ open }) => decodeFromCompressedBase64(open.latencies).getValueAtPercentile(99) / 1000,
-      ),
-      target: { at_most: 100, of: 'value' },
-      isDisturbed: hasOthers || isLoaderLate,
-      histogram,
-    }),
+    ...delayFigures(rounds, disturbances),
   ];
 }
 

@@ -192,8 +192,8 @@ function readIds(text: string | undefined): IdOrder {
   throw new UsageFault(`${unknownName('order of ids', text ?? '', idOrders)}`);
 }
 
-/** @throws UsageFault for an unknown option, a missing value or a value out of bounds */
-export function parseArguments(args: readonly string[]): Arguments {
+/** Words, and the values of each option in order. @throws UsageFault for an unknown option or a missing value */
+function readTokens(args: readonly string[]) {
   const forms: { readonly [name: string]: OptionForm } = optionForms;
   const { tokens } = parseArgs({
     args: [...args],
@@ -223,6 +223,12 @@ export function parseArguments(args: readonly string[]): Arguments {
     }
     values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? '']);
   }
+  return { words, values };
+}
+
+/** @throws UsageFault for an unknown option, a missing value or a value out of bounds */
+export function parseArguments(args: readonly string[]): Arguments {
+  const { words, values } = readTokens(args);
   const last = (name: string): string | undefined => values.get(name)?.at(-1);
   const sizes = readSizes(last);
   const isEveryScenario = words.length === 0 && !values.has('nightly') && !values.has('guard');

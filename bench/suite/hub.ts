@@ -111,6 +111,43 @@ function readPort(child: ChildProcess): Promise<number> {
   });
 }
 
+/** Counts the bytes that a process writes from now on. */
+function countOutput(child: ChildProcess): () => number {
+  let bytes = 0;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+  }
+  return () => bytes;
+}
+
+async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** @throws CannotRun if the hub ends before its answer */
+async function askHub(child: ChildProcess, question: string): Promise<unknown> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  try {
+    const answered = once(child, 'message', { signal }).then(([answer]) => answer as unknown);
+    const exited = once(child, 'exit', { signal }).then(() => {
+      throw new CannotRun('The hub ended during the run.');
+    });
+    exited.catch(() => undefined);
+    child.send(question);
+    return await Promise.race([answered, exited]);
+  } finally {
+    waiting.abort();
+  }
+}
+
 /** @throws CannotRun for a folder without a build, or a hub that does not start */
 export async function startBenchHub({
   folder,
@@ -139,12 +176,7 @@ export async function startBenchHub({
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  let logBytes = 0;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      logBytes += chunk.length;
-    });
-  }
+  const logBytes = countOutput(child);
   const remove = (): void => {
     child.kill('SIGKILL');
     ownFolder?.remove();
@@ -152,13 +184,7 @@ export async function startBenchHub({
   // Before the removal of folders that outlast the hub.
   process.prependOnceListener('exit', remove);
   const stop = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
-      await exited;
-      clearTimeout(timer);
-    }
+    await endProcess(child);
     process.off('exit', remove);
     remove();
   };
@@ -176,22 +202,8 @@ export async function startBenchHub({
     dataFolder,
     runName: null,
     access: null,
-    logBytes: () => logBytes,
-    async ask(question) {
-      const waiting = new AbortController();
-      const { signal } = waiting;
-      try {
-        const answered = once(child, 'message', { signal }).then(([answer]) => answer as unknown);
-        const exited = once(child, 'exit', { signal }).then(() => {
-          throw new CannotRun('The hub ended during the run.');
-        });
-        exited.catch(() => undefined);
-        child.send(question);
-        return await Promise.race([answered, exited]);
-      } finally {
-        waiting.abort();
-      }
-    },
+    logBytes,
+    ask: (question) => askHub(child, question),
     stop,
   };
 }

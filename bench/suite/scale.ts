@@ -101,6 +101,13 @@ function clusterPredictions(agents: number, costs: Costs): readonly Prediction[]
   ];
 }
 
+const plain = (what: string, unit: string, value: number | null): Prediction => ({
+  what,
+  unit,
+  value,
+  streams: null,
+});
+
 /** Predicted needs of each tier for this number of agents. */
 export function predictScale(agents: number, costs: Costs): readonly Prediction[] {
   const { memory, kernelMemory, idleTime, openingTime, deployLast, ownerMemory, ownerTime, frameBytes } =
@@ -111,12 +118,6 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
     unit,
     value: cost === null ? null : value(cost),
     streams: cost?.streams ?? null,
-  });
-  const plain = (what: string, unit: string, value: number | null): Prediction => ({
-    what,
-    unit,
-    value,
-    streams: null,
   });
   return [
     plain(`hub processes, ${streamsOfProcess} streams each`, 'processes', processes),

@@ -10,11 +10,13 @@ import { assignee } from './wire.ts';
 
 const decided = approvalStatus.extract(['approved', 'denied']);
 
-export const approvalDecided = event(
-  'approval_decided',
-  'A person approves or denies a call. Only the agent that requested the approval receives it.',
-  { approval_id: uuid, status: decided, decided_by: z.string().nullable(), traceparent },
-);
+export const approvalStreamFrames = {
+  approval_decided: event(
+    'approval_decided',
+    'A person approves or denies a call. Only the agent that requested the approval receives it.',
+    { approval_id: uuid, status: decided, decided_by: z.string().nullable(), traceparent },
+  ),
+} satisfies FrameTable;
 
 const approvalFields = { approval_id: uuid, agent_id: z.string(), tool_name: z.string() };
 
@@ -23,7 +25,7 @@ export const approvalDashboardFrames = {
     ...approvalFields,
     message: z.string(),
   }),
-  approval_decided: approvalDecided,
+  approval_decided: approvalStreamFrames.approval_decided,
   approval_timeout: event('approval_timeout', 'A pending approval reaches its deadline.', approvalFields),
   approval_assigned: event(
     'approval_assigned',
@@ -35,6 +37,7 @@ export const approvalDashboardFrames = {
   ),
 } satisfies FrameTable;
 
+const forAgents = eventMaker(approvalStreamFrames);
 const forDashboards = eventMaker(approvalDashboardFrames);
 
 export const approvalMakers: Pick<
@@ -57,10 +60,13 @@ export const approvalMakers: Pick<
     const { tenantId, env, id, agentId, status, decidedBy } = approval;
     if (status !== 'approved' && status !== 'denied') return [];
     const idempotencyKey = `approval:${id}:${status}`;
-    const data = forDashboards('approval_decided', { approval_id: id, status, decided_by: decidedBy });
+    const fields = { approval_id: id, status, decided_by: decidedBy };
     return [
-      frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey, ...traceOf() }, data),
-      ...toDashboards(tenantId, data, { envs: [env], idempotencyKey }),
+      frame(
+        { audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey, ...traceOf() },
+        forAgents('approval_decided', fields),
+      ),
+      ...toDashboards(tenantId, forDashboards('approval_decided', fields), { envs: [env], idempotencyKey }),
     ];
   },
 

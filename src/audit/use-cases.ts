@@ -10,7 +10,7 @@ import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { activeSigner } from '../signing/rules/active-signer.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
-import type { PlacedAuditEntry } from './port.ts';
+import type { AuditFilter, PlacedAuditEntry } from './port.ts';
 import type { AuditPlace } from './record.ts';
 import {
   type AuditActorType,
@@ -23,9 +23,9 @@ import {
   type SignedHead,
 } from './record.ts';
 
-export interface AuditQuestion {
-  readonly from: number | null;
-  readonly to: number | null;
+export type AuditPeriod = Pick<AuditFilter, 'from' | 'to'>;
+
+export interface AuditQuestion extends AuditPeriod {
   readonly actor: string | null;
   readonly actions: readonly string[] | null;
   readonly subjects: readonly AuditSubject[] | null;
@@ -127,23 +127,32 @@ export class AuditLog {
 
   /**
    * Links as they are, about 8 MiB at most.
+   * @param period of the links, in epoch milliseconds, without its end; null: no bound
    * @throws HubError forbidden, not_found without any, unavailable (signing_unavailable)
    */
-  async export(principal: Principal, from: number, to: number | null): Promise<AuditExport> {
+  async export(
+    principal: Principal,
+    from: number,
+    to: number | null,
+    period: AuditPeriod,
+  ): Promise<AuditExport> {
     const { store } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const head = await store.audit.head(tenantId);
-    const last = Math.min(to ?? Number.POSITIVE_INFINITY, head?.seq ?? 0);
+    const first =
+      period.from === null ? from : Math.max(from, (await this.#lastBefore(tenantId, period.from)) + 1);
+    const end = period.to === null ? (head?.seq ?? 0) : await this.#lastBefore(tenantId, period.to);
+    const last = Math.min(to ?? Number.POSITIVE_INFINITY, end);
     const start = await store.audit.start(tenantId);
-    const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
-    const end = links.at(-1);
-    if (!end) throw notFound('This part of the chain has no entries. Choose another range.');
+    const links = last < first ? [] : await store.audit.links(tenantId, first, last, maxExportBytes);
+    const newest = links.at(-1);
+    if (!newest) throw notFound('This part of the chain has no entries. Choose another range.');
     return {
       links,
       start: start && links[0]?.seq === start.seq + 1 ? start : null,
-      head: await this.#sign(tenantId, end),
-      next: end.seq < last ? end.seq + 1 : null,
+      head: await this.#sign(tenantId, newest),
+      next: newest.seq < last ? newest.seq + 1 : null,
     };
   }
 
@@ -194,6 +203,13 @@ export class AuditLog {
       removed += await store.audit.retain(tenantId, before, retainedAtOnce);
     }
     return removed;
+  }
+
+  /** The number of the last link before a time; 0 if there is none. Times of links never decrease. */
+  async #lastBefore(tenantId: string, to: number): Promise<number> {
+    const filter = { from: null, to, actor: null, actions: null, subjects: null };
+    const [newest] = await this.#ports.store.audit.feed(tenantId, filter, null, 1);
+    return newest?.seq ?? 0;
   }
 
   async #sign(tenantId: string, { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>): Promise<SignedHead> {

@@ -4,6 +4,9 @@ import type { ContractType, DocumentKind, JsonObject, Mode } from '../contract/r
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { Composition, CompositionItem, CompositionSummary, UpdateStrategy } from './record.ts';
 
+/** Bytes of definitions' JSON, of which no bundle of 1 MiB could be made. */
+export const maxDefinitions = 2 * 1_048_576;
+
 /** Changes of a composition. */
 export interface CompositionPatch {
   readonly description?: string | null;

@@ -15,8 +15,6 @@ export interface ContractPatch {
 /** A contract as lists show it. */
 export type ContractSummary = Omit<ContractVersion, 'definition'> & { readonly usageCount: number };
 
-/** Bytes of definitions' JSON, of which no bundle of 1 MiB could be made. */
-export const maxDefinitions = 2 * 1_048_576;
 /** Versions that a history lists. Older ones are read by their number. */
 export const maxHistory = 1000;
 /** Compositions that are named when a contract cannot be removed. */

@@ -21,29 +21,31 @@ import type { Announcements } from '../shared/announcement.ts';
 import { agentsOf, dashboardsOf, type FrameHeader } from '../shared/frame.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
 
-export const contractUpdate = event(
-  'contract_update',
-  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent receives those in ' +
-    'its environment, or for the bundle that it follows; also at connect, if it does not run the deployed document.',
-  {
-    bundle_name: z.string(),
-    version,
-    /** SHA-256 of the YAML. */
-    revision_hash: hex(64),
-    /** Ed25519 over the YAML's bytes, as 128 hex characters, or as base64 where the hub is set so. */
-    signature: z.string(),
-    public_key: hex(64),
-    /** Base64. */
-    yaml_bytes: z.base64(),
-    env,
-    tenant_id: uuid,
-    ...provenanceFields,
-    traceparent,
-  },
-);
+export const deploymentStreamFrames = {
+  contract_update: event(
+    'contract_update',
+    'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent receives those in ' +
+      'its environment, or for the bundle that it follows; also at connect, if it does not run the deployed document.',
+    {
+      bundle_name: z.string(),
+      version,
+      /** SHA-256 of the YAML. */
+      revision_hash: hex(64),
+      /** Ed25519 over the YAML's bytes, as 128 hex characters, or as base64 where the hub is set so. */
+      signature: z.string(),
+      public_key: hex(64),
+      /** Base64. */
+      yaml_bytes: z.base64(),
+      env,
+      tenant_id: uuid,
+      ...provenanceFields,
+      traceparent,
+    },
+  ),
+} satisfies FrameTable;
 
 export const deploymentDashboardFrames = {
-  contract_update: contractUpdate,
+  ...deploymentStreamFrames,
   bundle_deployed: event(
     'bundle_deployed',
     'A bundle version is deployed, after its `contract_update`; or a bundle is undeployed.',
@@ -65,6 +67,7 @@ export const deploymentDashboardFrames = {
 
 type Deployed = Announcements['deploymentResigned'];
 
+const forAgents = eventMaker(deploymentStreamFrames);
 const forDashboards = eventMaker(deploymentDashboardFrames);
 
 /** @param encoding how contract updates write their signature */
@@ -129,7 +132,7 @@ const update = (
       ...header,
       ...traceOf(),
     },
-    forDashboards('contract_update', {
+    forAgents('contract_update', {
       bundle_name: deployment.bundleName,
       version: deployment.version,
       revision_hash: deployment.revisionHash,

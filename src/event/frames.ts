@@ -8,7 +8,7 @@ import { type FrameMakers, frame, toDashboards } from '../http/live/frame-makers
 import { dashboardsOf, eventsOf } from '../shared/frame.ts';
 import { decisionEvent } from './wire/hosted-event.ts';
 
-const agents = z.number().int().min(0);
+const count = z.number().int().min(0);
 
 export const eventDashboardFrames = {
   event_created: event(
@@ -22,7 +22,7 @@ export const eventDashboardFrames = {
     'stats_changed',
     'Only with `include=stats`, in place of `event_created`: how many events of a minute (by their receipt) were stored ' +
       'since the frame before, by their first verdict. Add them up. At most one a second for each environment and node.',
-    { env, minute: instant, allowed: agents, denied: agents, would_deny: agents, asked: agents },
+    { env, minute: instant, allowed: count, denied: count, would_deny: count, asked: count },
   ),
 } satisfies FrameTable;
 

@@ -3,7 +3,7 @@
 
 import { callerNames } from '../admission/caller-name.ts';
 import { dayMs } from '../shared/duration.ts';
-import { refused } from '../shared/error.ts';
+import { type HubError, refused } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../shared/ports/idempotency.ts';
 import type { Log } from '../shared/ports/log.ts';
@@ -70,19 +70,7 @@ export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
     const now = clock.now();
     const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
     const claim = await store.claim(request, secrets.uuid(), times);
-    if (claim.kind === 'reused') {
-      throw refused(
-        'idempotency_key_reused',
-        'This Idempotency-Key was already sent with another body. Use a new key.',
-      );
-    }
-    if (claim.kind === 'running') {
-      throw refused(
-        'idempotency_in_progress',
-        'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
-        { retryAfter: 1 },
-      );
-    }
+    if (claim.kind === 'reused' || claim.kind === 'running') throw refusalOf(claim.kind);
     if (claim.kind === 'answered') {
       if (declaration.idempotent === 'once') {
         throw refused(
@@ -114,6 +102,18 @@ export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
     return answer && answer.json !== null ? replyOf(answer, answer.json) : null;
   },
 });
+
+const refusalOf = (kind: 'reused' | 'running'): HubError =>
+  kind === 'reused'
+    ? refused(
+        'idempotency_key_reused',
+        'This Idempotency-Key was already sent with another body. Use a new key.',
+      )
+    : refused(
+        'idempotency_in_progress',
+        'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
+        { retryAfter: 1 },
+      );
 
 function requestOf(
   { secrets }: IdempotencyOptions,

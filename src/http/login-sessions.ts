@@ -4,7 +4,7 @@ import { dayMs } from '../shared/duration.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
-import type { TenantStore } from '../tenant/port/identity.ts';
+import type { TenantStore } from '../tenant/port/tenants.ts';
 import type { LoginStore } from '../user/port/logins.ts';
 import type { Login, User } from '../user/record.ts';
 

@@ -27,6 +27,7 @@ import { createAssembler } from '../composition/use-cases/assembly.ts';
 import { Compositions } from '../composition/use-cases/compositions.ts';
 import { createReleases } from '../composition/use-cases/releases.ts';
 import { createRollouts } from '../composition/use-cases/rollouts.ts';
+import { ListedRules } from '../contract/use-cases/listed-rules.ts';
 import { Contracts } from '../contract/use-cases.ts';
 import { Deployments } from '../deployment/use-cases/deployments.ts';
 import { createImpacts, type Impacts } from '../deployment/use-cases/impact.ts';
@@ -96,6 +97,7 @@ export interface App {
   readonly chatDecisions: ChatDecisions;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
+  readonly listedRules: ListedRules;
   readonly coverage: Coverage;
   readonly deadJobs: DeadJobs;
   readonly deployments: Deployments;
@@ -251,6 +253,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   }),
   notifications: createNotifications({ ...ports, channels: published.channels }),
   contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
+  listedRules: new ListedRules(ports),
   fleet: new Fleet(ports),
   people: new People(ports),
   sessions: createSessions(ports),

@@ -1,6 +1,5 @@
 // Store port of API keys. Every write is durable when its promise resolves.
 
-import type { Env } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { ApiKey } from './record.ts';
 
@@ -17,5 +16,3 @@ export interface KeyStore {
   /** Records uses; never moves a time backwards. */
   used(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 }
-
-export type KeyScope = Env | null;

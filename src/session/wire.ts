@@ -1,7 +1,7 @@
-// Routes of session values, a tenant's key-value store for agents: those of the console API, which the hosted API
-// varies.
+// Schemas of session values, a tenant's key-value store for agents, and the parts of their routes that both APIs share.
+
 import { z } from 'zod';
-import { routes } from '../http/contract/route.ts';
+import type { RouteDeclaration } from '../http/contract/route.ts';
 import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from './record.ts';
 
 const params = z.object(sessionKeyInput.shape);
@@ -15,14 +15,12 @@ export const sessionIncrement = z.object({ amount: z.number().default(1) });
 export const sessionCount = z.object({ value: z.number() });
 export const sessionRemoved = z.object({ value: z.null() });
 
-export const sessionRoutes = routes({
-  readSessions: {
+/** Parts of the routes, by what they do; each API adds its paths, its sign-in and its tag. */
+export const sessionParts = {
+  readMany: {
     method: 'POST',
-    path: '/api/v1/sessions/batch',
-    auth: ['key', 'cookie'],
     role: 'viewer',
     envs: 'none',
-    tag: 'sessions',
     summary:
       'Read up to 100 values of at most 4 MiB together; null for absent keys. Signed-in people can read, too',
     body: sessionBatch,
@@ -31,26 +29,20 @@ export const sessionRoutes = routes({
     reply: sessionBatchReply,
     errors: ['response_too_large', 'validation_failed'],
   },
-  getSession: {
+  read: {
     method: 'GET',
-    path: '/api/v1/sessions/{key+}',
-    auth: ['key'],
     role: 'agent',
     envs: 'none',
-    tag: 'sessions',
     summary: 'Read a value; the key may contain slashes',
     params,
     status: 200,
     reply: sessionReply,
     errors: ['not_found', 'validation_failed'],
   },
-  setSession: {
+  write: {
     method: 'PUT',
-    path: '/api/v1/sessions/{key+}',
-    auth: ['key'],
     role: 'agent',
     envs: 'none',
-    tag: 'sessions',
     summary: 'Write a value of at most 1 MiB; it expires 7 days after its last write',
     params,
     body: sessionWrite,
@@ -61,13 +53,10 @@ export const sessionRoutes = routes({
     audit: 'Session values are working state of agents.',
     errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],
   },
-  incrementSession: {
+  increment: {
     method: 'POST',
-    path: '/api/v1/sessions/{key+}/increment',
-    auth: ['key'],
     role: 'agent',
     envs: 'none',
-    tag: 'sessions',
     summary: 'Add to a number atomically; an absent value counts as 0',
     params,
     body: sessionIncrement,
@@ -77,13 +66,10 @@ export const sessionRoutes = routes({
     audit: 'Session values are working state of agents.',
     errors: ['conflict', 'quota_exceeded', 'validation_failed'],
   },
-  deleteSession: {
+  remove: {
     method: 'DELETE',
-    path: '/api/v1/sessions/{key+}',
-    auth: ['key'],
     role: 'agent',
     envs: 'none',
-    tag: 'sessions',
     summary: 'Remove a value; safe to repeat',
     params,
     status: 200,
@@ -91,4 +77,4 @@ export const sessionRoutes = routes({
     audit: 'Session values are working state of agents.',
     errors: ['validation_failed'],
   },
-});
+} as const satisfies { readonly [act: string]: Omit<RouteDeclaration, 'path' | 'auth' | 'tag'> };

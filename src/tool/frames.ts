@@ -7,7 +7,7 @@ import { type FrameMakers, frame } from '../http/live/frame-makers.ts';
 import { agentsOf, dashboardsOf } from '../shared/frame.ts';
 
 /** Null: every server of the environment. */
-export const pinFields = { server: z.string().nullable(), sequence: z.number().int() };
+const pinFields = { server: z.string().nullable(), sequence: z.number().int() };
 
 export const toolStreamFrames = {
   tool_pins_changed: event(

@@ -3,6 +3,7 @@ import type { PinDecision, PinMode } from 'reeve-agent/rules';
 import type { Env } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type {
+  ListedTool,
   PinRuling,
   Rooms,
   ServerPins,
@@ -86,7 +87,7 @@ export interface ToolStore {
     readonly servers: readonly ToolServer[];
   }>;
   /** Without a ruling first, then by server, tool and time. */
-  listEntries(tenantId: string, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
+  listEntries(tenantId: string, filter: EntryFilter, page: PageRequest): Promise<Page<ListedTool>>;
   get(tenantId: string, id: string): Promise<ToolDefinition | null>;
   /** All definitions of a tool in all environments, oldest first, at most `limit`. */
   listHistory(

@@ -40,6 +40,12 @@ export interface ToolEntry {
   readonly ruling: PinRuling | null;
 }
 
+/** An entry in a list. */
+export interface ListedTool extends ToolEntry {
+  /** Agents that reported the definition, at most `maxAgentsOfDefinition`. */
+  readonly agentCount: number;
+}
+
 export interface ToolDefinition extends ToolEntry {
   /** RFC 8785 JSON; null until an agent sends it. */
   readonly definition: string | null;

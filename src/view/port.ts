@@ -9,7 +9,8 @@ export interface ViewStore {
   create(view: SavedView, max: number): Promise<'created' | 'full'>;
   get(tenantId: string, id: string): Promise<SavedView | null>;
   /**
-   * A person's own and the shared ones of the tenant, by name, then id; at most `limit`. Null: the shared ones alone.
+   * A person's own and the shared ones of the tenant, by name, then id; at most `limit`, of which the own ones come
+   * first. Null: the shared ones alone.
    */
   list(tenantId: string, ownerId: string | null, limit: number): Promise<readonly SavedView[]>;
   /** Null when there is none. */

@@ -143,3 +143,15 @@ it('a run: its calls oldest first, reports about one call once, and the runs tha
   expect([...first.calls, ...second.calls]).toEqual(calls);
   expect(second.children).toEqual([]);
 });
+
+it('a run with a workflow: the reports of the workflow hide no call', async () => {
+  await t.call('makeSampleRun', {}, user);
+  const params = { agent_id: 'sample-agent', session_id: 'sample-session' };
+  const { calls } = (await t.call('runTimeline', { params, query: {} }, user)).body;
+  expect(calls.map(({ verdict, tool_name }) => [verdict, tool_name])).toEqual([
+    ['allowed', 'read_file'],
+    ['denied', 'read_file'],
+    ['would_deny', 'run_command'],
+    ['asked', 'deploy_service'],
+  ]);
+});

@@ -176,6 +176,33 @@ describe('an export', () => {
     );
   });
 
+  it('of a period has its links and their signed head', async () => {
+    const seqs = async (query: { [name: string]: string }) =>
+      (await file(query))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).seq ?? 'head');
+    const times: string[] = [];
+    const whole = async () => (await seqs({})).length - 1;
+    await key();
+    const first = await whole();
+    for (let n = 0; n < 3; n++) {
+      t.clock.advance(60_000);
+      times.push(new Date(t.clock.now()).toISOString());
+      await key();
+    }
+    const [a = '', b = '', c = ''] = times;
+    expect(await seqs({ from: a, to: c })).toEqual([first + 1, first + 2, 'head']);
+    expect(await seqs({ from: b })).toEqual([first + 2, first + 3, 'head']);
+    expect((await seqs({ to: b })).at(-2)).toBe(first + 1);
+    expect(await seqs({ from: a, from_seq: `${first + 3}` })).toEqual([first + 3, 'head']);
+    expect(await verified(await file({ from: b, to: c }))).toBeNull();
+    t.clock.advance(60_000);
+    const later = new Date(t.clock.now()).toISOString();
+    await expect(file({ from: later })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(file({ from: c, to: b })).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('is for admins', async () => {
     await key();
     const viewer = t.operator(user, 'viewer');

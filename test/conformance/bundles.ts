@@ -1,4 +1,4 @@
-// Every store's promises about bundle versions and deployments (bundle/port).
+// Every store's promises about bundle versions and deployments (bundle/port, deployment/port).
 import { describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/shared/ids.ts';

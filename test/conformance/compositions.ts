@@ -1,4 +1,4 @@
-// Every store's promises about compositions (contract/port, CompositionStore).
+// Every store's promises about compositions (composition/port).
 import { describe, expect, it } from 'vitest';
 import type { Composition } from '../../src/composition/record.ts';
 import {

@@ -1,4 +1,4 @@
-// Every store's promises about the check on the master secret (ports/keyCheck).
+// Every store's promises about the check on the master secret (shared/ports/key-check).
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, type Open, parallel, sharedStore, uuid } from './fixtures.ts';
 

@@ -1,4 +1,4 @@
-// Every store's promises about signing keys and their rotation (tenant/port/identity, SigningStore).
+// Every store's promises about signing keys and their rotation (signing/port).
 import { describe, expect, it } from 'vitest';
 import type { NewSignature } from '../../src/signing/port.ts';
 import { type KeySuccession, maxSuccessions } from '../../src/signing/record.ts';

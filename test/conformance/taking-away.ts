@@ -1,4 +1,5 @@
-// Every store's promises about bundles that are taken away: from an environment, and altogether (bundle/port).
+// Every store's promises about bundles that are taken away: from an environment, and altogether (bundle/port,
+// deployment/port).
 import { describe, expect, it } from 'vitest';
 import { nextSequence } from '../../src/deployment/record.ts';
 import type { Env } from '../../src/shared/ids.ts';

@@ -1,5 +1,5 @@
-// Every store's promises about tenants, users, logins and API keys (tenant/port/identity). Signing keys are in
-// signing.ts.
+// Every store's promises about tenants, users, logins and API keys (tenant/port/tenants, user/port/users,
+// user/port/logins, key/port). Signing keys are in signing.ts.
 import { describe, expect, it } from 'vitest';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import { maxNetworks } from '../../src/user/port/logins.ts';

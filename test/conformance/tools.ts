@@ -108,9 +108,11 @@ export function toolsContract(name: string, open: Open): void {
           { agentId: 'agent-2', firstSeenAt: t0 + 5, lastSeenAt: t0 + 5 },
         ],
       });
-      expect(
-        (await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage)).items,
-      ).toHaveLength(2);
+      const { items } = await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage);
+      expect(items.map(({ tool, agentCount }) => [tool, agentCount])).toEqual([
+        ['read', 2],
+        ['write', 2],
+      ]);
       expect(await tools.get(uuid(), id)).toBeNull();
     });
 

@@ -30,7 +30,17 @@ export function viewsContract(name: string, open: Open): void {
       expect(await views.create({ ...own, name: 'again' }, 9)).toBe('created');
       expect(await views.list(tenantId, own.ownerId, 9)).toEqual([ofAll, own]);
       expect(await views.list(tenantId, null, 9)).toEqual([ofAll]);
-      expect(await views.list(tenantId, own.ownerId, 1)).toEqual([ofAll]);
+      // Shared ones take no room from the own ones.
+      expect(await views.list(tenantId, own.ownerId, 1)).toEqual([own]);
+      expect(await views.list(tenantId, null, 1)).toEqual([ofAll]);
+      const { ownerId } = own;
+      const [second, third] = [
+        aView({ tenantId, ownerId, name: 'd' }),
+        aView({ tenantId, ownerId, name: 'e' }),
+      ];
+      for (const view of [third, second]) await views.create(view, 9);
+      expect(await views.list(tenantId, ownerId, 2)).toEqual([own, second]);
+      expect(await views.list(tenantId, ownerId, 4)).toEqual([ofAll, own, second, third]);
       expect(await views.get(tenantId, own.id)).toEqual(own);
       expect(await views.get(uuid(), own.id)).toBeNull();
     });

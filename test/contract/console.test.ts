@@ -194,6 +194,38 @@ describe('the list of contracts', () => {
     ]);
   });
 
+  it('adds the rules on request: in words, with their tools, and where they are deployed', async () => {
+    await t.call('deployComposition', { params: { name: 'one' }, body: { env: 'staging' } }, user);
+    await t.call('deployComposition', { params: { name: 'one' }, body: { env: 'production' } }, user);
+    const rules = async (caller = user) =>
+      (await t.call('listContracts', { query: { include_rules: 'true' } }, caller)).body.map(
+        ({ rule }) => rule,
+      );
+    const alpha = {
+      sentence: 'Denies read_file when args.path matches ^/etc/',
+      tools: ['read_file'],
+      deployed: expect.arrayContaining([
+        { env: 'staging', bundle_name: 'one', bundle_version: 1 },
+        { env: 'production', bundle_name: 'one', bundle_version: 2 },
+      ]),
+    };
+    expect(await rules()).toEqual([
+      { ...alpha, deployed: [] },
+      { ...alpha, sentence: 'Denies results of read_file when args.path matches ^/etc/', deployed: [] },
+      alpha,
+    ]);
+    const stager = { ...user, roles: [{ role: 'viewer', env: 'staging' }] as const };
+    expect((await rules(stager)).at(-1)?.deployed.map(({ env }) => env)).toEqual(['staging']);
+    // A rule is read again after its contract changed.
+    const changed = { ...definition('^/srv/'), tool: 'write_file' };
+    await t.call('updateContract', { ...id('alpha'), body: { definition: changed } }, user);
+    expect((await rules()).find((rule) => rule?.deployed.length === 2)).toMatchObject({
+      sentence: 'Denies write_file when args.path matches ^/srv/',
+      tools: ['write_file'],
+    });
+    expect((await t.call('listContracts', {}, user)).body[0]).not.toHaveProperty('rule');
+  });
+
   it('is filtered by type, tag and search; wildcards mean themselves', async () => {
     expect(await list({ type: 'post' })).toEqual(['beta']);
     expect(await list({ type: 'unknown' })).toEqual([]);

@@ -81,7 +81,10 @@ describe('documents', () => {
   });
 
   it('names only tests and pages that exist', () => {
-    const files = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) => name.endsWith('.md'));
+    const files = readdirSync(new URL('../../docs/', import.meta.url), {
+      recursive: true,
+      encoding: 'utf8',
+    }).filter((name) => name.endsWith('.md'));
     const documents = [
       'ARCHITECTURE.md',
       'README.md',
@@ -89,9 +92,11 @@ describe('documents', () => {
       ...files.map((name) => `docs/${name}`),
     ];
     const named = documents.flatMap((file) => [
-      ...[...read(file).matchAll(/`((?:test|docs|src|bench|actors|adapters|packages)\/[\w./-]+)`/g)].map(
-        (match) => match[1] ?? '',
-      ),
+      ...[
+        ...read(file).matchAll(
+          /`((?:test|docs|src|bench|actors|adapters|packages|scripts|demo|deploy)\/[\w./-]+)`/g,
+        ),
+      ].map((match) => match[1] ?? ''),
       ...[...read(file).matchAll(/\]\((?!http)([\w./-]+)(?:#[\w-]+)?\)/g)].map((match) =>
         join(file, '..', match[1] ?? ''),
       ),

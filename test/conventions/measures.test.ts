@@ -11,6 +11,7 @@ it('a function over 60 lines is counted, also one whose body is an object with m
   expect(longFunctionsIn(`const f = () => ({\n${lines('a: 1,')}b() {},\n});`)).toBe(1);
   expect(longFunctionsIn(`const f = () => ({\n${lines('a: 1,')}b: () => 1,\n});`)).toBe(1);
   expect(longFunctionsIn(`const f = () => [\n${lines('1,')}{ b: { c: async () => 1 } },\n];`)).toBe(1);
+  expect(longFunctionsIn(`const f = () => ({\n${lines('a: 1,')}...{ b() {} },\n});`)).toBe(1);
 });
 
 it('a function whose body is a table without methods is not counted, nor is a class of short methods', () => {

@@ -12,7 +12,7 @@ interface Source {
 }
 
 /** The files below these folders, and these files, whose names fit. */
-const sources = (places: readonly string[], named = /\.tsx?$/): readonly Source[] =>
+const filesIn = (places: readonly string[], named: RegExp): readonly string[] =>
   places
     .filter((place) => existsSync(`${root}${place}`))
     .flatMap((place) =>
@@ -24,8 +24,10 @@ const sources = (places: readonly string[], named = /\.tsx?$/): readonly Source[
     )
     .filter((file) => statSync(`${root}${file}`).isFile())
     .filter((file) => named.test(file) && !/\/(?:node_modules|dist|generated)\//.test(file))
-    .filter((file) => !file.startsWith('test/conventions/words.test.ts'))
-    .map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }));
+    .filter((file) => !file.startsWith('test/conventions/words.test.ts'));
+
+const sources = (places: readonly string[], named = /\.tsx?$/): readonly Source[] =>
+  filesIn(places, named).map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }));
 
 const code = ['src', 'actors', 'adapters', 'packages/agent/src'];
 const programs = ['bench', 'demo', 'scripts', 'test', 'packages/agent/test'];
@@ -123,6 +125,29 @@ describe('words', () => {
     expect(orphans).toEqual([]);
   });
 
+  it('names in comments only files and folders that exist', () => {
+    const places = [...code, ...programs, 'docs', 'deploy', '.ci'];
+    const paths = pathsOf(filesIn(places, /./));
+    const tops = new Set([
+      ...places.map((place) => place.split('/')[0]),
+      ...['src', 'src/shared', 'src/http'].flatMap((folder) => readdirSync(`${root}${folder}`)),
+    ]);
+    // Keys of actors look like paths; the build makes the folder of the typed client.
+    const isOther = (path: string): boolean => /^tenant\/env\b|\/generated$/.test(path);
+    const mentions = sources([...code, ...programs], /\.(?:tsx?|mjs)$/).flatMap(({ file, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, at) =>
+          [...(isComment.test(line) ? line.matchAll(commentPath) : [])].flatMap(([path]) =>
+            tops.has(path.split('/')[0]) ? [{ path, place: `${file}:${at + 1}` }] : [],
+          ),
+        ),
+    );
+    expect(mentions.length).toBeGreaterThan(100);
+    const absent = mentions.filter(({ path }) => !paths.has(path) && !isOther(path));
+    expect(absent).toEqual([]);
+  });
+
   it('writes pages in lines of 120 columns, where they are neither code nor tables', () => {
     const found = sources(pages, /\.md$/).flatMap(({ file, text }) =>
       text
@@ -147,6 +172,24 @@ describe('words', () => {
   });
 });
 
+const isComment = /^\s*(?:\/\/|\/?\*)/;
+/** Words with slashes between; no part of a URL, of a route or of a package's name, no pattern. */
+const commentPath = /(?<![\w./@{}*:?=&%$-])[\w-]+(?:\/[\w.-]+)*\/[\w.-]*\w/g;
+
+/** Every part of the paths of files that a text may name: for `src/agent/port.ts` also `agent/port` and `src/agent`. */
+function pathsOf(files: readonly string[]): ReadonlySet<string> {
+  const paths = new Set<string>();
+  for (const file of files) {
+    const bare = file.replace(/\.\w+$/, '').split('/');
+    const whole = file.split('/');
+    for (let from = 0; from < whole.length; from += 1) {
+      paths.add(whole.slice(from).join('/'));
+      for (let to = from + 1; to <= bare.length; to += 1) paths.add(bare.slice(from, to).join('/'));
+    }
+  }
+  return paths;
+}
+
 /** Biome's own words must stand in one line. */
 const isLongComment = (line: string): boolean =>
-  line.length > 120 && /^\s*(?:\/\/|\/?\*)/.test(line) && !line.includes('biome-ignore');
+  line.length > 120 && isComment.test(line) && !line.includes('biome-ignore');

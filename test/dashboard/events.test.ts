@@ -199,6 +199,29 @@ describe('the events page', () => {
     expect((await hub.call('GET', '/api/v1/views', { cookie })).body).toMatchObject([
       { page: 'explore', name: 'All refunds', query: 'tool:refund', shared: true, own: true },
     ]);
+    // A view belongs to its page.
+    const own = (body: object) =>
+      hub.call('POST', '/api/v1/views', { cookie, body: { shared: false, ...body } });
+    for (const [where, q] of [
+      ['inbox', 'tool:deploy'],
+      ['fleet', 'is:away'],
+      ['runs', 'is:denied'],
+      ['audit', 'subject:key'],
+    ])
+      expect((await own({ page: where, name: `Of ${where}`, query: q })).status).toBe(201);
+    for (const where of ['inbox', 'fleet?view=agents', 'runs', 'audit']) {
+      const name = where.replace(/\?.*/, '');
+      await page.goto(`/dashboard/${where}`);
+      await page.getByRole('button', { name: 'Views', exact: true }).waitFor();
+      await accessible(page);
+      await page.getByRole('button', { name: 'Views', exact: true }).click();
+      expect(await page.getByRole('menuitem').allTextContents()).toEqual([`Of ${name}`]);
+      await page.getByRole('menuitem', { name: `Of ${name}` }).click();
+      await page.waitForURL((url) => url.searchParams.has('q'));
+      await save.click();
+      await dialog.getByRole('button', { name: `Delete view Of ${name}` }).click();
+      await dialog.getByRole('region', { name: 'Own views' }).waitFor({ state: 'hidden' });
+    }
     await page.goto('/dashboard/explore?q=tool%3Aread_file');
     await page.getByRole('button', { name: 'Views', exact: true }).click();
     await page.getByRole('menuitem', { name: /^All refunds/ }).click();

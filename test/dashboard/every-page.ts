@@ -71,7 +71,11 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: panel(/^Event /, 'Arguments'),
     in: ['region', /^Event /],
   },
-  Contracts: { path: '/policies', api: /\/api\/v1\/contracts\?limit=1000$/, shows: cell('no-secrets') },
+  Contracts: {
+    path: '/policies',
+    api: /\/api\/v1\/contracts\?limit=1000&include_rules=true$/,
+    shows: cell('no-secrets'),
+  },
   'one contract': {
     path: '/contracts/no-secrets',
     api: /\/contracts\/no-secrets$/,
@@ -128,11 +132,14 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   },
   'Assignment rules': { path: '/fleet?view=assignment', api: /rules\?/, shows: cell('ruled-*') },
   Tools: {
-    path: '/tools',
+    path: '/tools?view=settings',
     api: /\/api\/v1\/tool-pins\?/,
     // Admins have a choice, others a sentence.
     shows: (page) =>
-      main(page).getByLabel('Mode of production').or(main(page).getByText('Mode: observe')).first(),
+      main(page)
+        .getByLabel('Mode of production')
+        .or(main(page).getByText('Mode of production: observe'))
+        .first(),
   },
   Playground: {
     path: '/test',
@@ -151,7 +158,13 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
   'one run': {
     path: '/runs/sample-agent/sample-session',
     api: /\/v1\/events\?/,
-    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
+    shows: (page) => page.getByRole('region', { name: 'History' }).getByRole('listitem').first(),
+    in: ['region', 'History'],
+  },
+  'one run: its lanes': {
+    path: '/runs/sample-agent/sample-session',
+    api: /\/api\/v1\/runs\/sample-agent\/sample-session\/timeline/,
+    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByText(/^\d+ calls$/),
     in: ['region', 'Timeline'],
   },
   Rulesets: {

@@ -68,6 +68,7 @@ it('shows on one axis when an agent was connected, and which documents it got', 
   const lanes = page.getByRole('region', { name: 'Timeline' });
   await lanes.getByText(/^Connected by sse, .* to now$/).waitFor({ state: 'attached' });
   await lanes.getByText(/ shop v2 deployed$/).waitFor({ state: 'attached' });
+  await lanes.getByText('v2', { exact: true }).waitFor();
   await lanes.getByText('None in this range').waitFor();
   await accessible(page);
   // An hour that ended a year ago has none of them: the page follows the range of the top bar.

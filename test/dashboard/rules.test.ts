@@ -193,7 +193,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await panel.getByRole('tab', { name: 'Runs' }).click();
     await panel
       .getByRole('region', { name: 'Runs' })
-      .getByText('No sessions yet. Calls with a session ID appear here.')
+      .getByText('No sessions in this range. Calls with a session ID appear here.')
       .waitFor();
     await accessible(page);
     await page.goto('/dashboard/fleet?view=assignment');

@@ -31,7 +31,7 @@ const hubStore = (key: string): SessionStore => {
 };
 
 describe('the runs page', () => {
-  it('loads the sample run, shows it as a timeline, and verifies its evidence by a pinned key', async () => {
+  it('loads the sample run, explains its calls beside its history, and verifies its evidence by a pinned key', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/runs');
@@ -40,9 +40,14 @@ describe('the runs page', () => {
     await page.getByRole('button', { name: 'Load sample run' }).click();
     await page.getByRole('table').getByRole('link', { name: 'sample-session' }).press('Enter');
     const panel = page.getByRole('region', { name: /^Run / });
-    const timeline = panel.getByRole('region', { name: 'Timeline' });
-    await timeline.getByText('denied', { exact: true }).first().waitFor();
-    await timeline.getByText('deploy_service').first().click();
+    const history = panel.getByRole('region', { name: 'History' });
+    await history.getByText('denied', { exact: true }).first().waitFor();
+    await history.getByRole('listitem').filter({ hasText: 'denied' }).getByRole('button').click();
+    const explain = panel.getByRole('region', { name: 'Explain' });
+    await explain.getByText('block-env-files').first().waitFor();
+    // A line and its number stand beside each other, as on the page of an event.
+    const display = "getComputedStyle(document.querySelector('.explain-lines > li')).display";
+    await expect.poll(() => page.evaluate(display)).toBe('flex');
     await panel.getByRole('region', { name: 'Workflow' }).getByText('running').waitFor();
     await accessible(page);
     const evidence = panel.getByRole('region', { name: 'Seal' });
@@ -135,7 +140,7 @@ describe('the runs page', () => {
       .getByRole('columnheader', { name: 'Session' })
       .and(page.locator('[aria-sort=ascending]'))
       .waitFor();
-    await sessions.getByRole('button', { name: 'Values of run 1' }).click();
+    await page.getByRole('tab', { name: 'Values' }).click();
     const values = page.getByRole('region', { name: 'Session values' });
     await values.getByText(/No session counters in the hub/).waitFor();
     // As the agent's library counts.
@@ -162,6 +167,74 @@ describe('the runs page', () => {
     await values.getByText('No value found for the key not-there.').waitFor();
     await page.goto('/dashboard/runs/valued/run%201');
     await row('Attempts').getByText('3').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('has a lane for each child run, and lists runs with their verdicts and the mark of a verified seal', async () => {
+    const { key } = await hub.key(cookie);
+    const started = Date.now() - 600_000;
+    const call = (n: number, session: string, more: object) => ({
+      ...{ call_id: `${session}-${n}`, agent_id: 'mother', tool_name: 'search', verdict: 'call_allowed' },
+      timestamp: new Date(started + n * 1000).toISOString(),
+      ...more,
+    });
+    const calls = Array.from({ length: 8 }, (_, n) =>
+      call(n * 60, 'parent', {
+        verdict: n === 3 ? 'call_denied' : 'call_allowed',
+        payload: { session_id: 'parent', ...(n === 3 ? {} : { tool_success: true, duration_ms: 40 }) },
+      }),
+    );
+    const children = Array.from({ length: 3 }, (_, n) =>
+      call(60 + n, `child-${n}`, {
+        ...(n === 2 ? { agent_id: 'helper' } : {}),
+        payload: { session_id: `child-${n}`, parent_session_id: 'parent' },
+      }),
+    );
+    await hub.call('POST', '/api/v1/events', {
+      key,
+      agent: 'mother',
+      body: { events: [...calls, ...children] },
+    });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    // Pages of the timeline that are shorter than the run.
+    await page.route(/\/timeline\?/, (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=3') }),
+    );
+    await page.goto('/dashboard/runs/mother/parent');
+    const lanes = page.getByRole('region', { name: 'Timeline' });
+    await lanes.getByText('8 calls', { exact: true }).waitFor();
+    await lanes.getByText('search denied, +3 min').waitFor({ state: 'attached' });
+    await lanes.getByText('search allowed, +1 min, took 40 ms').waitFor({ state: 'attached' });
+    expect(await lanes.getByRole('term').allTextContents()).toEqual([
+      '8 calls',
+      'child-0',
+      'child-1',
+      'child-2helper',
+    ]);
+    await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
+    await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
+    await page.getByText('Choose a call in the history to see why it was decided so.').waitFor();
+    await page.getByRole('button', { name: 'Verify run' }).click();
+    await page.getByRole('status', { name: 'Verification result' }).waitFor();
+    await accessible(page);
+    await page.getByRole('link', { name: 'View all runs' }).click();
+    const row = (name: RegExp) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
+    const parent = row(/: parent$/);
+    await parent.getByRole('link', { name: 'Intact, signer unknown: parent' }).waitFor();
+    await parent.getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
+    await parent.getByText('7 min', { exact: true }).waitFor();
+    await row(/^Not verified yet: child-0/).waitFor();
+    await accessible(page);
+    await page.goto('/dashboard/runs/mother/parent');
+    await lanes.getByRole('link', { name: 'child-2' }).click();
+    await page.waitForURL(/runs\/helper\/child-2/);
+    // A chosen event is part of the address.
+    await page.getByRole('region', { name: 'History' }).getByRole('button').first().click();
+    await page.waitForURL(/event=/);
+    await page.reload();
+    await page.getByRole('region', { name: 'Explain' }).getByText('No contract decided this call.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

@@ -39,7 +39,7 @@ const answered: { readonly [path: string]: (main: Locator) => Locator } = {
   '/policies?view=documents': (main) =>
     main.getByRole('table', { name: 'bundles' }).getByText('shop', { exact: true }),
   '/fleet?view=agents': (main) => main.getByRole('grid').getByText('shop-agent-0'),
-  '/tools': (main) => main.getByLabel('Mode of production'),
+  '/tools?view=settings': (main) => main.getByLabel('Mode of production'),
   '/changes': (main) => main.getByRole('table').getByText('shop v1').first(),
   '/runs': (main) => main.getByRole('table').getByText('sample-session'),
   '/policies?view=documents#2': (main) =>

@@ -98,11 +98,32 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
+  it('begins with the newest events that match, each once, and tells them from new ones', async () => {
+    await send(3, 'earlier_call');
+    await send(1, 'other_call');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore?view=tail&q=tool%3Aearlier_call');
+    const rows = page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'earlier_call' });
+    await rows.nth(2).waitFor();
+    await page.getByText('No events since the tail opened, 3 before').waitFor();
+    await accessible(page);
+    await send(1, 'earlier_call');
+    await page.getByText('1 event since the tail opened, 3 before').waitFor();
+    expect(await rows.count()).toBe(4);
+    expect(await page.getByRole('grid', { name: 'Events' }).getByText('other_call').count()).toBe(0);
+    await rows.last().click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
+    await panel.getByText('/srv/.env').first().waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   itAtNight('keeps 5,000 rows of more', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/explore?view=tail');
-    await page.getByText('No new events yet').waitFor();
+    await page.getByText('No events since the tail opened').waitFor();
     for (let n = 0; n < 6; n += 1) await send(1_000, `many_${n}`);
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'many_5' }).first().waitFor();
     await page.getByText('Newest 5,000 events').waitFor();

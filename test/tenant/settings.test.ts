@@ -1,6 +1,6 @@
 // Settings and figures: rotation of the signing key, removal of old events, the overview.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { eventPurge } from '../../src/event/console/purge-handlers.ts';
+import { eventRemoval } from '../../src/event/console/removal-handlers.ts';
 import type { Job, Jobs } from '../../src/shared/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { bundleYaml } from '../contract/library.ts';
@@ -156,7 +156,7 @@ it('leaves to a job what a request has no time for, and says so', async () => {
   } as Partial<Jobs> as Jobs;
   const hub = t.changed({ jobs, store: { ...t.hub.store, events } });
   const cutoff = t.clock.now() - 2 * day;
-  const answer = await eventPurge.purgeEvents(
+  const answer = await eventRemoval.purgeEvents(
     hub,
     { query: { older_than_days: 2, dry_run: 'false' } } as never,
     user,

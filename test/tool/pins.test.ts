@@ -70,6 +70,9 @@ describe('an observation', () => {
       ['read', 'observed'],
       ['write', 'observed'],
     ]);
+    expect(page.tools[0]).not.toHaveProperty('agent_count');
+    const withAgents = await list({ include_agents: 'true' });
+    expect(withAgents.tools.map((one) => one.agent_count)).toEqual([1, 1]);
     const id = page.tools[0]?.id ?? '';
     const { body } = await t.call('getToolPin', { params: { pin_id: id } }, user);
     expect(body).toMatchObject({

@@ -258,7 +258,7 @@ export class Fleet {
   }
 
   async #listByDrift(principal: Principal, query: FleetQuery): Promise<FleetPage> {
-    const { agents: registered } = this.#ports.store;
+    const { agents: registrations } = this.#ports.store;
     const { tenantId } = principal;
     const drifting: { readonly agent: DescribedAgent; readonly place: AgentPlace }[] = [];
     let after: AgentPlace | null = null;
@@ -270,7 +270,7 @@ export class Fleet {
         limit: portion,
         after,
       } as const;
-      const { items, more }: Page<RegistrationSummary> = await registered.search(tenantId, request);
+      const { items, more }: Page<RegistrationSummary> = await registrations.search(tenantId, request);
       for (const agent of await this.#describe(principal, items, query.env)) {
         const at = agent.state?.driftSince ?? null;
         if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))

@@ -50,9 +50,13 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
       principalOf(caller),
       query.from_seq,
       query.to_seq ?? null,
+      { from: query.from ?? null, to: query.to ?? null },
     );
     const lines = links.map((link) => `{"digest":"${link.digest}",${linkText(link).slice(1)}\n`);
-    const to = query.to_seq === undefined ? '' : `&to_seq=${query.to_seq}`;
+    const to = [
+      query.to_seq === undefined ? '' : `&to_seq=${query.to_seq}`,
+      query.to === undefined ? '' : `&to=${new Date(query.to).toISOString()}`,
+    ].join('');
     const opening = start ? `${headLine(start)}\n` : '';
     return new Reply(`${opening}${lines.join('')}${headLine(head)}\n`, {
       headers: {

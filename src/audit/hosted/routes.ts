@@ -69,7 +69,14 @@ export const hostedAuditRoutes = routes({
     summary:
       'Links of the audit chain, one JSON object a line, and the signed head of the last link; after about 8 MiB, a ' +
       'Link header names the next part',
-    query: z.object({ from_seq: seq.default(1), to_seq: seq.optional() }),
+    query: z.object({
+      from_seq: seq.default(1),
+      to_seq: seq.optional(),
+      /** Links from this time on. */
+      from: instantInput.optional(),
+      /** Links before this time. */
+      to: instantInput.optional(),
+    }),
     status: 200,
     media: 'application/x-ndjson',
     download: true,

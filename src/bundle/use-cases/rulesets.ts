@@ -59,7 +59,7 @@ export interface PutRuleset extends RulesetVersion {
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'secrets' | 'settings'> & {
   readonly inspector: Inspector;
   readonly uploads: Uploads;
-  readonly deployments: Deployments;
+  readonly deployments: Pick<Deployments, 'deployUpload'>;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 

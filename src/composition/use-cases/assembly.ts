@@ -1,10 +1,9 @@
 // A composition as the YAML that agents load. Writes nothing.
-import { maxDefinitions } from '../../contract/port.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../../evaluation/port/evaluator.ts';
 import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { HubError } from '../../shared/error.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { ItemView } from '../port.ts';
+import { type ItemView, maxDefinitions } from '../port.ts';
 import type { Composition } from '../record.ts';
 
 /** `too_large` when no bundle could hold their definitions. */

@@ -8,6 +8,7 @@ import { HubError } from '../../shared/error.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { contractRecord, contractSummaryRecord } from '../record.ts';
+import type { ListedRule } from '../use-cases/listed-rules.ts';
 import type { ContractView } from '../use-cases.ts';
 import type { contractRoutes } from './routes.ts';
 
@@ -20,11 +21,27 @@ const renderDetail = ({ contract, usageCount, isLatest, history }: ContractView)
   })),
 });
 
+const renderRule = ({ sentence, tools, deployed }: ListedRule) => ({
+  sentence,
+  tools: [...tools],
+  deployed: deployed.map(({ env, bundleName, version }) => ({
+    env,
+    bundle_name: bundleName,
+    bundle_version: version,
+  })),
+});
+
 export const contracts: Handlers<typeof contractRoutes> = {
   async listContracts({ app }, { query }, caller) {
     const { type, tag, search } = query;
     const page = await app.contracts.list(principalOf(caller), omitUndefined({ type, tag, search }), query);
-    return listOf(page, query, (contract) => contractSummaryRecord.render('console', contract));
+    const rules =
+      query.include_rules === 'true' ? await app.listedRules.list(principalOf(caller), page.items) : [];
+    const items = page.items.map((contract, at) => ({ contract, rule: rules[at] }));
+    return listOf({ ...page, items }, query, ({ contract, rule }) => ({
+      ...contractSummaryRecord.render('console', contract),
+      ...(rule ? { rule: renderRule(rule) } : {}),
+    }));
   },
 
   async createContract({ app }, { body }, caller) {

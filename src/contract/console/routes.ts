@@ -4,6 +4,7 @@ import {
   anyObject,
   contractId,
   contractType,
+  env,
   instant,
   line,
   paging,
@@ -31,6 +32,16 @@ export const detail = contractRecord.reply('console', 'one').extend({
   ...autoDeployReply,
 });
 
+/** Only with `include_rules`. */
+const rule = z.object({
+  /** The definition in words, at most 240 characters. */
+  sentence: z.string(),
+  /** Names and patterns, the first 20; empty: the contract names none. */
+  tools: z.array(z.string()),
+  /** Deployed documents that were assembled from the contract. */
+  deployed: z.array(z.object({ env, bundle_name: z.string(), bundle_version: z.number().int() })),
+});
+
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ contract_id: z.string().max(512) });
 
@@ -47,10 +58,12 @@ export const contractRoutes = routes({
       type: z.string().max(64).optional(),
       tag: z.string().max(64).optional(),
       search: text(255).optional(),
+      /** `true`: adds `rule` to each contract. */
+      include_rules: z.enum(['true', 'false']).default('false'),
       ...paging(1000),
     }),
     status: 200,
-    reply: z.array(contractSummaryRecord.reply('console', 'list')),
+    reply: z.array(contractSummaryRecord.reply('console', 'list').extend({ rule: rule.optional() })),
     search: true,
     errors: ['validation_failed', 'search_timeout', 'rate_limited'],
   },

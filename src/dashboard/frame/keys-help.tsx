@@ -31,6 +31,8 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
       ['Enter', 'open the page'],
       ['Esc', 'close the peek'],
       ['Ctrl C', 'copy cell'],
+      ['Alt ← / →', 'on a head: change the width of its column'],
+      ['← / →', 'on a border: move it'],
     ],
   },
   {

@@ -2,9 +2,8 @@
 // environment is here too.
 import { Popover } from '@base-ui/react/popover';
 import { type JSX, type RefObject, useState } from 'react';
-import { minuteMs } from '../../shared/duration.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { fixedRange, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
+import { fieldText, fixedRange, instantOf, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
 import { type Search, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { Field, Form } from '../ui/form.tsx';
@@ -20,14 +19,6 @@ export interface RangePanelProps {
   readonly anchor: RefObject<HTMLButtonElement | null>;
   readonly onClose: () => void;
 }
-
-/** The value of a date-time field for an instant. */
-const fieldText = (instant: number, utc: boolean): string => {
-  const shift = utc ? 0 : new Date(instant).getTimezoneOffset() * minuteMs;
-  return new Date(instant - shift).toISOString().slice(0, 16);
-};
-
-const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
 
 export function RangePanel({
   span,

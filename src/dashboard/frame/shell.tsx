@@ -19,7 +19,9 @@ import { useCall } from '../lib/query.ts';
 import { usePageScroll } from '../lib/scroll.ts';
 import { useEnv, useFilter, useFilters } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
+import { linkOnScreen } from '../lib/thing-link.ts';
 import { type PageEntry, pageAt, pages, type Workspace, workspaces } from '../pages/registry.ts';
+import { copyAndSay } from '../ui/copy-button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { isTyping, useKeys } from '../ui/keys.ts';
 import { usePhone, useSlimRail } from '../ui/narrow.ts';
@@ -53,6 +55,10 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   useLeader();
   useKeptScope();
   useCommand('keys', () => setHelp(true));
+  useCommand(
+    'copyLink',
+    () => void copyAndSay({ text: linkOnScreen(), noun: 'link', otherwise: 'Copy the address of the page.' }),
+  );
   return (
     <div className={`shell ${railClosed || isSlim ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
       <a className="skip" href="#content">
@@ -233,9 +239,9 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
   const path = useLocation({ select: ({ pathname }) => pathname });
   const page = pageAt(path);
   const [view] = useFilter('view');
-  // The fleet shows the current state; the calls of its agents and the timeline of one agent have a range.
+  // Fleet and policies show the current state; the calls in their lists, of an agent and of a contract have a range.
   const isRanged =
-    path.startsWith('/agents/') ||
+    /^\/(agents|contracts)\//.test(path) ||
     ('rangeViews' in page && path === page.path && page.rangeViews?.includes(view));
   const pageRange = 'noRange' in page && !isRanged ? page.noRange : undefined;
   const noRange = path === '/explore' && view === 'tail' ? tailRange : pageRange;

@@ -174,7 +174,11 @@ export async function answerOf<R>(
   if (response.ok) {
     const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
-    const next = response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link'));
+    const next =
+      response.headers.get('x-next-cursor') ??
+      fromLink(response.headers.get('link')) ??
+      (reply as { readonly next_cursor?: string | null } | null)?.next_cursor ??
+      null;
     const searchedTo = response.headers.get('x-searched-to');
     const isCut = response.headers.get('x-search-complete') === 'false' && searchedTo !== null;
     return { reply, next, ...(isCut ? { searchedTo } : {}) };

@@ -93,6 +93,7 @@ export const commands = {
   searchEvents: { label: 'Search events', icon: 'search', path: '/explore', key: '/' },
   exportNdjson: { label: 'Export events as NDJSON', icon: 'download', path: '/explore', key: 's' },
   exportCsv: { label: 'Export events as CSV', icon: 'download', path: '/explore', key: 'S' },
+  copyLink: { label: 'Copy link', icon: 'copy', key: 'y' },
   keys: { label: 'Show keyboard shortcuts', icon: 'keyboard', key: '?' },
   follow: { label: 'Pause or follow live', icon: 'pause', key: 'p' },
   approve: { label: 'Approve', icon: 'check', key: 'a' },

@@ -13,6 +13,7 @@ type Filter = { readonly [parameter: string]: string | undefined };
 export const textOfFilters = (filters: Filter): string => queryOfFilters(filters, eventGrammar);
 
 export const eventLanguage: QueryLanguage = {
+  page: 'explore',
   grammar: eventGrammar,
   earlier: [
     ...['verdict', 'tool_name', 'agent_id', 'decision_name'],

@@ -95,6 +95,13 @@ export function useOneEnv(): Env {
   return env ?? envs.find((one) => roleIn(roles, one) !== null) ?? 'production';
 }
 
+/** The environment of the top bar. With all of them: those with a role of the person. */
+export function useEnvs(): readonly Env[] {
+  const env = useEnv();
+  const { roles } = useSignedIn();
+  return env ? [env] : envs.filter((one) => roleIn(roles, one) !== null);
+}
+
 /** @throws ApiError */
 export async function signIn(email: string, password: string): Promise<void> {
   await call('login', { body: { email, password } });

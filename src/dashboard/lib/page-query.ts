@@ -9,6 +9,8 @@ import { type Search, useFilters } from './search.ts';
 
 /** Fields by which a page can be searched. */
 export interface QueryLanguage {
+  /** Name of the page in saved views. */
+  readonly page: string;
   readonly grammar: QueryGrammar;
   /** Of a list that takes no query: the parameter of each field. */
   readonly parameters?: { readonly [field: string]: ParameterOf };

@@ -1,5 +1,5 @@
-// A person's preferences, stored in this browser under the user id: theme, times, density, columns. Without storage,
-// they last as long as the page.
+// A person's preferences, stored in this browser under the user id: theme, times, density, columns, splits. Without
+// storage, they last as long as the page.
 import { useMemo } from 'react';
 import { createStore, useStore } from './store.ts';
 
@@ -18,6 +18,12 @@ export interface Prefs {
   readonly recent: readonly string[];
   /** Hidden columns, by table. */
   readonly hidden: { readonly [table: string]: readonly string[] };
+  /** Widths of columns in pixels, by table. */
+  readonly widths: { readonly [table: string]: { readonly [column: string]: number } };
+  /** Columns that stay in sight, by table. */
+  readonly pinned: { readonly [table: string]: readonly string[] };
+  /** Width of a side of each split, in pixels. */
+  readonly splits: { readonly [name: string]: number };
   /** Ends of snoozed approvals by id, in epoch milliseconds of the hub. */
   readonly snoozed: { readonly [id: string]: number };
 }
@@ -32,6 +38,9 @@ const fallback: Prefs = {
   letterKeys: true,
   recent: [],
   hidden: {},
+  widths: {},
+  pinned: {},
+  splits: {},
   snoozed: {},
 };
 

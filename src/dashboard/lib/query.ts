@@ -108,6 +108,7 @@ interface PagesOptions {
   readonly laterQuery?: object;
   /** Returns the pages of the previous input while another one loads. */
   readonly keep?: boolean;
+  readonly refetchMs?: number;
 }
 
 export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
@@ -144,6 +145,7 @@ export function usePages<N extends Operation>(
     getNextPageParam: (page) => page.next,
     enabled: options.enabled ?? true,
     ...(options.keep ? { placeholderData: (before) => before } : {}),
+    ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
 }
 

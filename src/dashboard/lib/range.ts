@@ -58,6 +58,15 @@ export const instantsOf = ({ from, until }: Pick<Span, 'from' | 'until'>) => ({
   until: new Date(until).toISOString(),
 });
 
+/** The value of a date-time field for an instant. */
+export const fieldText = (instant: number, utc: boolean): string => {
+  const shift = utc ? 0 : new Date(instant).getTimezoneOffset() * minuteMs;
+  return new Date(instant - shift).toISOString().slice(0, 16);
+};
+
+/** The instant of such a value; NaN if it is none. */
+export const instantOf = (text: string, utc: boolean): number => Date.parse(utc ? `${text}Z` : text);
+
 /** A fixed span as parameters of the address. */
 export const fixedRange = ({ from, until }: Pick<Span, 'from' | 'until'>): Search => ({
   from: new Date(from).toISOString(),

@@ -42,6 +42,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   bundle_deployed: [
     'listBundles',
+    'listContracts',
     'listBundleVersions',
     'currentBundle',
     'bundleImpact',
@@ -81,6 +82,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'attention',
     'hostedListRuns',
     'hostedSearchEvents',
+    'runTimeline',
     'hostedWorkflowState',
     'readSessions',
   ],

@@ -62,7 +62,7 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
   Govern: [
     {
       ...{ path: '/policies', label: 'Policies', icon: 'contracts', key: 'p', noRange: current },
-      rangeViews: [undefined, 'contracts'],
+      rangeViews: [undefined, 'contracts', 'compositions', 'documents'],
       load: () => import('./policies/page.tsx'),
     },
     {

@@ -10,10 +10,10 @@ import { createStore, useStore } from '../lib/store.ts';
 import { Ribbon, Sparkline, sumOf } from './ribbon.tsx';
 import type { Column } from './table.tsx';
 
-type By = 'agent' | 'contract';
+type By = 'agent' | 'contract' | 'version';
 
 /** Buckets of the range; agents are counted by the hour. */
-const points = { agent: 24, contract: 48 } as const;
+const points = { agent: 24, contract: 48, version: 48 } as const;
 /** Values of a request. */
 const maxValues = 100;
 /** Rows that come into view within this time share a request. Milliseconds. */
@@ -68,15 +68,37 @@ async function seriesOf(place: Place, value: string): Promise<Series | null> {
   return (await next.answer).get(value) ?? null;
 }
 
-function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.Element | null {
+const added = (some: readonly number[], others: readonly number[]): readonly number[] =>
+  some.map((one, at) => one + (others[at] ?? 0));
+
+/** Series of one range as one; null if there are none. */
+const joined = (all: readonly (Series | null)[]): Series | null =>
+  all.reduce(
+    (sum, one) =>
+      sum && one
+        ? {
+            value: null,
+            total: sum.total + one.total,
+            allowed: [...added(sum.allowed, one.allowed)],
+            denied: [...added(sum.denied, one.denied)],
+            would_deny: [...added(sum.would_deny, one.would_deny)],
+            asked: [...added(sum.asked, one.asked)],
+          }
+        : (sum ?? one),
+    null,
+  );
+
+function Calls({ by, values }: { readonly by: By; readonly values: readonly string[] }): JSX.Element | null {
   const [search] = useFilters();
   const place = { by, env: useEnv(), moving: rangeOf(search) };
   const key = columnKey(place);
   const { data, isError } = useQuery({
-    queryKey: ['statsSeries', 'cell', key, value],
-    queryFn: () => seriesOf(place, value),
+    queryKey: ['statsSeries', 'cell', key, ...values],
+    queryFn: async () => joined(await Promise.all(values.map((value) => seriesOf(place, value)))),
+    enabled: values.length > 0,
   });
   const scale = useStore(scales).get(key) ?? 1;
+  if (values.length === 0) return <span className="muted">none</span>;
   if (!data) return isError ? <span className="muted">unavailable</span> : null;
   const calls = callsOf(data);
   if (sumOf(calls) === 0) return <span className="muted">none</span>;
@@ -88,10 +110,10 @@ function Calls({ by, value }: { readonly by: By; readonly value: string }): JSX.
   );
 }
 
-/** @param of the name that the calls are counted by */
-export const callsColumn = <R,>(by: By, of: (row: R) => string): Column<R> => ({
+/** @param of the names that the calls are counted by */
+export const callsColumn = <R,>(by: By, of: (row: R) => string | readonly string[]): Column<R> => ({
   key: 'calls',
   label: 'Calls',
   width: 2,
-  cell: (row) => <Calls by={by} value={of(row)} />,
+  cell: (row) => <Calls by={by} values={[of(row)].flat()} />,
 });

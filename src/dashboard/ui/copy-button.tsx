@@ -14,15 +14,21 @@ interface CopyButtonProps extends Pick<ButtonProps, 'kind'> {
   readonly otherwise?: string;
 }
 
+/** Copies a text, and shows a message about the result. */
+export async function copyAndSay({
+  text,
+  noun,
+  otherwise = `Select the ${noun} and copy it.`,
+}: CopyButtonProps): Promise<void> {
+  const isCopied = await copyText(text);
+  if (isCopied) say(`${noun.charAt(0).toUpperCase()}${noun.slice(1)} copied.`, 'allow');
+  else say(`The browser blocked the clipboard. ${otherwise}`, 'deny');
+}
+
 export function CopyButton(props: CopyButtonProps): JSX.Element {
-  const { text, noun, label = `Copy ${noun}`, otherwise = `Select the ${noun} and copy it.`, kind } = props;
-  const copy = async (): Promise<void> => {
-    const isCopied = await copyText(text);
-    if (isCopied) say(`${noun.charAt(0).toUpperCase()}${noun.slice(1)} copied.`, 'allow');
-    else say(`The browser blocked the clipboard. ${otherwise}`, 'deny');
-  };
+  const { noun, label = `Copy ${noun}`, kind } = props;
   return (
-    <Button {...(kind ? { kind } : {})} icon="copy" onClick={() => void copy()}>
+    <Button {...(kind ? { kind } : {})} icon="copy" onClick={() => void copyAndSay(props)}>
       {label}
     </Button>
   );

@@ -37,6 +37,7 @@ import {
   ShieldCheck,
   SlidersHorizontal,
   SquareTerminal,
+  Star,
   Sun,
   TextAlignStart,
   Trash2,
@@ -96,6 +97,7 @@ const glyphs = {
   lock: Lock,
   columns: Columns3,
   terminal: SquareTerminal,
+  star: Star,
 } as const;
 
 export type IconName = keyof typeof glyphs;

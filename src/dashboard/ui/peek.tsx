@@ -5,9 +5,11 @@ import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { createPortal } from 'react-dom';
 import type { ThingLink } from '../lib/address.ts';
 import { middleCut, visible } from '../lib/text.ts';
+import { useThingLink } from '../lib/thing-link.ts';
 import { Icon } from './icons.tsx';
 import { useKeys } from './keys.ts';
 import { Button } from './parts.tsx';
+import { Split } from './split.tsx';
 
 /** Id of the element beside the page, in which the frame leaves room. */
 export const peekHost = 'peek-host';
@@ -20,13 +22,19 @@ export interface PeekProps {
   readonly children: ReactNode;
 }
 
+/** Width of the page and the peek. */
+const roomOf = ({ parentElement }: HTMLElement): number =>
+  (document.getElementById('content')?.clientWidth ?? 0) + (parentElement?.clientWidth ?? 0);
+
 export function Peek({ title, onClose, page, children }: PeekProps): JSX.Element | null {
   const [host, setHost] = useState<HTMLElement | null>(null);
   useEffect(() => setHost(document.getElementById(peekHost)), []);
   useKeys({ esc: onClose });
+  useThingLink(page);
   if (host === null) return null;
   return createPortal(
     <aside className="peek" aria-label={middleCut(visible(title), 200)}>
+      <Split name="peek" label="Width of the peek" side="after" roomOf={roomOf} />
       <div className="peek-head">
         <h2 className="dialog-title">{middleCut(visible(title), 80)}</h2>
         <span className="grow" />

@@ -10,6 +10,7 @@ import { count, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 import { useKeys } from './keys.ts';
 import { Button, Data } from './parts.tsx';
+import { SavedViews } from './saved-views.tsx';
 import './query-bar.css';
 
 const maxChoices = 8;
@@ -160,6 +161,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
               <Icon name="x" />
             </Button>
           )}
+          <SavedViews page={language.page} query={query} />
         </div>
         {choices.length > 0 && (
           <Autocomplete.List aria-label="Completions" className="query-choices">

@@ -23,10 +23,17 @@ const kinds = [
 export const sumOf = ({ allowed, denied, would_deny: would, asked: pending }: Calls): number =>
   allowed + denied + would + pending;
 
+/** `4 denied, 1 asked`; empty without calls. */
+export const wordsOf = (calls: Calls): string =>
+  kinds
+    .filter(([key]) => calls[key] > 0)
+    .map(([key, word]) => `${count(calls[key])} ${word}`)
+    .join(', ');
+
 export function Ribbon({ calls }: { readonly calls: Calls }): JSX.Element {
-  const words = kinds.filter(([key]) => calls[key] > 0).map(([key, word]) => `${count(calls[key])} ${word}`);
+  const words = wordsOf(calls);
   return (
-    <span className="ribbon" role="img" aria-label={words.join(', ') || 'no calls'} title={words.join(', ')}>
+    <span className="ribbon" role="img" aria-label={words || 'no calls'} title={words}>
       {kinds.map(([key, word]) =>
         calls[key] === 0 ? null : (
           <span key={key} className={`ribbon-${word.replace(' ', '-')}`} style={{ flexGrow: calls[key] }} />

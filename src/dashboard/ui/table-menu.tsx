@@ -1,10 +1,11 @@
-// The menu of a table: visible columns, and *Download rows as CSV*.
+// The menu of a table: visible and pinned columns, and *Download rows as CSV*.
 import { Menu } from '@base-ui/react/menu';
 import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
 import { MenuPopup, MenuSwitch } from './menu.tsx';
+import type { Layout } from './table-layout.ts';
 import { type Column, type Model, textOf } from './table-model.ts';
 
 function quoted(text: string): string {
@@ -17,7 +18,13 @@ export function TableMenu<R extends RowData>({
   name,
   model,
   visibleColumns,
-}: Readonly<{ name: string; model: Model<R>; visibleColumns: readonly Column<R>[] }>): JSX.Element {
+  layout,
+}: Readonly<{
+  name: string;
+  model: Model<R>;
+  visibleColumns: readonly Column<R>[];
+  layout: Layout;
+}>): JSX.Element {
   const csv = (): void => {
     const lines = [
       visibleColumns.map(({ label }) => quoted(label)),
@@ -44,6 +51,25 @@ export function TableMenu<R extends RowData>({
               onChange={(isOn) => column.toggleVisibility(isOn)}
             />
           ))}
+        <Menu.Separator className="menu-line" />
+        <Menu.SubmenuRoot>
+          <Menu.SubmenuTrigger className="menu-item">
+            <span className="menu-tick">
+              <Icon name="right" />
+            </span>
+            Pinned columns
+          </Menu.SubmenuTrigger>
+          <MenuPopup>
+            {visibleColumns.slice(1).map(({ key, label }) => (
+              <MenuSwitch
+                key={key}
+                label={label}
+                isOn={layout.isPinned(key)}
+                onChange={(isOn) => layout.pin(key, isOn)}
+              />
+            ))}
+          </MenuPopup>
+        </Menu.SubmenuRoot>
         <Menu.Separator className="menu-line" />
         <Menu.Item className="menu-item" onClick={csv}>
           <span className="menu-tick">

@@ -32,6 +32,8 @@ export interface Column<R> {
   readonly field?: string;
   /** Share of the table's width. Default: 1. */
   readonly width?: number;
+  /** Distance to the left edge at which the column stays in sight, in pixels. Undefined: it scrolls. */
+  readonly left?: number;
   /** Position in a card: without a label, or beside the name of the row. Default: below it, with its label. */
   readonly inCard?: 'plain' | 'beside';
 }

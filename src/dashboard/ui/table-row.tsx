@@ -157,9 +157,16 @@ function placeOf<R>(
   index: number,
   row: R,
   isCard: boolean,
-): { readonly className: string; readonly 'data-label'?: string } {
-  const { number, label, inCard, sort } = column;
-  if (!isCard) return { className: number ? 'number' : '' };
+): {
+  readonly className: string;
+  readonly 'data-label'?: string;
+  readonly style?: { readonly left: number };
+} {
+  const { number, label, inCard, sort, left } = column;
+  if (!isCard) {
+    const className = number ? 'number' : '';
+    return left === undefined ? { className } : { className: `${className} pinned`, style: { left } };
+  }
   if (index === 0) return { className: 'card-name' };
   if (sort && textOf(column, row) === '') return { className: 'heard' };
   if (inCard === 'beside') return { className: 'card-beside' };

@@ -1,16 +1,27 @@
 // Tables: sortable and selectable columns, keyboard navigation, virtual rows, CSV export. ui/table-model.ts has the
-// state.
+// state, ui/table-layout.ts the widths.
 import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
+import {
+  type JSX,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useMemo,
+  useRef,
+} from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { onFirstInput, useScrollMemory } from '../lib/scroll.ts';
 import { counted } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
+import { followDrag } from './drag.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
+import { type Layout, useLayout, widthStep } from './table-layout.ts';
 import { TableMenu } from './table-menu.tsx';
 import { type Column, type Model, type ModelProps, type ModelRowOf, useModel } from './table-model.ts';
 import { Row, type RowActs } from './table-row.tsx';
@@ -37,22 +48,8 @@ export interface TableProps<R> extends ModelProps<R>, Omit<RowActs<R>, 'onTick'>
 /** Maximum of rows that load before a sort, so that it covers all of them. */
 const maxSorted = 10_000;
 
-/** Minimum width of a column with share 1, in pixels. */
-const narrowest = 76;
-
-const checkWidth = 36;
-
 /** Height of a card before its measurement, in pixels. */
 const cardHeight = 76;
-
-/** Width of a bold letter, and of the rest of a header cell, in pixels. */
-const [letter, besides] = [9.2, 22];
-
-/** Minimum width that keeps the words of a column's header whole. */
-function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
-  const longest = Math.max(...label.split(' ').map((word) => word.length));
-  return Math.round(Math.max(width * narrowest, longest * letter + besides));
-}
 
 /** The rows in sight, and the request for more of them. */
 function useWindow<R extends RowData>(
@@ -199,22 +196,16 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const model = useModel(props);
   const { columnVisibility } = model.state;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is new in each render
-  const visibleColumns = useMemo(
+  const shownColumns = useMemo(
     () => columns.filter(({ key }) => model.getColumn(key)?.getIsVisible()),
     [columns, columnVisibility],
   );
+  const layout = useLayout(name, shownColumns, onSelect !== undefined);
+  const { columns: visibleColumns, minWidth, template } = layout;
   const { rows } = model.getRowModel();
   const box = useRef<HTMLDivElement>(null);
-  const minWidth = visibleColumns.reduce(
-    (sum, column) => sum + leastWidth(column),
-    onSelect ? checkWidth : 0,
-  );
   const cards = useCards(box, minWidth);
   useCopyCell(box, rows, visibleColumns);
-  const template = [
-    ...(onSelect ? [`${checkWidth}px`] : []),
-    ...visibleColumns.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
-  ].join(' ');
   return (
     <div className={`data-table ${cards ? 'as-cards' : ''}`}>
       <div className="table-bar">
@@ -222,7 +213,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
         <span className="grow" />
         <span className="table-tools">
           {cards && rows.length > 1 && <CardOrder columns={visibleColumns} model={model} />}
-          <TableMenu name={name} model={model} visibleColumns={visibleColumns} />
+          <TableMenu {...{ name, model, visibleColumns, layout }} />
         </span>
       </div>
       <ScrolledRows table={props} columns={visibleColumns} {...{ model, box, minWidth, template, cards }}>
@@ -230,7 +221,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
           <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: template }}>
             {onSelect && <SelectAll model={model} named={cards} />}
             {visibleColumns.map((column) => (
-              <Head key={column.key} column={column} model={model} heard={cards} />
+              <Head key={column.key} {...{ column, model, layout }} heard={cards} />
             ))}
           </div>
         </div>
@@ -242,22 +233,39 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
 const sortNames = { asc: 'ascending', desc: 'descending' } as const;
 
 function Head<R extends RowData>({
-  column: { key, label, number },
+  column: { key, label, number, left },
   model,
+  layout,
   heard,
 }: {
   readonly column: Column<R>;
   readonly model: Model<R>;
+  readonly layout: Layout;
   /** Only for screen readers: it has no visible part to click. */
   readonly heard: boolean;
 }): JSX.Element {
   const column = model.getColumn(key);
   const sorted = column?.getIsSorted() || undefined;
+  const head = useRef<HTMLDivElement>(null);
+  const widthNow = (): number => head.current?.getBoundingClientRect().width ?? 0;
+  const press = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: widthStep, ArrowLeft: -widthStep }[event.key];
+    if (!event.altKey || step === undefined) return;
+    event.preventDefault();
+    layout.resize(key, widthNow() + step);
+  };
+  const drag = (event: PointerEvent<HTMLElement>): void => {
+    const before = widthNow();
+    followDrag(event, (distance, isOver) => layout.resize(key, before + distance, isOver));
+  };
   return (
     <div
+      ref={head}
       role="columnheader"
-      className={heard ? 'heard' : number ? 'number' : ''}
+      className={heard ? 'heard' : `${number ? 'number' : ''} ${left === undefined ? '' : 'pinned'}`}
+      style={heard || left === undefined ? {} : { left }}
       aria-sort={sorted === undefined ? undefined : sortNames[sorted]}
+      onKeyDown={press}
     >
       {column?.getCanSort() && !heard ? (
         <button type="button" className="sort" onClick={() => column.toggleSorting()}>
@@ -266,6 +274,14 @@ function Head<R extends RowData>({
         </button>
       ) : (
         label
+      )}
+      {!heard && (
+        <span
+          className="column-edge"
+          aria-hidden="true"
+          onPointerDown={drag}
+          onDoubleClick={() => layout.resize(key, null)}
+        />
       )}
     </div>
   );

@@ -11,7 +11,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
 import { keyIdOf } from '../../signing/rules/active-signer.ts';
 import { isoTime } from '../../signing/rules/attestation.ts';
-import { deploymentDashboardFrames } from '../frames.ts';
+import { deploymentStreamFrames } from '../frames.ts';
 
 export const hostedDeploymentFrames = {
   ruleset_updated: {
@@ -34,7 +34,7 @@ export const hostedDeploymentFrames = {
     }),
   },
   contract_update: {
-    ...deploymentDashboardFrames.contract_update,
+    ...deploymentStreamFrames.contract_update,
     summary:
       'The same with the document, for a stream that names its bundle, is assigned one, or fetched only that ' +
       'one. The signature is base64.',

@@ -52,7 +52,7 @@ const names = (builtIn: Iterable<string>) => {
     .max(100);
 };
 
-export const toolSettings = z.object({
+export const toolSettingsReply = z.object({
   tool_arguments: toolArguments,
   custom_selectors: z.array(z.string()),
   custom_operators: z.array(z.string()),
@@ -74,7 +74,7 @@ export const toolSettingRoutes = routes({
       'Declarations about your agents: the kinds of tool arguments, the selectors and operators that agents register, ' +
       'and the least isolation of programs that their tools run',
     status: 200,
-    reply: toolSettings,
+    reply: toolSettingsReply,
     errors: [],
   },
   putToolSettings: {
@@ -103,7 +103,7 @@ export const toolSettingRoutes = routes({
         'must contain tool_arguments, custom_selectors, custom_operators, command_profiles or isolation',
       ),
     status: 200,
-    reply: toolSettings,
+    reply: toolSettingsReply,
     audit: ['setting.changed'],
     errors: ['validation_failed'],
   },

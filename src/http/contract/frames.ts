@@ -2,11 +2,11 @@
 // From the tables come what the hub may send, the OpenAPI components, the clients' types and docs/protocol.md.
 
 import { agentDashboardFrames, agentStreamFrames } from '../../agent/frames.ts';
-import { approvalDashboardFrames, approvalDecided } from '../../approval/frames.ts';
+import { approvalDashboardFrames, approvalStreamFrames } from '../../approval/frames.ts';
 import { bundleDashboardFrames } from '../../bundle/frames.ts';
 import { compositionDashboardFrames } from '../../composition/frames.ts';
 import { contractDashboardFrames } from '../../contract/frames.ts';
-import { contractUpdate, deploymentDashboardFrames } from '../../deployment/frames.ts';
+import { deploymentDashboardFrames, deploymentStreamFrames } from '../../deployment/frames.ts';
 import { isolationFrames } from '../../evaluation/frames.ts';
 import { eventDashboardFrames } from '../../event/frames.ts';
 import { keyDashboardFrames } from '../../key/frames.ts';
@@ -16,8 +16,8 @@ import { type EventOf, type FrameTable, resync } from './frame-table.ts';
 
 /** The agent stream of the console API. */
 export const consoleAgentFrames = {
-  contract_update: contractUpdate,
-  approval_decided: approvalDecided,
+  ...deploymentStreamFrames,
+  ...approvalStreamFrames,
   ...agentStreamFrames,
   ...toolStreamFrames,
   ...isolationFrames,
@@ -31,7 +31,7 @@ export const consoleDashboardFrames = {
   ...bundleDashboardFrames,
   ...compositionDashboardFrames,
   contract_created: contractDashboardFrames.contract_created,
-  contract_update: contractUpdate,
+  contract_update: deploymentDashboardFrames.contract_update,
   contract_updated: contractDashboardFrames.contract_updated,
   event_created: eventDashboardFrames.event_created,
   ...keyDashboardFrames,

@@ -10,6 +10,6 @@ export const documentEvent = 'contract_update';
 
 export const hostedAgentFrames = {
   ...hostedDeploymentFrames,
-  ...agentStreamFrames,
+  assignment_changed: agentStreamFrames.assignment_changed,
   ...hostedEventFrames,
 } satisfies FrameTable;

@@ -1,6 +1,6 @@
-// Words of the routes that the operator of an installation calls.
+// The part that routes for the operator of an installation have in common.
 
-export const operated = {
+export const operatorRoute = {
   auth: ['operatorToken'],
   role: 'installation',
   envs: 'none',

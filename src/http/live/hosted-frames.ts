@@ -19,9 +19,6 @@ export const hostedFrames = (digests: Digests): ApiFrames => ({
 });
 
 const makersOf = (digests: Digests): FrameMakers => ({
-  ...hostedDeploymentMakers(digests),
-  ...hostedAgentMakers,
-  ...hostedEventMakers,
   approvalRequested: none,
   approvalDecided: none,
   approvalExpired: none,
@@ -40,4 +37,8 @@ const makersOf = (digests: Digests): FrameMakers => ({
   compositionChanged: none,
   apiKeyCreated: none,
   apiKeyRevoked: none,
+  // Last, so that the compiler refuses a kind that also stands above as one without frames.
+  ...hostedDeploymentMakers(digests),
+  ...hostedAgentMakers,
+  ...hostedEventMakers,
 });

@@ -15,7 +15,7 @@ import { detail as contract } from '../../contract/console/routes.ts';
 import { contractChange, oneSided } from '../../deployment/console/impact-routes.ts';
 import { deployment, runningVersion } from '../../deployment/wire.ts';
 import { consoleReplay, replayJudgement } from '../../evaluation/console/replay-routes.ts';
-import { toolArguments, toolSettings } from '../../evaluation/console/tool-routes.ts';
+import { toolArguments, toolSettingsReply } from '../../evaluation/console/tool-routes.ts';
 import {
   replayDoubt,
   replayedSession,
@@ -164,7 +164,7 @@ export const components: {
   SampleRunRemoved: sampleRunRemoved,
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
-  ToolSettings: toolSettings,
+  ToolSettings: toolSettingsReply,
   RetentionSettings: retentionSettings,
   PinMode: pinMode,
   PinStatus: pinStatus,

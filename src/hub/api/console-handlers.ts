@@ -16,7 +16,7 @@ import { evaluate } from '../../evaluation/console/handlers.ts';
 import { replay } from '../../evaluation/console/replay-handlers.ts';
 import { toolSettings } from '../../evaluation/console/tool-handlers.ts';
 import { events } from '../../event/console/handlers.ts';
-import { eventPurge } from '../../event/console/purge-handlers.ts';
+import { eventRemoval } from '../../event/console/removal-handlers.ts';
 import { exports } from '../../export/console/handlers.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keys } from '../../key/console/handlers.ts';
@@ -82,7 +82,7 @@ export const handlers: Handlers<typeof api> = {
   ...tools,
   ...signing,
   ...toolSettings,
-  ...eventPurge,
+  ...eventRemoval,
   ...retention,
   ...environments,
   ...overview,

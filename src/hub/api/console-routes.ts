@@ -15,7 +15,7 @@ import { explainRoutes } from '../../evaluation/console/explain-routes.ts';
 import { replayRoutes } from '../../evaluation/console/replay-routes.ts';
 import { evaluateRoutes } from '../../evaluation/console/routes.ts';
 import { toolSettingRoutes } from '../../evaluation/console/tool-routes.ts';
-import { purgeRoutes } from '../../event/console/purge-routes.ts';
+import { removalRoutes } from '../../event/console/removal-routes.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
 import { exportRoutes } from '../../export/console/routes.ts';
 import { routes } from '../../http/contract/route.ts';
@@ -26,7 +26,7 @@ import { channelRoutes } from '../../notification/console/routes.ts';
 import { sampleRunRoutes } from '../../run/console/routes.ts';
 import { runTimelineRoutes } from '../../run/console/timeline-routes.ts';
 import { searchRoutes } from '../../search/console/routes.ts';
-import { sessionRoutes } from '../../session/wire.ts';
+import { sessionRoutes } from '../../session/console/routes.ts';
 import { signingRoutes } from '../../signing/console/routes.ts';
 import { environmentRoutes } from '../../tenant/console/environment-routes.ts';
 import { operatorRoutes } from '../../tenant/console/operator-routes.ts';
@@ -82,7 +82,7 @@ export const api = routes({
   ...toolRoutes,
   ...signingRoutes,
   ...toolSettingRoutes,
-  ...purgeRoutes,
+  ...removalRoutes,
   ...retentionRoutes,
   ...environmentRoutes,
   ...overviewRoutes,

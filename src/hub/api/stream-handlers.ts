@@ -110,32 +110,7 @@ export const streamHandlers = (
     return { admitted: await admitAgent(streams, key, query, connectionId, ofHosted), caller: key };
   },
 
-  async admitDashboard(caller, { include }) {
-    const { tenantId } = caller;
-    const principal = principalOf(caller);
-    const visibleEnvs = environments.filter((env) => seesEnv(principal, env));
-    const parts = new Set(
-      include === undefined ? [] : checkedAt(includeField, include, 'include').split(','),
-    );
-    const fleet = parts.has('fleet');
-    const tools = parts.has('tools');
-    return {
-      audience: dashboardsOf(tenantId),
-      agentId: null,
-      bundleName: null,
-      pinned: false,
-      skips: (frame) =>
-        (frame.fleet !== undefined && !fleet) ||
-        (frame.tools === true && !tools) ||
-        (frame.part !== undefined && !parts.has(frame.part)) ||
-        (frame.type === 'event_created' && parts.has('stats')) ||
-        (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
-      catchUp: async () => (fleet ? streams.fleetNow(tenantId, visibleEnvs) : []),
-      keepalive,
-      announce: async () => {},
-      closed: () => {},
-    };
-  },
+  admitDashboard: async (caller, query) => admitDashboard(streams, caller, query),
 
   async message(caller, { type, body, rounded }) {
     const route = routeOf[type];
@@ -156,6 +131,36 @@ export const streamHandlers = (
     }
   },
 });
+
+/** @throws HubError validation_failed */
+function admitDashboard(
+  streams: AgentStreams,
+  caller: Extract<Caller, { kind: 'user' }>,
+  { include }: StreamQuery,
+): AdmittedStream {
+  const { tenantId } = caller;
+  const principal = principalOf(caller);
+  const visibleEnvs = environments.filter((env) => seesEnv(principal, env));
+  const parts = new Set(include === undefined ? [] : checkedAt(includeField, include, 'include').split(','));
+  const fleet = parts.has('fleet');
+  const tools = parts.has('tools');
+  return {
+    audience: dashboardsOf(tenantId),
+    agentId: null,
+    bundleName: null,
+    pinned: false,
+    skips: (frame) =>
+      (frame.fleet !== undefined && !fleet) ||
+      (frame.tools === true && !tools) ||
+      (frame.part !== undefined && !parts.has(frame.part)) ||
+      (frame.type === 'event_created' && parts.has('stats')) ||
+      (frame.envs !== undefined && !frame.envs.some((env) => seesEnv(principal, env))),
+    catchUp: async () => (fleet ? streams.fleetNow(tenantId, visibleEnvs) : []),
+    keepalive,
+    announce: async () => {},
+    closed: () => {},
+  };
+}
 
 /**
  * @param hosted null: a stream of the console API

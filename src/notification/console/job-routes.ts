@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { instant, intQuery, line } from '../../http/contract/fields.ts';
+import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
 import { notificationQueues } from '../rules/jobs.ts';
 
@@ -10,12 +11,9 @@ export const jobQueue = z.enum(['housekeeping', 'purge', ...Object.values(notifi
 
 export const jobRoutes = routes({
   listDeadJobs: {
+    ...operatorRoute,
     method: 'GET',
     path: '/api/v1/operator/jobs/dead',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
     summary: 'Dead background jobs in a queue, latest first',
     query: z.object({ queue: jobQueue, limit: intQuery(1, 1000).default(100) }),
     status: 200,
@@ -25,21 +23,16 @@ export const jobRoutes = routes({
       ),
     }),
     errors: ['validation_failed', 'rate_limited', 'unavailable'],
-    limit: 'operator',
   },
   retryDeadJob: {
+    ...operatorRoute,
     method: 'POST',
     path: '/api/v1/operator/jobs/retry',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
     summary: 'Run a dead job again now, with all its attempts',
     body: z.object({ queue: jobQueue, id: line(200) }),
     status: 202,
     reply: z.object({ queue: jobQueue, id: z.string() }),
     audit: 'It belongs to the installation and to no tenant; the log has a line.',
     errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
-    limit: 'operator',
   },
 });

@@ -58,7 +58,9 @@ export interface Runs {
   ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & { readonly fleet: Fleet };
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
+  readonly fleet: Pick<Fleet, 'get' | 'ofRegistrations'>;
+};
 
 /** Runs that the health of an agent looks at. */
 const runsOfHealth = 200;

@@ -48,7 +48,7 @@ interface Ensured {
 }
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
-  readonly rulesets: Rulesets;
+  readonly rulesets: Pick<Rulesets, 'deploy'>;
   readonly environments: Pick<Environments, 'mayChange' | 'isProtected'>;
 };
 

@@ -2,7 +2,7 @@
 
 import type { VerdictWord } from '../../event/record/words.ts';
 import { durationOf, type StoredEvent } from '../../event/record.ts';
-import { callIdOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
+import { callIdOf, classOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
 import { verdictWordOf } from '../../event/rules/query/match.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { notFound } from '../../shared/error.ts';
@@ -45,6 +45,8 @@ const portion = 1_000;
 function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
   const calls = new Map<string, TimelineCall>();
   for (const event of events) {
+    // The report of a workflow may contain the id of the call that comes next.
+    if (classOf(event.verdict) === 'workflow') continue;
     const key = callIdOf(event) ?? event.id;
     const reported = event.outcomes.find(({ durationMs }) => durationMs !== undefined)?.durationMs;
     const durationMs = durationOf(event) ?? reported ?? null;

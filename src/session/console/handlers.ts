@@ -2,7 +2,7 @@
 
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
-import type { sessionRoutes } from '../wire.ts';
+import type { sessionRoutes } from './routes.ts';
 
 export const sessions: Handlers<typeof sessionRoutes> = {
   async readSessions({ app }, { body }, caller) {

@@ -16,10 +16,10 @@ import type { ChannelStore, DeliveryStore } from '../../notification/port/channe
 import type { RunStore } from '../../run/port.ts';
 import type { SigningStore } from '../../signing/port.ts';
 import type { TenantFileStore, TenantReading } from '../../tenant/port/files.ts';
-import type { TenantStore } from '../../tenant/port/identity.ts';
 import type { TenantRecordStore } from '../../tenant/port/records.ts';
 import type { RetentionStore } from '../../tenant/port/retention.ts';
 import type { SettingsStore } from '../../tenant/port/settings.ts';
+import type { TenantStore } from '../../tenant/port/tenants.ts';
 import type { WorkspaceStore } from '../../tenant/port/workspaces.ts';
 import type { ToolStore } from '../../tool/port.ts';
 import type { UsageStore } from '../../usage/port.ts';

@@ -1,7 +1,7 @@
 // Routes of the operator of an installation: tenants and the log level. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
 import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
-import { operated } from '../../http/contract/operator-route.ts';
+import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
 import { logLevels } from '../../shared/ports/log.ts';
 import { email, newPassword } from '../../user/wire.ts';
@@ -27,7 +27,7 @@ const passphrase = z.string().min(12).max(1024);
 
 export const operatorRoutes = routes({
   listTenants: {
-    ...operated,
+    ...operatorRoute,
     method: 'GET',
     path: '/api/v1/operator/tenants',
     summary: 'Tenants and what they hold, oldest first',
@@ -37,7 +37,7 @@ export const operatorRoutes = routes({
     errors: ['bad_request', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   getTenant: {
-    ...operated,
+    ...operatorRoute,
     method: 'GET',
     path: '/api/v1/operator/tenants/{tenant_id}',
     summary: 'A tenant and what it holds',
@@ -47,7 +47,7 @@ export const operatorRoutes = routes({
     errors: ['not_found', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   updateTenant: {
-    ...operated,
+    ...operatorRoute,
     method: 'PATCH',
     path: '/api/v1/operator/tenants/{tenant_id}',
     summary: 'Rename a tenant, suspend it, or resume it',
@@ -59,7 +59,7 @@ export const operatorRoutes = routes({
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   removeTenant: {
-    ...operated,
+    ...operatorRoute,
     method: 'DELETE',
     path: '/api/v1/operator/tenants/{tenant_id}',
     summary: 'Remove a tenant with everything that it holds; name must be its name',
@@ -71,7 +71,7 @@ export const operatorRoutes = routes({
     errors: ['not_found', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   exportTenant: {
-    ...operated,
+    ...operatorRoute,
     method: 'GET',
     path: '/api/v1/operator/tenants/{tenant_id}/export',
     summary:
@@ -84,7 +84,7 @@ export const operatorRoutes = routes({
     errors: ['bad_request', 'not_found', 'conflict', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   beginTenantImport: {
-    ...operated,
+    ...operatorRoute,
     method: 'POST',
     path: '/api/v1/operator/tenants/import',
     summary: 'Begin to import a tenant from the first part of its file; a repeat goes on with the import',
@@ -99,7 +99,7 @@ export const operatorRoutes = routes({
     errors: ['conflict', 'unprocessable', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   putTenantImportPart: {
-    ...operated,
+    ...operatorRoute,
     method: 'PUT',
     path: '/api/v1/operator/tenants/import/{import_id}/{number}',
     summary: 'Store a part of the file, from 1; safe to repeat. Nothing can be seen before the commit',
@@ -123,7 +123,7 @@ export const operatorRoutes = routes({
     ],
   },
   commitTenantImport: {
-    ...operated,
+    ...operatorRoute,
     method: 'POST',
     path: '/api/v1/operator/tenants/import/{import_id}/commit',
     summary: 'Check that the file is whole, and open the tenant to callers; safe to repeat',
@@ -154,7 +154,7 @@ export const operatorRoutes = routes({
     limit: 'operator',
   },
   setLogLevel: {
-    ...operated,
+    ...operatorRoute,
     method: 'PUT',
     path: '/api/v1/operator/log-level',
     audit: 'It belongs to the installation and to no tenant; the log has a line.',

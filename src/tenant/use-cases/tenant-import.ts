@@ -51,7 +51,7 @@ export class TenantImports {
 
   /**
    * Begins, or goes on with the import of the same file.
-   * @param head the first part of the file
+   * @param bytes the first part of the file
    * @throws HubError unprocessable for a wrong passphrase; conflict when the tenant's id is there
    */
   async begin(bytes: Uint8Array, passphrase: string): Promise<TenantImport> {

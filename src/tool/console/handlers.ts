@@ -41,7 +41,10 @@ export const tools: Handlers<typeof toolRoutes> = {
       mode,
       sequence,
       servers: servers.map((one) => renderServer(one, mode)),
-      tools: page.items.map((entry) => renderEntry(entry, modeOf(environment, entry.server))),
+      tools: page.items.map((entry) => ({
+        ...renderEntry(entry, modeOf(environment, entry.server)),
+        ...(query.include_agents === 'true' ? { agent_count: entry.agentCount } : {}),
+      })),
       more: page.more,
     };
   },

@@ -145,14 +145,25 @@ export const toolRoutes = routes({
     envs: 'query',
     tag: 'tools',
     summary: 'Servers of an environment and definitions of their tools, undecided ones first',
-    query: z.object({ env, server: server.optional(), ...paging(1000, 200) }),
+    query: z.object({
+      env,
+      server: server.optional(),
+      /** `true`: adds `agent_count` to each definition. */
+      include_agents: z.enum(['true', 'false']).default('false'),
+      ...paging(1000, 200),
+    }),
     status: 200,
     reply: z.object({
       env,
       mode: pinMode,
       sequence: z.number().int(),
       servers: z.array(toolServer),
-      tools: z.array(toolPin),
+      tools: z.array(
+        toolPin.extend({
+          /** Agents that reported the definition, at most 100; only with `include_agents`. */
+          agent_count: z.number().int().optional(),
+        }),
+      ),
       /** True if more definitions follow. */
       more: z.boolean(),
     }),

@@ -10,7 +10,7 @@ import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { EntryFilter } from '../port.ts';
-import type { ToolDefinition, ToolEntry, ToolServer } from '../record.ts';
+import type { ListedTool, ToolDefinition, ToolServer } from '../record.ts';
 import { entryIdOf } from '../rules/identity.ts';
 import { type SignedPins, signPins } from './signed-pins.ts';
 
@@ -29,7 +29,7 @@ export interface EnvironmentTools {
 
 export interface ToolPins {
   listServers(principal: Principal, env: Env): Promise<EnvironmentTools>;
-  listEntries(principal: Principal, filter: EntryFilter, page: PageRequest): Promise<Page<ToolEntry>>;
+  listEntries(principal: Principal, filter: EntryFilter, page: PageRequest): Promise<Page<ListedTool>>;
   /** The definition, and all of its tool in all environments, oldest first. @throws HubError not_found */
   get(
     principal: Principal,

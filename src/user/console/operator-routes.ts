@@ -2,28 +2,24 @@
 
 import { z } from 'zod';
 import { instant, uuid } from '../../http/contract/fields.ts';
-import { operated } from '../../http/contract/operator-route.ts';
+import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
 import { email, newPassword } from '../wire.ts';
 
 export const operatorUserRoutes = routes({
   createUser: {
+    ...operatorRoute,
     method: 'POST',
     path: '/api/v1/operator/users',
-    auth: ['operatorToken'],
-    role: 'installation',
-    envs: 'none',
-    tag: 'operator',
     summary: 'Add a user to a tenant',
     body: z.object({ tenant_id: uuid, email, password: newPassword, is_admin: z.boolean().default(false) }),
     status: 201,
     reply: z.object({ user_id: uuid }),
     audit: ['user.created'],
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
-    limit: 'operator',
   },
   createLoginLink: {
-    ...operated,
+    ...operatorRoute,
     method: 'POST',
     path: '/api/v1/operator/login-links',
     summary: 'Make a link that signs a person in, once, within 5 minutes',

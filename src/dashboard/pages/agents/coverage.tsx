@@ -1,12 +1,13 @@
 // Coverage by contracts: a bar for each agent of the fleet, and the tools of one agent with their contracts.
-import { type JSX, useState } from 'react';
+import type { JSX } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
 import { counted, milliseconds } from '../../lib/text.ts';
 import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
-import { Data } from '../../ui/parts.tsx';
-import { PeriodSelect } from '../../ui/period.tsx';
-import { QueryResult } from '../../ui/query-result.tsx';
+import { Data, Time } from '../../ui/parts.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { Table } from '../../ui/table.tsx';
 import './coverage.css';
 
@@ -41,8 +42,6 @@ export function CoverageBar({ coverage }: { readonly coverage: Covered | undefin
   );
 }
 
-const periods = ['1h', '24h', '7d', '30d'] as const;
-
 type Tool = Reply<'agentCoverage'>['tools'][number];
 
 /** The median. The other figures are in the tooltip. */
@@ -57,63 +56,65 @@ function Durations({
 }
 
 export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
-  const [since, setSince] = useState<(typeof periods)[number]>('24h');
-  const agentCoverageQuery = useCall('agentCoverage', {
-    params: { agent_id: id },
-    query: { since, include_verdicts: 'true', include_durations: 'true' },
-  } as Input<'agentCoverage'>);
+  const [search] = useFilters();
+  const range = rangeOf(search);
+  const input = { params: { agent_id: id }, query: { include_verdicts: 'true', include_durations: 'true' } };
+  // The hub counts up to now.
+  const since = { name: range.name, query: () => ({ since: range.query().since }) };
+  const agentCoverageQuery = useCall('agentCoverage', input as Input<'agentCoverage'>, { moving: since });
   return (
-    <section className="form" aria-label="Coverage">
-      <div className="card-head">
-        <h2>Tool coverage</h2>
-        <PeriodSelect label="Period" value={since} periods={periods} onValue={setSince} />
-      </div>
-      <QueryResult
-        query={agentCoverageQuery}
-        rows={3}
-        none={({ tools }) => tools.length === 0 && 'No tool calls in this period. Choose a longer one.'}
-      >
-        {({ tools, summary, deployed_bundle: bundle }) => (
-          <>
-            <p>
-              <CoverageBar coverage={summary} />{' '}
+    <QuerySection
+      title="Tool coverage"
+      label="Coverage"
+      query={agentCoverageQuery}
+      rows={3}
+      none={({ tools }) =>
+        tools.length === 0 && 'No tool calls since the start of this range. Choose a longer one.'
+      }
+    >
+      {({ tools, summary, deployed_bundle: bundle, time_window: period }) => (
+        <>
+          <p>
+            <CoverageBar coverage={summary} />{' '}
+            <span className="muted">
               {bundle && (
-                <span className="muted">
-                  by <Data text={bundle.name} max={80} /> v{bundle.version}
-                </span>
+                <>
+                  by <Data text={bundle.name} max={80} /> v{bundle.version},{' '}
+                </>
               )}
-            </p>
-            <Table<Tool>
-              name="tools of an agent"
-              row="tool"
-              sortAs="tools_sort"
-              rows={tools}
-              keyOf={(tool) => tool.tool_name}
-              columns={[
-                nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
-                verdictColumn(
-                  'status',
-                  'Status',
-                  (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
-                  1.7,
-                ),
-                nameColumn('contract', 'Contract', (tool) => tool.contract_name ?? '', 1.4),
-                countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
-                countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
-                {
-                  key: 'median',
-                  label: 'Median time',
-                  width: 1,
-                  number: true,
-                  sort: (tool) => tool.durations?.p50_ms ?? -1,
-                  cell: ({ durations }) => <Durations durations={durations ?? null} />,
-                },
-                timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
-              ]}
-            />
-          </>
-        )}
-      </QueryResult>
-    </section>
+              calls since <Time at={period.since} />
+            </span>
+          </p>
+          <Table<Tool>
+            name="tools of an agent"
+            row="tool"
+            sortAs="tools_sort"
+            rows={tools}
+            keyOf={(tool) => tool.tool_name}
+            columns={[
+              nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
+              verdictColumn(
+                'status',
+                'Status',
+                (tool) => (tool.status === 'observed' ? 'observed only' : tool.status),
+                1.7,
+              ),
+              nameColumn('contract', 'Contract', (tool) => tool.contract_name ?? '', 1.4),
+              countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
+              countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
+              {
+                key: 'median',
+                label: 'Median time',
+                width: 1,
+                number: true,
+                sort: (tool) => tool.durations?.p50_ms ?? -1,
+                cell: ({ durations }) => <Durations durations={durations ?? null} />,
+              },
+              timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
+            ]}
+          />
+        </>
+      )}
+    </QuerySection>
   );
 }

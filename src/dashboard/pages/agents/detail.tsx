@@ -5,7 +5,9 @@ import { type JSX, useEffect } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { printQuery, valueTerm } from '../../../event/rules/query/print.ts';
 import type { Input, Reply } from '../../lib/api.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { Choice } from '../../ui/choice.tsx';
@@ -182,14 +184,17 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
 }
 
 function Calls({ id }: { readonly id: string }): JSX.Element {
-  const eventsQuery = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
+  const [search] = useFilters();
+  const env = useEnv();
+  const query = { agent_id: id, limit: 10, ...(env ? { env } : {}) };
+  const eventsQuery = useCall('searchEvents', { query }, { moving: rangeOf(search) });
   return (
     <QuerySection
       title="Recent calls"
       query={eventsQuery}
       rows={3}
       none={(list) =>
-        list.length === 0 && 'No calls reported yet. Calls appear here when the agent reports them.'
+        list.length === 0 && 'No calls in this range. Calls appear here when the agent reports them.'
       }
     >
       {(list) => (

@@ -1,11 +1,15 @@
-// The history of one agent: deployments, periods out of date, and its runs with their status.
+// The history of one agent in the range: deployments, periods out of date, and its runs with their status.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useMemo, useState } from 'react';
+import type { JSX } from 'react';
+import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
-import { count, counted, duration, visible } from '../../lib/text.ts';
+import { spanOf } from '../../lib/range.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { count, counted, duration } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
 import {
   countColumn,
   envColumn,
@@ -13,15 +17,13 @@ import {
   numberColumn,
   proseColumn,
   timeColumn,
-  verdictColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
 import { NameLink } from '../../ui/names.tsx';
-import { Button } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { Run } from '../runs/run.ts';
-import { SessionValues } from '../runs/values.tsx';
+import { standingColumns } from '../runs/columns.tsx';
+import { isInRange, type Run } from '../runs/run.ts';
 
 const words = {
   deployment: 'Deployed',
@@ -49,95 +51,103 @@ const changeColumns: readonly Column<Change>[] = [
   timeColumn('when', 'Time', (event) => event.timestamp, 1.2),
 ];
 
+/** Deployments that the hub looks at, at most. */
+const maxDeployments = 200;
+
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
-  const agentHistoryQuery = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
+  const { span, env } = useScope();
+  const input = { params: { agent_id: id }, query: { limit: maxDeployments } };
+  const agentHistoryQuery = useCall('agentHistory', input);
+  const changesOf = ({ events }: Reply<'agentHistory'>): readonly Change[] =>
+    events.filter(({ timestamp, environment }) => {
+      const at = Date.parse(timestamp);
+      return at >= span.from && at < span.until && (!env || environment === null || environment === env);
+    });
   return (
     <QuerySection
       title="Deployment history"
       label="History"
       query={agentHistoryQuery}
       rows={3}
-      none={({ events }) =>
-        events.length === 0 && 'No deployments yet. Deployments for this agent appear here.'
+      none={(history) =>
+        changesOf(history).length === 0 &&
+        'No deployments in this range. Deployments for this agent appear here.'
       }
     >
-      {({ events }) => (
+      {(history) => (
         <Table
           name="changes of an agent"
           sortAs="changes_sort"
-          rows={events}
+          rows={changesOf(history)}
           columns={changeColumns}
           keyOf={(event) => [event.type, event.timestamp, event.environment, bundleOf(event)].join(' ')}
-          bar={counted(events.length, 'change')}
+          bar={`${counted(changesOf(history).length, 'change')} in this range`}
         />
       )}
     </QuerySection>
   );
 }
 
-const maxRuns = 10;
+/** Runs in a request; the list of all runs has the others. */
+const maxRuns = 200;
+
+const useScope = () => {
+  const [search] = useFilters();
+  return { span: spanOf(search, useNow(minuteMs)), env: useEnv() };
+};
+
+/** The newest runs of an agent, of these the ones in the range, and the number of all. */
+export function useAgentRuns(id: string) {
+  const { span, env } = useScope();
+  const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
+  const runs = (runsQuery.data?.runs ?? []).filter((run) => isInRange(run, span, env));
+  return { runsQuery, runs };
+}
+
+const runColumns: readonly Column<Run>[] = [
+  {
+    ...nameColumn<Run>('session', 'Session', (run) => run.session_id, 1.8),
+    cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
+  },
+  ...standingColumns,
+  countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
+  timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
+];
+
+export const noRuns = 'No sessions in this range. Calls with a session ID appear here.';
 
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
-  const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
-  const [valued, setValued] = useState<string | null>(null);
-  const columns = useMemo(
-    (): readonly Column<Run>[] => [
-      {
-        ...nameColumn<Run>('session', 'Session', (run) => run.session_id, 1.8),
-        cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
-      },
-      verdictColumn('status', 'Status', (run) => run.status, 1.5),
-      countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
-      countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
-      timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
-      {
-        key: 'values',
-        label: 'Values',
-        width: 1.3,
-        text: () => '',
-        cell: ({ session_id: session }) => (
-          <Button
-            kind="quiet"
-            aria-expanded={valued === session}
-            aria-label={`${valued === session ? 'Hide values' : 'Values'} of ${visible(session).slice(0, 80)}`}
-            onClick={() => setValued(valued === session ? null : session)}
-          >
-            {valued === session ? 'Hide' : 'Values'}
-          </Button>
-        ),
-      },
-    ],
-    [valued],
-  );
+  const { runsQuery, runs } = useAgentRuns(id);
   return (
     <QuerySection
       title="Sessions and runs"
       label="Runs"
       query={runsQuery}
       rows={2}
-      none={({ runs }) => runs.length === 0 && 'No sessions yet. Calls with a session ID appear here.'}
+      none={({ total }) => runs.length === 0 && total <= maxRuns && noRuns}
     >
-      {({ runs, total }) => (
-        <>
-          <Table
-            name="sessions of an agent"
-            sortAs="sessions_sort"
-            rows={runs}
-            columns={columns}
-            keyOf={(run) => run.session_id}
-            chosen={valued ?? undefined}
-            bar={
-              total > maxRuns ? (
-                <Link to="/runs" search={{ agent_id: id } as never}>
-                  View all {count(total)} runs
-                </Link>
-              ) : (
-                <span className="muted">{counted(total, 'session')}</span>
-              )
-            }
-          />
-          {valued !== null && <SessionValues key={valued} agent={id} session={valued} />}
-        </>
+      {({ total }) => (
+        <Table
+          name="sessions of an agent"
+          sortAs="sessions_sort"
+          rows={runs}
+          columns={runColumns}
+          keyOf={(run) => run.session_id}
+          bar={
+            <span className="muted">
+              {counted(runs.length, 'session')} in this range
+              {total > maxRuns && (
+                <>
+                  {' '}
+                  of the newest {count(maxRuns)}.{' '}
+                  <Link to="/runs" search={{ agent_id: id } as never}>
+                    Search all {count(total)} runs
+                  </Link>
+                </>
+              )}
+            </span>
+          }
+        />
       )}
     </QuerySection>
   );

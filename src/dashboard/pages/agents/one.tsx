@@ -1,4 +1,4 @@
-// The page of one agent: its state, its tools, its runs and its changes as tabs, which the address contains.
+// The page of one agent: its state, tools, runs, values and changes as tabs, which the address contains.
 
 import { useNavigate, useParams } from '@tanstack/react-router';
 import type { ComponentType, JSX } from 'react';
@@ -8,6 +8,7 @@ import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
 import { AgentHistory, AgentRuns } from './history.tsx';
+import { AgentValues } from './values.tsx';
 
 type Tab = readonly [key: string, label: string, Content: ComponentType<{ readonly id: string }>];
 
@@ -16,6 +17,7 @@ const tabs: readonly Tab[] = [
   first,
   ['tools', 'Tools', AgentCoverage],
   ['runs', 'Runs', AgentRuns],
+  ['values', 'Values', AgentValues],
   ['changes', 'Changes', AgentHistory],
 ];
 

@@ -48,6 +48,7 @@ export default function Agents(): JSX.Element {
 }
 
 const agentLanguage: QueryLanguage = {
+  page: 'fleet',
   grammar: agentGrammar,
   earlier: ['search', 'status', 'connected', 'bundle'],
   textOf: ({ connected, ...filters }) =>

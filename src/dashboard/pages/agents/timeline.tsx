@@ -1,136 +1,209 @@
-// Timeline of an agent in the range, on one axis: its streams, its documents and its approvals.
-import './timeline.css';
-import { Link } from '@tanstack/react-router';
-import type { JSX, ReactNode } from 'react';
+// Timeline of an agent in the range, on one axis: its streams, its documents, its calls and its approvals.
+import { type JSX, useEffect, useMemo } from 'react';
+import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
+import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { usePrefs } from '../../lib/prefs.ts';
-import { useCall } from '../../lib/query.ts';
-import { instantsOf, spanOf } from '../../lib/range.ts';
-import { useEnv, useFilters } from '../../lib/search.ts';
-import { clockTime, middleCut, visible } from '../../lib/text.ts';
+import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
+import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
+import { type Env as EnvName, useEnv, useFilters } from '../../lib/search.ts';
+import { clockTime, count, counted, middleCut, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import type { Slot, Track } from '../../ui/chart.ts';
+import { type Axis, type Bar, countWords, groupBars, Lane, Lanes } from '../../ui/lanes.tsx';
 import { Env } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { QuerySection } from '../../ui/section.tsx';
-
-interface Bar {
-  readonly key: string;
-  /** Epoch milliseconds; `to` is null for what goes on, and `from` itself for a moment. */
-  readonly from: number;
-  readonly to: number | null;
-  readonly words: string;
-  readonly tone: string;
-  readonly link?: { readonly to: string };
-}
+import { TimeChart } from '../../ui/time-chart.tsx';
+import { bucketMsOf } from '../events/filters.ts';
+import { bucketsOfReply, firstBucket } from '../events/sample-events.ts';
 
 const lookMs = 15_000;
+const pageSize = 500;
+/** The newest in the range. The page names the cut. */
+const maxApprovals = 2_000;
+
+/** The ends of the range, rounded to the buckets of the chart. */
+function axisOf(span: Span, bucketMs: number): Axis {
+  return { from: firstBucket(span.from, bucketMs), until: Math.ceil(span.until / bucketMs) * bucketMs };
+}
 
 export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   const [search] = useFilters();
   const env = useEnv();
   const { utc } = usePrefs();
-  const span = spanOf(search, useNow(60_000));
-  const timelineQuery = useCall(
+  const span = spanOf(search, useNow(minuteMs));
+  const axis = axisOf(span, bucketMsOf(span));
+  const timelineQuery = usePages(
     'agentTimeline',
-    { params: { agent_id: id }, query: { ...instantsOf(span), ...(env ? { env } : {}) } },
-    { keep: true, moves: true, ...(span.open ? { refetchMs: lookMs } : {}) },
+    { params: { agent_id: id }, query: { limit: pageSize, ...(env ? { env } : {}) } },
+    { moving: rangeOf(search), ...(span.open ? { refetchMs: lookMs } : {}) },
   );
-  const at = (text: string): string => clockTime(Date.parse(text), utc);
-  const period = (from: string, to: string | null): string =>
+  const approvals = usePageRows(timelineQuery, ({ reply }) => reply.approvals);
+  const isCut = timelineQuery.hasNextPage && approvals.length >= maxApprovals;
+  useEffect(() => {
+    if (approvals.length < maxApprovals) readOn(timelineQuery);
+  });
+  const at = (time: number): string => clockTime(time, utc);
+  const period = (from: number, to: number | null): string =>
     `${at(from)} to ${to === null ? 'now' : at(to)}`;
+  const approvalItems = approvals.map(({ from, to, ...one }) => ({
+    ...one,
+    status: displayWord(one.status),
+    from: Date.parse(from),
+    to: to === null ? null : Date.parse(to),
+  }));
+  /** A group leads to its minutes, which part it, unless the range has no more than these. */
+  const zoomOf = (group: readonly { readonly from: number }[]): Pick<Bar, 'link'> => {
+    const times = group.map(({ from }) => from);
+    const from = Math.floor(Math.min(...times) / minuteMs) * minuteMs;
+    const until = (Math.floor(Math.max(...times) / minuteMs) + 1) * minuteMs;
+    if (until - from >= axis.until - axis.from) return {};
+    return { link: { to: '.', search: { ...search, ...fixedRange({ from, until }) } as never } };
+  };
   return (
     <QuerySection title="Timeline" label query={timelineQuery} rows={3}>
-      {({ env: timelineEnv, streams, documents, approvals }) => (
-        <dl className="timeline-lanes">
-          {env === undefined && timelineEnv && (
-            <div>
-              <dt>Environment</dt>
+      {({ pages: [first] }) => (
+        <>
+          {env === undefined && first?.reply.env && (
+            <p className="muted">
+              In <Env name={first.reply.env} />
+            </p>
+          )}
+          <Lanes>
+            <Lane
+              name="Streams"
+              axis={axis}
+              bars={(first?.reply.streams ?? []).map((one): Bar => {
+                const from = Date.parse(one.from);
+                const to = one.to === null ? null : Date.parse(one.to);
+                const transport = one.transport ? ` by ${one.transport}` : '';
+                const words = `Connected${transport}, ${period(from, to)}${one.is_end_estimated ? ' at the latest' : ''}`;
+                return { key: `${one.from} ${one.to}`, from, to, words, tone: 'plain' };
+              })}
+            />
+            <Lane
+              name="Documents"
+              axis={axis}
+              bars={(first?.reply.documents ?? []).map((one): Bar => {
+                const from = Date.parse(one.at);
+                return {
+                  key: `${one.at} ${one.kind} ${one.bundle_name}`,
+                  ...{ from, to: from },
+                  words: `${at(from)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
+                  label: `v${one.version}`,
+                  tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
+                };
+              })}
+            />
+            <div className="lane-chart">
+              <dt className="heard">Calls</dt>
               <dd>
-                <Env name={timelineEnv} />
+                <Calls
+                  id={id}
+                  env={env ?? first?.reply.env ?? undefined}
+                  span={span}
+                  axis={axis}
+                  documents={first?.reply.documents ?? []}
+                />
               </dd>
             </div>
-          )}
-          <Lane
-            name="Streams"
-            span={span}
-            bars={streams.map(({ from, to, transport, is_end_estimated: isEstimated }) => ({
-              key: `${from} ${to}`,
-              from: Date.parse(from),
-              to: to === null ? null : Date.parse(to),
-              words: `Connected${transport ? ` by ${transport}` : ''}, ${period(from, to)}${isEstimated ? ' at the latest' : ''}`,
-              tone: 'plain',
-            }))}
-          />
-          <Lane
-            name="Documents"
-            span={span}
-            bars={documents.map((one) => ({
-              key: `${one.at} ${one.kind} ${one.bundle_name}`,
-              from: Date.parse(one.at),
-              to: Date.parse(one.at),
-              words: `${at(one.at)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
-              tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
-            }))}
-          />
-          <Lane
-            name="Approvals"
-            span={span}
-            bars={approvals.map(({ id: approval, from, to, status }) => ({
-              key: approval,
-              from: Date.parse(from),
-              to: to === null ? null : Date.parse(to),
-              words: `Approval ${status}, ${period(from, to)}`,
-              tone: status === 'approved' ? 'allow' : status === 'denied' ? 'deny' : 'ask',
-              link: linkTo.approval(approval),
-            }))}
-          />
-        </dl>
+            <Lane
+              name="Approvals"
+              axis={axis}
+              bars={groupBars(approvalItems, axis, (group, { from, to }): Bar => {
+                const [{ id: key }] = group;
+                const statuses = group.map(({ status }) => status);
+                const isOne = group.length === 1;
+                return {
+                  key,
+                  ...{ from, to },
+                  words: isOne
+                    ? `Approval ${statuses.join('')}, ${period(from, to)}`
+                    : `${counted(group.length, 'approval')}: ${countWords(statuses)}, ${period(from, to)}`,
+                  tone: toneOf(statuses),
+                  ...(isOne ? { link: linkTo.approval(key) } : zoomOf(group)),
+                };
+              })}
+            >
+              {isCut && (
+                <p className="muted">
+                  Newest {count(approvals.length)} approvals of this range. For earlier ones, choose a shorter
+                  range.
+                </p>
+              )}
+            </Lane>
+          </Lanes>
+        </>
       )}
     </QuerySection>
   );
 }
 
-function Lane({
-  name,
-  span: { from, until },
-  bars,
+const toneOf = (statuses: readonly string[]): string =>
+  statuses.every((status) => status === 'approved') ? 'allow' : statuses.includes('denied') ? 'deny' : 'ask';
+
+const number = (value: number | null): string => count(value ?? 0);
+const tracks: readonly Track[] = [
+  { key: 'calls', label: 'calls', color: '--line-strong', text: number },
+  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
+  { key: 'asked', label: 'asked', icon: 'hand', text: number },
+  { key: 'would_deny', label: 'would deny', icon: 'eye', text: number },
+];
+
+/** The calls of the agent, with a line for each change of its document. A selected range becomes that of the page. */
+function Calls({
+  id,
+  env,
+  span,
+  axis,
+  documents,
 }: {
-  readonly name: string;
-  readonly span: { readonly from: number; readonly until: number };
-  readonly bars: readonly Bar[];
+  readonly id: string;
+  readonly env: EnvName | undefined;
+  readonly span: Span;
+  readonly axis: Axis;
+  readonly documents: readonly { readonly at: string }[];
 }): JSX.Element {
-  const share = (at: number): number => Math.min(100, Math.max(0, ((at - from) / (until - from)) * 100));
-  const content = ({ words, link }: Bar): ReactNode =>
-    link ? (
-      <Link {...link} title={words}>
-        <span className="heard">{words}</span>
-      </Link>
-    ) : (
-      <span className="heard">{words}</span>
-    );
+  const [, change] = useFilters();
+  const { from, until } = axis;
+  const slotMs = bucketMsOf(span);
+  const query = { agent_id: id, ...(env ? { env } : {}), bucket_seconds: slotMs / 1000 };
+  // The chart begins with a whole bucket. Its calls are those of the range.
+  const histogramQuery = useCall(
+    'eventHistogram',
+    { query: { ...query, ...instantsOf({ from: span.from, until }) } },
+    { keep: true, moves: true },
+  );
+  const slots = useMemo(
+    () =>
+      bucketsOfReply(histogramQuery.data ?? []).map(
+        ({ at, allowed, denied, pending, observed }): Slot => ({
+          at,
+          values: [allowed + denied + pending + observed, denied, pending, observed],
+        }),
+      ),
+    [histogramQuery.data],
+  );
+  const marks = useMemo(() => documents.map(({ at }) => Date.parse(at)), [documents]);
+  const chart = (isPending: boolean): JSX.Element => (
+    <TimeChart
+      title="Calls over time"
+      shape="lanes"
+      tracks={tracks}
+      slots={slots}
+      absent={0}
+      sums={tracks.map((_, track) => slots.reduce((sum, { values }) => sum + (values[track] ?? 0), 0))}
+      marks={marks}
+      isPending={isPending}
+      onRange={(since, to) => change(fixedRange({ from: since, until: to }))}
+      {...{ from, until, slotMs }}
+    />
+  );
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {bars.length === 0 ? (
-          <span className="muted">None in this range</span>
-        ) : (
-          <ol>
-            {bars.map((bar) => (
-              <li
-                key={bar.key}
-                className={`tone-${bar.tone}`}
-                title={bar.words}
-                style={{
-                  left: `${share(bar.from)}%`,
-                  width: `${share(bar.to ?? until) - share(bar.from)}%`,
-                }}
-              >
-                {content(bar)}
-              </li>
-            ))}
-          </ol>
-        )}
-      </dd>
-    </div>
+    <QueryResult query={histogramQuery} placeholder={chart(true)}>
+      {() => chart(false)}
+    </QueryResult>
   );
 }

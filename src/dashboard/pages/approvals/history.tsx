@@ -43,6 +43,7 @@ const columns: readonly Column<Decided>[] = [
 ];
 
 export const inboxLanguage: QueryLanguage = {
+  page: 'inbox',
   grammar: approvalGrammar,
   earlier: ['search', 'status'],
   textOf: textOfValues(approvalGrammar, { search: null, status: 'is' }),

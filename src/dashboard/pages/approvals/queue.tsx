@@ -2,14 +2,17 @@
 // a phone.
 import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
+import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
+import { useThingLink } from '../../lib/thing-link.ts';
 import { useKeys, useStepKeys } from '../../ui/keys.ts';
 import { useNarrow, usePhone } from '../../ui/narrow.ts';
-import { Button, Empty, Name } from '../../ui/parts.tsx';
+import { Empty, Name } from '../../ui/parts.tsx';
+import { Split } from '../../ui/split.tsx';
 import type { AlikeCalls } from './alike.ts';
 import { Bulk, useSelection } from './bulk.tsx';
 import { BulkDialog } from './bulk-sheet.tsx';
@@ -23,6 +26,7 @@ import { openCalls, QueueList, Review } from './queue-list.tsx';
 import { decidedOf, useEndOfRows, useOutcome, useQueue, useSentDecision } from './queue-state.ts';
 import { sectionsOf, useHubGroups } from './sections.ts';
 import { useSnoozed } from './snooze.tsx';
+import { SwipedCard } from './swiped-card.tsx';
 
 /** The latest decision on this page. Its outcome appears on the next card. */
 interface Passed {
@@ -43,6 +47,9 @@ export interface QueueProps {
   /** Loads more of them. */
   readonly onEnd: () => void;
 }
+
+/** Width of the list and the card. */
+const roomOf = (border: HTMLElement): number => (border.parentElement?.clientWidth ?? 0) - border.clientWidth;
 
 /** True for a moment after a new card replaced the decided one. */
 function useArrival() {
@@ -169,6 +176,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const { ids: heldIds } = held;
   const openRow = useOpenRow(props, passed, heldIds);
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
+  useThingLink(chosen && linkTo.approval(chosen.id));
   const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const at = chosen ? rows.indexOf(chosen) : -1;
   const { onEnd } = props;
@@ -230,12 +238,14 @@ export function Queue(props: QueueProps): JSX.Element {
       />
       {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} isCut={props.isCut} />}
       {isPhone ? (
-        <div className="queue-detail">
-          <Pager rows={rows} at={at} onOpen={open}>
-            {group && <Review group={group} heldIds={heldIds} onReview={setReview} />}
-          </Pager>
+        <SwipedCard
+          rows={rows}
+          at={at}
+          onOpen={open}
+          review={group && <Review group={group} heldIds={heldIds} onReview={setReview} />}
+        >
           {detail}
-        </div>
+        </SwipedCard>
       ) : (
         <div className="queue">
           <QueueList
@@ -247,7 +257,12 @@ export function Queue(props: QueueProps): JSX.Element {
             folds={narrow}
             below={(row) => narrow && row === chosen && detail}
           />
-          {!narrow && <div className="queue-detail">{detail}</div>}
+          {!narrow && (
+            <>
+              <Split name="inbox" label="Width of the list" side="before" roomOf={roomOf} />
+              <div className="queue-detail">{detail}</div>
+            </>
+          )}
         </div>
       )}
       {narrow && !chosen && detail}
@@ -359,37 +374,3 @@ const EmptyQueue = ({ narrowed, isSnoozed }: Pick<QueueProps, 'narrowed' | 'isSn
       text="Calls appear here automatically when a contract requires approval. To try it, load the sample run."
     />
   );
-
-/** On a phone: the place of the open approval, and its neighbours. */
-function Pager({
-  rows,
-  at,
-  onOpen,
-  children,
-}: {
-  readonly rows: readonly Approval[];
-  readonly at: number;
-  readonly onOpen: (row: Approval) => void;
-  readonly children: ReactNode;
-}): JSX.Element | null {
-  if (at < 0) return null;
-  const [previous, next] = [rows[at - 1], rows[at + 1]];
-  return (
-    <nav className="pager" aria-label="Pending approvals">
-      <Button
-        aria-label="Previous approval"
-        disabled={!previous}
-        onClick={() => previous && onOpen(previous)}
-      >
-        ‹
-      </Button>
-      <span className="numbers">
-        {at + 1} of {rows.length}
-      </span>
-      <Button aria-label="Next approval" disabled={!next} onClick={() => next && onOpen(next)}>
-        ›
-      </Button>
-      {children}
-    </nav>
-  );
-}

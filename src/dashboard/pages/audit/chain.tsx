@@ -13,13 +13,22 @@ import { Failed } from '../../ui/query-result.tsx';
 
 type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;
 
-/** Downloads all parts in order. @throws ApiError */
-async function readChain(onPart: (parts: number) => void): Promise<string> {
+/**
+ * Downloads all parts in order.
+ * @param period instants of RFC 3339; default: the whole chain
+ * @throws ApiError
+ */
+export async function readChain(
+  onPart: (parts: number) => void,
+  period: { readonly from?: string; readonly to?: string } = {},
+): Promise<string> {
   const parts: string[] = [];
   let from: string | null = '1';
   while (from !== null) {
     onPart(parts.length + 1);
-    const { reply, next }: Part = await callHostedPage('hostedExportAudit', { query: { from_seq: from } });
+    const { reply, next }: Part = await callHostedPage('hostedExportAudit', {
+      query: { ...period, from_seq: from },
+    });
     parts.push(reply);
     from = next;
   }

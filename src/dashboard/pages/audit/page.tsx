@@ -12,7 +12,7 @@ import { instantsOf, spanOf } from '../../lib/range.ts';
 import { type Search, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { loadedText, plainJson, visible } from '../../lib/text.ts';
-import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { envsColumn, proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
@@ -20,6 +20,7 @@ import { Button, Data, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Chain } from './chain.tsx';
+import { ChangeTable, changeIn } from './change.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
@@ -38,12 +39,21 @@ const summaryText = ({ action_type: action, actor, subject, summary }: Entry): s
     ? `${actor.display} denied a call of ${subject.name ?? subject.id}.`
     : summary;
 
+const textsIn = (value: unknown): readonly string[] =>
+  [value].flat().filter((one): one is string => typeof one === 'string' && one !== '');
+
+const envsOf = ({ details: { env, envs = env } }: Entry): readonly string[] => textsIn(envs);
+
+const reasonOf = ({ details: { reason } }: Entry): string => textsIn(reason).join(' ');
+
 const columns: readonly Column<Entry>[] = [
   timeColumn('when', 'Time', (entry) => entry.occurred_at, 1.1),
   proseColumn('who', 'Actor', (entry) => entry.actor.display, 1.6),
   wordColumn('as', 'Actor type', actorType, 1.1),
   proseColumn('action', 'Action', (entry) => auditActionText(entry.action_type), 1.6),
   proseColumn('summary', 'Summary', summaryText, 3.4),
+  envsColumn('–')('env', 'Environment', envsOf, 1.4),
+  proseColumn('reason', 'Reason', reasonOf, 1.6),
 ];
 
 /** Actor types by view; people come first. */
@@ -53,6 +63,7 @@ const actors: { readonly [view: string]: readonly string[] } = {
   hub: ['system'],
 };
 const auditLanguage: QueryLanguage = {
+  page: 'audit',
   grammar: auditGrammar,
   parameters: {
     by: 'actor',
@@ -183,6 +194,9 @@ function One({ entry, onActor }: Readonly<{ entry: Entry; onActor: (id: string) 
     ['Agent', entry.agent_id],
     ['Session', entry.session_id],
   ];
+  const change = changeIn(entry.details);
+  const { before, after, ...others } = entry.details;
+  const details = change ? others : entry.details;
   return (
     <>
       <DataParagraph text={summaryText(entry)} mono={false} max={1_000} />
@@ -205,11 +219,12 @@ function One({ entry, onActor }: Readonly<{ entry: Entry; onActor: (id: string) 
       <div>
         <Button onClick={() => onActor(entry.actor.id)}>View all entries by this actor</Button>
       </div>
-      {Object.keys(entry.details).length > 0 && (
+      {change && <ChangeTable change={change} />}
+      {Object.keys(details).length > 0 && (
         <>
           <h2>Details</h2>
           <pre className="code">
-            <Data text={plainJson(entry.details)} max={20_000} />
+            <Data text={plainJson(details)} max={20_000} />
           </pre>
         </>
       )}

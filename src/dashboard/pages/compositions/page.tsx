@@ -11,11 +11,17 @@ import { say } from '../../ui/messages.tsx';
 import { TabHead } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
+import {
+  type Deployments,
+  deployedColumn,
+  documentCallsColumn,
+  useDeployments,
+} from '../policies/deployed.tsx';
 import { CompositionPeek } from './detail.tsx';
 
 type Row = Reply<'listCompositions'>[number];
 
-const columns: readonly Column<Row>[] = [
+const columnsOf = (deployments: Deployments): readonly Column<Row>[] => [
   nameColumn('name', 'Composition', (row) => row.name, 2),
   proseColumn(
     'description',
@@ -25,15 +31,16 @@ const columns: readonly Column<Row>[] = [
   ),
   countColumn('contracts', 'Contracts', (row) => row.contract_count),
   tagColumn('mode', 'Mode', (row) => row.defaults_mode),
+  documentCallsColumn(deployments),
+  deployedColumn(deployments),
   proseColumn('by', 'Created by', (row) => row.created_by, 1.6),
   timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
-const compositions: Resource<Row> = {
+const compositions: Omit<Resource<Row>, 'columns'> = {
   name: 'compositions',
   noun: 'composition',
   keyOf: (row) => row.name,
-  columns,
   linkOf: (row) => linkTo.composition(row.name),
   title: (row) => `Composition ${row.name}`,
   peek: (row) => <CompositionPeek name={row.name} />,
@@ -53,9 +60,10 @@ const compositions: Resource<Row> = {
 export function Compositions(): JSX.Element {
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   const rows = compositionsQuery.data ?? [];
+  const deployments = useDeployments();
   return (
     <ResourceView
-      resource={compositions}
+      resource={{ ...compositions, columns: columnsOf(deployments) }}
       query={compositionsQuery}
       rows={rows}
       head={(add) => (

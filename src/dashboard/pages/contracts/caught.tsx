@@ -1,5 +1,5 @@
-// The past calls that an unsaved contract would have caught: the hub replays the newest calls with the contract alone,
-// compared with an empty document.
+// The past calls that a contract would have caught, saved or not: the hub replays the newest calls with the contract
+// alone, compared with an empty document.
 import { type JSX, useEffect, useRef, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
@@ -110,6 +110,7 @@ function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
   if (callCount === 0)
     return <p>No agent reported a call in {window.env ?? 'the hub'} in the last 7 days.</p>;
   const caughtEffects = effects.filter(([effect]) => totals[effect] > 0);
+  const matchCount = caughtEffects.reduce((sum, [effect]) => sum + totals[effect], 0);
   return (
     <>
       <p className="numbers">
@@ -126,7 +127,7 @@ function Sums({ replay }: { readonly replay: Replay }): JSX.Element {
                 {word} <strong className={tone}>{count(totals[effect])}</strong>
               </span>
             ))}
-        .
+        .{matchCount > 0 && ` It does not match ${count(callCount - matchCount - totals.uncertain)}.`}
       </p>
       <ReplayCaveats uncertain={totals.uncertain} truncated={replay.truncated} />
     </>

@@ -1,26 +1,44 @@
-// One contract: its definition with an editor for a new version, the changes of each version, its uses, and its
-// deletion.
+// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, its
+// uses, its versions, and its deletion.
 
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
+import { sentenceOf } from '../../../contract/rules.ts';
 import { linkTo } from '../../lib/address.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { textColumn, timeColumn } from '../../ui/columns.tsx';
-import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Button, Data, Time } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { RemovalDialog } from '../../ui/resource.tsx';
-import { QuerySection, Section } from '../../ui/section.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
+import { Caught } from './caught.tsx';
+import { DecidedCalls } from './decided-calls.tsx';
 import { ContractForm } from './form.tsx';
+import { Versions } from './versions.tsx';
+
+/** A contract by its id. The page of an entry's id, which events and approvals link to, moves to its contract's. */
+function useContract(id: string) {
+  const navigate = useNavigate();
+  const ownQuery = useCall('getContract', { params: { contract_id: id } });
+  const isUnknown = ownQuery.error?.status === 404;
+  const entryQuery = useCall(
+    'getContract',
+    { params: { contract_id: id }, query: { entry: 'true' } },
+    { enabled: isUnknown },
+  );
+  const contractQuery = isUnknown && !entryQuery.error ? entryQuery : ownQuery;
+  const contractId = contractQuery.data?.contract_id ?? id;
+  useEffect(() => {
+    if (contractId !== id) void navigate({ ...linkTo.contract(contractId), replace: true });
+  }, [contractId, id, navigate]);
+  return contractQuery;
+}
 
 export function ContractDetail({
   id,
@@ -30,20 +48,8 @@ export function ContractDetail({
   /** Without forms and actions. */
   readonly isPeek?: boolean;
 }): JSX.Element {
-  const ownQuery = useCall('getContract', { params: { contract_id: id } });
-  const isUnknown = ownQuery.error?.status === 404;
-  const entryQuery = useCall(
-    'getContract',
-    { params: { contract_id: id }, query: { entry: 'true' } },
-    { enabled: isUnknown },
-  );
-  const contractQuery = isUnknown && !entryQuery.error ? entryQuery : ownQuery;
+  const contractQuery = useContract(id);
   const navigate = useNavigate();
-  const contractId = contractQuery.data?.contract_id ?? id;
-  useEffect(() => {
-    // Events and approvals link to the entry that decided them.
-    if (contractId !== id) void navigate({ ...linkTo.contract(contractId), replace: true });
-  }, [contractId, id, navigate]);
   const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
@@ -79,6 +85,7 @@ export function ContractDetail({
               {contract.version}, changed <Time at={contract.created_at} /> by{' '}
               <Data text={contract.created_by} mono={false} max={60} />
             </p>
+            <DataParagraph text={sentenceOf(contract.type, contract.definition)} mono={false} max={240} />
             <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             {!isPeek && (
               <div className="decide-buttons">
@@ -103,12 +110,21 @@ export function ContractDetail({
               label="Definition as YAML"
               value={definitionText(contract.definition)}
             />
+            <DecidedCalls id={id} />
+            {!isPeek && (
+              <Caught
+                key={`${contract.version} calls`}
+                id={id}
+                type={contract.type}
+                text={definitionText(contract.definition)}
+                broken={false}
+              />
+            )}
             <Usage id={id} />
             {!isPeek && (
               <Versions
                 id={id}
-                latest={contract.version}
-                definition={contract.definition}
+                latest={contract}
                 versions={contract.versions}
                 onAgain={(definition) => {
                   setAgain(definition);
@@ -153,97 +169,6 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
     </QuerySection>
   );
 }
-
-interface Version {
-  readonly version: number;
-  readonly created_at: string;
-  readonly created_by: string;
-}
-
-const versionColumns = (compared: string, compare: (version: string) => void): readonly Column<Version>[] => [
-  {
-    key: 'version',
-    label: 'Version',
-    sort: (one) => one.version,
-    cell: (one) => <strong>v{one.version}</strong>,
-  },
-  {
-    key: 'actions',
-    label: 'Actions',
-    width: 2,
-    cell: (one) => (
-      <Button
-        kind="quiet"
-        aria-pressed={String(one.version) === compared}
-        onClick={() => compare(String(one.version))}
-      >
-        Compare with v{one.version}
-      </Button>
-    ),
-  },
-  timeColumn('made', 'Saved', (one) => one.created_at, 1.2),
-  textColumn(60)('by', 'Saved by', (one) => one.created_by, 2),
-];
-
-/** The differences between two versions, and a button that restores an older one. */
-function Versions(props: {
-  readonly id: string;
-  readonly latest: number;
-  readonly definition: object;
-  readonly versions: readonly Version[];
-  readonly onAgain: (definition: object) => void;
-}): JSX.Element | null {
-  const { id, latest, versions } = props;
-  const newestFirst = [...versions].sort((a, b) => b.version - a.version);
-  const [chosen, setChosen] = useState({ from: '', to: '' });
-  const to = chosen.to || String(latest);
-  const from =
-    chosen.from || String(newestFirst.find(({ version }) => String(version) !== to)?.version ?? '');
-  const older = useVersion(id, from);
-  const newer = useVersion(id, to === String(latest) ? '' : to);
-  const after = to === String(latest) ? props.definition : newer.data?.definition;
-  if (versions.length < 2) return null;
-  return (
-    <Section title="Changes" label>
-      <Table
-        name="versions of a contract"
-        sortAs="versions_sort"
-        rows={newestFirst.filter(({ version }) => String(version) !== to)}
-        columns={versionColumns(from, (version) => setChosen({ from: version, to }))}
-        keyOf={({ version }) => String(version)}
-        bar={counted(versions.length, 'version')}
-      />
-      <div className="filter-bar">
-        <Select
-          label="Changes up to"
-          value={to}
-          options={newestFirst.map(({ version }) => [String(version), `v${version}`] as const)}
-          onValue={(next) => setChosen({ from: next === from ? '' : from, to: next })}
-        />
-      </div>
-      <QueryResult query={older}>
-        {(before) => (
-          <>
-            <p className="muted">
-              From v{from} to v{to}
-            </p>
-            {after ? (
-              <Diff before={definitionText(before.definition)} after={definitionText(after)} />
-            ) : (
-              newer.error && <Failed error={newer.error} onRetry={() => void newer.refetch()} />
-            )}
-            <div className="decide-buttons">
-              <Button onClick={() => props.onAgain(before.definition)}>Edit copy of v{from}</Button>
-            </div>
-          </>
-        )}
-      </QueryResult>
-    </Section>
-  );
-}
-
-const useVersion = (id: string, version: string) =>
-  useCall('getContractVersion', { params: { contract_id: id, version } }, { enabled: version !== '' });
 
 function Delete({
   id,

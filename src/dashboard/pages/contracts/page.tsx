@@ -6,13 +6,14 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import { envs, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
 import {
-  countColumn,
+  envsColumn,
   nameColumn,
+  nameOrColumn,
   proseColumn,
   tagColumn,
   timeColumn,
@@ -35,14 +36,19 @@ const max = 1000;
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
 const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags : []);
 
+/** In the order of environments elsewhere in the console. */
+const deployedEnvs = ({ rule }: Row): readonly string[] =>
+  envs.filter((env) => rule?.deployed.some((one) => one.env === env));
+
 const columns: readonly Column<Row>[] = [
-  nameColumn('id', 'Contract', (row) => row.contract_id, 2),
-  proseColumn('name', 'Name', (row) => row.name, 2),
-  tagColumn('type', 'Type', (row) => row.type),
-  nameColumn('tags', 'Tags', (row) => tagsOf(row).join(', '), 1.6),
-  versionColumn('version', 'Version', (row) => row.version, 0.9),
-  countColumn('used', 'Used in', (row) => row.usage_count, 0.9),
+  nameColumn('id', 'Contract', (row) => row.contract_id, 1.8),
+  proseColumn('rule', 'Rule', (row) => row.rule?.sentence ?? null, 3.6),
+  nameOrColumn('all')('tools', 'Tools', (row) => row.rule?.tools.join(', ') ?? null, 1.3),
   callsColumn('contract', (row) => row.contract_id),
+  envsColumn('not deployed')('deployed', 'Deployed to', deployedEnvs, 2.2),
+  proseColumn('name', 'Name', (row) => row.name, 1.2),
+  tagColumn('type', 'Type', (row) => row.type, 0.8),
+  versionColumn('version', 'Version', (row) => row.version, 0.8),
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 
@@ -58,6 +64,7 @@ export function Contracts(): JSX.Element {
     {
       query: {
         limit: max,
+        include_rules: 'true',
         ...(search ? { search } : {}),
         ...(type ? { type } : {}),
         ...(tag ? { tag } : {}),

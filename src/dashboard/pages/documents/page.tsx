@@ -15,16 +15,24 @@ import { Data, Env, TabHead, Time } from '../../ui/parts.tsx';
 import { QueryResult, type QueryState } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { type Deployments, documentCallsColumn, useDeployments } from '../policies/deployed.tsx';
 import { RulesetForm } from './ruleset-form.tsx';
 import { UploadBundle } from './upload.tsx';
 import { type UseVersions, useBundleVersions, useRulesetVersions } from './versions.ts';
 
-export const Documents = (): JSX.Element => (
-  <>
-    <Bundles />
-    <Rulesets />
-  </>
-);
+export function Documents(): JSX.Element {
+  const deployments = useDeployments();
+  return (
+    <>
+      <Bundles deployments={deployments} />
+      <Rulesets deployments={deployments} />
+    </>
+  );
+}
+
+interface Placed {
+  readonly deployments: Deployments;
+}
 
 interface ListProps<R> {
   readonly title: 'Bundles' | 'Rulesets';
@@ -60,7 +68,7 @@ function DocumentList<R extends RowData & { readonly name: string }>(props: List
     empty: { title: env ? `No ${noun}s deployed to ${env}` : `No ${noun}s yet`, text: emptyText },
   };
   return (
-    <section className="tab-part" aria-label={title}>
+    <section className="tab-part">
       <h2>
         {title} <span className="tag">{api}</span>
       </h2>
@@ -114,23 +122,24 @@ function DocumentPeek({
 
 type Bundle = Reply<'listBundles'>[number];
 
-const bundleColumns: readonly Column<Bundle>[] = [
+const bundleColumns = (deployments: Deployments): readonly Column<Bundle>[] => [
   nameColumn('name', 'Bundle', (row) => row.name, 2),
   versionColumn('latest', 'Latest', (row) => row.latest_version),
   countColumn('contracts', 'Contracts', (row) => row.contract_count),
+  documentCallsColumn(deployments),
   envsColumn('not deployed')('envs', 'Deployed to', (row) => row.deployed_envs, 2.4),
   timeColumn('deployed', 'Last deployed', (row) => row.last_deployed_at, 1.2),
   timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
 
-function Bundles(): JSX.Element {
+function Bundles({ deployments }: Placed): JSX.Element {
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   return (
     <DocumentList
       title="Bundles"
       noun="bundle"
       api="/api/v1"
-      columns={bundleColumns}
+      columns={bundleColumns(deployments)}
       linkOf={linkTo.bundle}
       useVersions={useBundleVersions}
       add={{
@@ -150,10 +159,11 @@ function Bundles(): JSX.Element {
 
 type Ruleset = HostedReply<'hostedListRulesets'>['rulesets'][number];
 
-const rulesetColumns: readonly Column<Ruleset>[] = [
+const rulesetColumns = (deployments: Deployments): readonly Column<Ruleset>[] => [
   nameColumn('name', 'Ruleset', (one) => one.name, 2),
   versionColumn('latest', 'Latest', (one) => one.latest_version, 0.9),
   countColumn('rules', 'Rules', (one) => one.rule_count, 0.8),
+  documentCallsColumn(deployments),
   {
     key: 'runs',
     label: 'Runs in',
@@ -174,7 +184,7 @@ const rulesetColumns: readonly Column<Ruleset>[] = [
   timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
-function Rulesets(): JSX.Element {
+function Rulesets({ deployments }: Placed): JSX.Element {
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets);
   return (
@@ -182,7 +192,7 @@ function Rulesets(): JSX.Element {
       title="Rulesets"
       noun="ruleset"
       api="/v1"
-      columns={rulesetColumns}
+      columns={rulesetColumns(deployments)}
       linkOf={linkTo.ruleset}
       useVersions={useRulesetVersions}
       add={{

@@ -1,13 +1,15 @@
 // Why a call was decided so: the lines of the deciding contract, what each of its conditions compared, the contract and
 // the verdict of the version that runs now, and similar calls.
+import './events.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import type { Reply } from '../../lib/api.ts';
+import { addressOf, type Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
 import { Data, Time, Verdict } from '../../ui/parts.tsx';
@@ -49,11 +51,16 @@ export function ConditionRow({ condition }: { readonly condition: Condition }): 
   );
 }
 
+/** The request of an explanation as a command. The shell fills in the token of a service account. */
+const curlOf = (input: Parameters<typeof addressOf>[1]): string =>
+  `curl -sS '${location.origin}${addressOf('explainEvent', input)}' \\\n  -H "Authorization: Bearer $REEVE_TOKEN"`;
+
 export function Explain({ id, verdict }: { readonly id: string; readonly verdict: string }): JSX.Element {
   const [search] = useFilters();
   const env = useEnv();
   const input = { params: { event_id: id }, query: env ? { env } : {} };
-  const explanation = useCall('explainEvent', input, { moving: rangeOf(search) });
+  const moving = rangeOf(search);
+  const explanation = useCall('explainEvent', input, { moving });
   return (
     <QuerySection title="Explain" label query={explanation} rows={4}>
       {(data) => (
@@ -75,6 +82,14 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
               {counted(data.similar.count, 'similar call')} in this range
             </Link>
           )}
+          <div>
+            <CopyButton
+              text={curlOf({ ...input, query: { ...input.query, ...moving.query() } })}
+              noun="command"
+              label="Copy as curl"
+              otherwise="Copy the address of the page."
+            />
+          </div>
         </>
       )}
     </QuerySection>

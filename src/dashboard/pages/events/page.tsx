@@ -32,7 +32,6 @@ import { type EventFilters, filterOf, questionOf } from './filters.ts';
 import { Grouped } from './grouped.tsx';
 import { Histogram } from './histogram.tsx';
 import { visibleEvents } from './sample-events.ts';
-import { SavedViews } from './saved-views.tsx';
 import { SearchBar } from './search-bar.tsx';
 import { useSearchFurther } from './search-further.ts';
 import { TailView } from './tail.tsx';
@@ -114,7 +113,6 @@ function Searched(): JSX.Element {
           options={groupings}
           onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
         />
-        <SavedViews text={eventQuery.text} isWrong={isWrong} onQuery={eventQuery.change} />
         <Button
           icon={follow ? 'pause' : 'play'}
           aria-pressed={follow}

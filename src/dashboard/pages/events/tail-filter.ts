@@ -5,6 +5,7 @@ import { eventGrammar } from '../../../event/rules/query/fields.ts';
 import { type QueriedEvent, queryTest } from '../../../event/rules/query/match.ts';
 import { parseQuery } from '../../../event/rules/query/parse.ts';
 import { camelKeys } from '../../../shared/snake-keys.ts';
+import type { Reply } from '../../lib/api.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 
 /** The part for the stream. */
@@ -45,6 +46,22 @@ export function tailFits(text: string): Fits {
   const { fits } = queryTest(parsed.query);
   return (event) => fits(queriedOf(event));
 }
+
+/** Events of a list in the form of the stream, the newest first. */
+export const rowsOfList = (events: Reply<'searchEvents'>): readonly TailRow[] =>
+  events
+    .filter(({ sample }) => !sample)
+    .map(({ payload, verdict, env, outcomes, ...event }) => ({
+      kind: 'event',
+      id: event.id,
+      event: {
+        ...(payload as object | null),
+        ...event,
+        action: verdict,
+        environment: env,
+        outcomes: Array.isArray(outcomes) ? outcomes.map((one) => ({ ...one, action: one.verdict })) : [],
+      } as unknown as TailEvent,
+    }));
 
 /** Keeps gaps, because missing events may match. */
 export const narrowed = (rows: readonly TailRow[], fits: Fits): readonly TailRow[] =>

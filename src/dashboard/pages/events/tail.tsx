@@ -1,12 +1,13 @@
-// The live tail: up to 5,000 events, newest first. New rows wait while an event is open or the tail is paused.
-
-import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
+// The live tail: the newest 200 events, then each new one, up to 5,000, newest first. New rows wait while an event is
+// open or the tail is paused.
+import { type JSX, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
+import { call, type Input } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
-import { useFilters } from '../../lib/search.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
@@ -20,7 +21,7 @@ import { Button, Empty, Name } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
-import { narrowed, tailFits, tailQuery } from './tail-filter.ts';
+import { narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
@@ -125,8 +126,26 @@ interface Held {
   readonly waiting: readonly TailRow[];
 }
 
+/** Events that the tail begins with. */
+const maxEarlier = 200;
+/** Time limit of a search in arguments and reasons for them, in milliseconds. */
+const earlierBudgetMs = 1_000;
+
+async function earlierRows(env: string | undefined, q: string): Promise<readonly TailRow[]> {
+  const narrowed = { ...(env ? { env } : {}), ...(q === '' ? {} : { q, budget_ms: earlierBudgetMs }) };
+  const query = { ...narrowed, limit: maxEarlier } as Input<'searchEvents'>['query'];
+  // New events do not depend on earlier ones.
+  return rowsOfList(await call('searchEvents', { query }).catch(() => []));
+}
+
 const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly TailRow[] =>
   [...[...batch].reverse(), ...before].slice(0, maxRows);
+
+/** The newest events before the tail, at its end. Called once the stream is open, so that none is missing between. */
+const addEarlier = ({ rows, waiting }: Held, earlier: readonly TailRow[]): Held => {
+  const ids = new Set([...rows, ...waiting].map(({ id }) => id));
+  return { rows: [...rows, ...earlier.filter(({ id }) => !ids.has(id))].slice(0, maxRows), waiting };
+};
 
 /** The tail of a query, and its rows. @param isStill rows wait while a person reads */
 function useTail(query: string, rest: string, isStill: boolean) {
@@ -139,6 +158,8 @@ function useTail(query: string, rest: string, isStill: boolean) {
   const still = useRef(false);
   still.current = isStill;
   const following = useRef<Tail | null>(null);
+  const env = useEnv();
+  const [earlierIds, setEarlierIds] = useState<ReadonlySet<string>>(new Set());
   const fits = useMemo(() => tailFits(rest), [rest]);
   const latestFits = useRef(fits);
   useEffect(() => {
@@ -148,10 +169,20 @@ function useTail(query: string, rest: string, isStill: boolean) {
     setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
     setSince('the filter changed');
   }, [fits]);
+  const begin = useEffectEvent(() => earlierRows(env, rest));
   useEffect(() => {
+    let hasBegun = false;
+    let listedIds: ReadonlySet<string> = new Set();
+    const list = async (): Promise<void> => {
+      const earlier = await begin();
+      if (following.current !== tail) return;
+      listedIds = new Set(earlier.map(({ id }) => id));
+      setEarlierIds(listedIds);
+      setHeld((before) => addEarlier(before, narrowed(earlier, latestFits.current)));
+    };
     const tail = new Tail(query, {
       rows: (all) => {
-        const batch = narrowed(all, latestFits.current);
+        const batch = narrowed(all, latestFits.current).filter(({ id }) => !listedIds.has(id));
         if (batch.length === 0) return;
         setHeld(({ rows, waiting }) =>
           still.current
@@ -159,7 +190,12 @@ function useTail(query: string, rest: string, isStill: boolean) {
             : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [] },
         );
       },
-      state: (next, reason) => setState({ state: next, why: reason }),
+      state: (next, reason) => {
+        setState({ state: next, why: reason });
+        if (next !== 'live' || hasBegun) return;
+        hasBegun = true;
+        void list();
+      },
     });
     following.current = tail;
     return () => tail.close();
@@ -172,13 +208,14 @@ function useTail(query: string, rest: string, isStill: boolean) {
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
   const retry = (): void => following.current?.retry();
-  return { held, state, why, since, show, retry };
+  const fresh = held.rows.filter(({ id }) => !earlierIds.has(id)).length;
+  return { held, state, why, since, fresh, show, retry };
 }
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [{ peek: id }] = useFilters();
   const [paused, setPaused] = useState(false);
-  const { held, state, why, since, show, retry } = useTail(query, rest, paused || id !== undefined);
+  const { held, state, why, since, fresh, show, retry } = useTail(query, rest, paused || id !== undefined);
   const { rows, waiting } = held;
   const peek = usePeek(rows, keyOf, linkOf);
   const pause = (): void => {
@@ -224,7 +261,8 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
               <span className="muted numbers">
                 {rows.length === maxRows
                   ? `Newest ${count(maxRows)} events`
-                  : `${counted(rows.length, 'event')} since ${since}`}
+                  : `${fresh === 0 ? 'No events' : counted(fresh, 'event')} since ${since}`}
+                {rows.length < maxRows && fresh < rows.length && `, ${count(rows.length - fresh)} before`}
                 {state === 'live' ? '' : `. ${states[state]}.`}
               </span>
               {again}

@@ -6,6 +6,7 @@ import { PinnedKeys } from '../../ui/pinned-keys.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 import { Chain } from '../audit/chain.tsx';
 import { BundleButton, BundleCheck, useBundleCheck } from './bundle-result.tsx';
+import { AuditDownload, RunDownload } from './downloads.tsx';
 import { SigningKey } from './signing-key.tsx';
 
 export default function Evidence(): JSX.Element {
@@ -19,10 +20,15 @@ export default function Evidence(): JSX.Element {
       <TitledCard title="Decision bundle">
         <BundleFile />
       </TitledCard>
+      <TitledCard title="Run">
+        <p className="muted">Download the decision bundle of a run, to verify it elsewhere.</p>
+        <RunDownload />
+      </TitledCard>
       {me.is_admin ? (
         <>
           <TitledCard title="Audit chain file">
             <Chain />
+            <AuditDownload />
           </TitledCard>
           <SigningKey />
         </>

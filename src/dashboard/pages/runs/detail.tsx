@@ -1,20 +1,20 @@
-// One run: the state of its workflow, a timeline of its calls, the runs that it started, and its signed evidence.
+// One run: its seal, the state of its workflow, its lanes over time, its history with explanations, and its values.
 import './runs.css';
 import { Link } from '@tanstack/react-router';
-import { type JSX, useMemo } from 'react';
+import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import type { HostedReply } from '../../lib/hosted.ts';
-import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';
-import type { PagedList } from '../../lib/query.ts';
-import { duration, plainJson } from '../../lib/text.ts';
-import { CallArguments } from '../../ui/arguments.tsx';
-import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
-import { Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
-import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
-import { QuerySection, Section } from '../../ui/section.tsx';
+import { useHosted } from '../../lib/hosted-query.ts';
+import { plainJson } from '../../lib/text.ts';
+import { DataLink } from '../../ui/names.tsx';
+import { Data, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
+import { Ribbon, sumOf } from '../../ui/ribbon.tsx';
+import { QuerySection } from '../../ui/section.tsx';
 import { Evidence } from './evidence.tsx';
+import { RunHistory } from './history.tsx';
+import { RunLanes } from './lanes.tsx';
 import type { Run } from './run.ts';
-import { runSums } from './sums.ts';
+import { callsOfRun, runSums } from './sums.ts';
 import { SessionValues } from './values.tsx';
 
 interface RunPlace {
@@ -22,14 +22,12 @@ interface RunPlace {
   readonly session: string;
 }
 
-type Event = HostedReply<'hostedSearchEvents'>['events'][number];
-
 export function RunDetail({
   agent,
   session,
   isPeek = false,
 }: RunPlace & {
-  /** Without the values, and of the evidence only the verification. */
+  /** Without the values and explanations, and of the evidence only the verification. */
   readonly isPeek?: boolean;
 }): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', {
@@ -45,11 +43,11 @@ export function RunDetail({
           </p>
         ) : (
           <>
-            <Evidence agent={agent} session={session} isPeek={isPeek} />
+            <Evidence run={run} isPeek={isPeek} />
             <Head run={run} />
             {run.workflow && <Workflow agent={agent} session={session} />}
-            <Timeline agent={agent} session={session} startedAt={run.started_at} />
-            <Children session={session} />
+            <RunLanes run={run} />
+            <RunHistory run={run} isPeek={isPeek} />
             {!isPeek && <SessionValues agent={agent} session={session} />}
           </>
         )
@@ -60,6 +58,7 @@ export function RunDetail({
 
 function Head({ run }: { readonly run: Run }): JSX.Element {
   const approval = run.pending_approval;
+  const calls = callsOfRun(run);
   return (
     <section className="form">
       <h2 className="panel-name">
@@ -73,6 +72,11 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       <p className="muted">
         Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />. {runSums(run)}
       </p>
+      {calls && sumOf(calls) > 0 && (
+        <p className="run-calls">
+          <Ribbon calls={calls} />
+        </p>
+      )}
       {run.ruleset_name && (
         <p>
           Ruleset:{' '}
@@ -137,98 +141,5 @@ function Workflow({ agent, session }: RunPlace): JSX.Element {
         );
       }}
     </QuerySection>
-  );
-}
-
-const words = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
-function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt: string }): JSX.Element {
-  const query = { agent_id: agent, session_id: session, limit: 200 };
-  const eventsQuery = useHostedPages('hostedSearchEvents', { query }, byCursor);
-  const events = useMemo(
-    () => (eventsQuery.data?.pages ?? []).flatMap((page) => page.events).reverse(),
-    [eventsQuery.data],
-  );
-  const start = Date.parse(startedAt);
-  return (
-    <Section title="Timeline" label>
-      <QueryResult query={eventsQuery} rows={6}>
-        {() => null}
-      </QueryResult>
-      <EarlierButton list={eventsQuery} label="Show earlier events" />
-      <ol className="timeline">
-        {events.map((event) => (
-          <Step key={event.id} event={event} start={start} />
-        ))}
-      </ol>
-    </Section>
-  );
-}
-
-function Step({ event, start }: { readonly event: Event; readonly start: number }): JSX.Element {
-  const reason = words(event.reason);
-  const decidedBy = words(event.decision_name);
-  return (
-    <li className="step">
-      <details>
-        <summary>
-          <span className="step-time numbers" title={event.timestamp}>
-            +{duration(Date.parse(event.timestamp) - start)}
-          </span>
-          <Verdict word={event.action} />
-          <Name text={event.tool_name} />
-          {decidedBy && (
-            <span className="muted">
-              by <Data text={decidedBy} max={60} />
-            </span>
-          )}
-        </summary>
-        <DataParagraph text={reason} mono={false} max={600} />
-        <CallArguments args={event.tool_args} />
-        <p className="muted">
-          <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}
-          <Link {...linkTo.event(event.id)}>View event</Link>
-        </p>
-      </details>
-    </li>
-  );
-}
-
-/** Loads the next page; absent after the last one. */
-const EarlierButton = ({ list, label }: Readonly<{ list: PagedList; label: string }>): JSX.Element | null =>
-  list.hasNextPage ? (
-    <div>
-      <Button busy={list.isFetchingNextPage ?? false} onClick={() => void list.fetchNextPage?.()}>
-        {label}
-      </Button>
-    </div>
-  ) : null;
-
-/** Runs whose parent is this session. */
-function Children({ session }: { readonly session: string }): JSX.Element | null {
-  const query = { parent_session_id: session, limit: 200 };
-  const eventsQuery = useHostedPages('hostedSearchEvents', { query }, byCursor);
-  const runs = new Map(
-    (eventsQuery.data?.pages ?? [])
-      .flatMap(({ events }) => events)
-      .filter(({ session_id: id }) => id !== null)
-      .map((event) => [`${event.agent_id} ${event.session_id}`, event]),
-  );
-  if (runs.size === 0) return eventsQuery.error ? <QueryProblem query={eventsQuery} /> : null;
-  return (
-    <Section title="Child runs">
-      <ul className="feed">
-        {[...runs].map(([key, event]) => (
-          <li key={key} className="feed-row">
-            <NameLink
-              link={linkTo.run(event.agent_id, event.session_id ?? '')}
-              text={event.session_id ?? ''}
-            />
-            <Name text={event.agent_id} />
-          </li>
-        ))}
-      </ul>
-      <EarlierButton list={eventsQuery} label="Search earlier calls" />
-    </Section>
   );
 }

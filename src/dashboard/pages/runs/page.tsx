@@ -11,39 +11,18 @@ import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { ActButton } from '../../ui/act-button.tsx';
-import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
 import { Button, Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { runColumns } from './columns.tsx';
 import { RunDetail } from './detail.tsx';
-import { type Run, runKey } from './run.ts';
-
-const stageOf = ({ workflow }: Run): string =>
-  workflow === null ? '' : '_truncated' in workflow ? 'too long to display' : workflow.active_stage;
-
-const columns: readonly Column<Run>[] = [
-  nameColumn('session', 'Session', (run) => run.session_id, 1.8),
-  nameColumn('agent', 'Agent', (run) => run.agent_id, 1.6),
-  verdictColumn('status', 'Status', (run) => run.status, 1.5),
-  nameColumn('stage', 'Stage', stageOf, 1.3),
-  envColumn('env', 'Environment', (run) => run.environment, 1.3),
-  nameColumn(
-    'ruleset',
-    'Ruleset',
-    (run) => run.ruleset_name && `${run.ruleset_name} v${run.ruleset_version}`,
-    1.5,
-  ),
-  countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
-  countColumn('blocked', 'Denied', (run) => run.counts.blocked, 0.9),
-  countColumn('waiting', 'Pending approvals', (run) => run.pending_approval_count, 1),
-  timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.2),
-];
+import { isInRange, type Run, runKey } from './run.ts';
 
 const runLanguage: QueryLanguage = {
+  page: 'runs',
   grammar: runGrammar,
   parameters: {
     is: {
@@ -101,15 +80,10 @@ export default function Runs(): JSX.Element {
   const runsQuery = useHostedPages('hostedListRuns', { query }, byOffset);
   const loaded = usePageRows(runsQuery, ({ runs }) => runs);
   // The newest activity comes first, and the route has no range.
-  const { from, until } = spanOf(search, useNow(minuteMs));
-  const rows = loaded.filter(
-    (run) =>
-      (!env || run.environment === env) &&
-      Date.parse(run.last_activity_at) >= from &&
-      Date.parse(run.started_at) < until,
-  );
+  const span = spanOf(search, useNow(minuteMs));
+  const rows = loaded.filter((run) => isInRange(run, span, env));
   const pages = runsQuery.data?.pages ?? [];
-  const isPastRange = Date.parse(loaded.at(-1)?.last_activity_at ?? '') < from;
+  const isPastRange = Date.parse(loaded.at(-1)?.last_activity_at ?? '') < span.from;
   const mayHaveMore = runsQuery.hasNextPage && !isPastRange;
   const question = JSON.stringify([filters, env, search.from, search.to]);
   const { isPaused, further } = useRunSearch(pages, rows, mayHaveMore, question);
@@ -135,7 +109,7 @@ export default function Runs(): JSX.Element {
         name="runs"
         query={{ ...runsQuery, hasNextPage }}
         rows={rows}
-        columns={columns}
+        columns={runColumns}
         keyOf={keyOf}
         linkOf={linkOf}
         bar={

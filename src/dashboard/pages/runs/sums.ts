@@ -1,4 +1,4 @@
-// The text for the sums of a run.
+// The sums of a run: as a text, and for a ribbon.
 import { counted } from '../../lib/text.ts';
 import type { Run } from './run.ts';
 
@@ -22,3 +22,7 @@ export function runSums({ counts, call_outcomes: outcomes }: Sums): string {
   const observed = beside > 0 ? ` Contracts in observe mode fired ${counted(beside, 'time')}.` : '';
   return `${parts.join(', ')}.${observed}`;
 }
+
+/** The calls of a run by their last decision; an expired call is one that was asked. Null if a part is unknown. */
+export const callsOfRun = ({ call_outcomes: outcomes }: Sums) =>
+  outcomes && { ...outcomes, asked: outcomes.asked + outcomes.expired };

@@ -17,6 +17,13 @@ const words: { readonly [S in ToolPin['status']]: string } = {
   rejected: 'rejected',
 };
 
+export const isUndecided = ({ status }: Pick<ToolPin, 'status'>): boolean =>
+  status === 'waiting' || status === 'observed';
+
+/** A definition that waits, or that replaced another one where nothing waits. */
+export const isToReview = ({ status, changed }: Pick<ToolPin, 'status' | 'changed'>): boolean =>
+  status === 'waiting' || (status === 'observed' && changed);
+
 export const statusWord = ({ status }: Pick<ToolPin, 'status'>): string => words[status];
 
 export const problemWords: { readonly [P in ToolServer['refused'][number]['problem']]: string } = {

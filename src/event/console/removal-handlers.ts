@@ -5,9 +5,9 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import type { RemovalAge } from '../use-cases/removal.ts';
-import type { purgeRoutes } from './purge-routes.ts';
+import type { removalRoutes } from './removal-routes.ts';
 
-export const eventPurge: Handlers<typeof purgeRoutes> = {
+export const eventRemoval: Handlers<typeof removalRoutes> = {
   async purgeEvents({ app }, { query }, caller) {
     const isDry = query.dry_run === 'true';
     const { removed, cutoff, complete } = await app.eventRemoval[isDry ? 'count' : 'remove'](

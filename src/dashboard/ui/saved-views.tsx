@@ -1,41 +1,45 @@
-// Saved views of Explore: a menu of the own and the shared queries, and a dialog that saves the present one.
+// Saved views of a page with a query: a menu of the own and the shared queries, and a dialog that saves the present
+// one.
 import { Menu } from '@base-ui/react/menu';
 import { type JSX, useState } from 'react';
-import type { Reply } from '../../lib/api.ts';
-import { missingRole } from '../../lib/may.ts';
-import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall, useIsAnswered } from '../../lib/query.ts';
-import { visible } from '../../lib/text.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Check, Field, Form } from '../../ui/form.tsx';
-import { Icon } from '../../ui/icons.tsx';
-import { MenuPopup } from '../../ui/menu.tsx';
-import { say } from '../../ui/messages.tsx';
-import { Button } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
+import type { Reply } from '../lib/api.ts';
+import { missingRole } from '../lib/may.ts';
+import { useSignedIn } from '../lib/me.ts';
+import type { PageQuery } from '../lib/page-query.ts';
+import { useAction, useCall, useIsAnswered } from '../lib/query.ts';
+import { visible } from '../lib/text.ts';
+import { Dialog } from './dialog.tsx';
+import { Check, Field, Form } from './form.tsx';
+import { Icon } from './icons.tsx';
+import { MenuPopup } from './menu.tsx';
+import { say } from './messages.tsx';
+import { Button } from './parts.tsx';
+import { Failed } from './query-result.tsx';
 
 type View = Reply<'listViews'>[number];
 
-const page = 'explore';
-
 export function SavedViews({
-  text,
-  isWrong,
-  onQuery,
-}: Readonly<{ text: string; isWrong: boolean; onQuery: (text: string) => void }>): JSX.Element {
+  page,
+  query: { text, problem, change },
+}: Readonly<{ page: string; query: PageQuery }>): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  // A browser has six connections to a hub, and the events, their counts and their markers come first.
+  // A browser has six connections to a hub, and the rows, their counts and their markers come first.
   const enabled = useIsAnswered();
   const viewsQuery = useCall('listViews', {}, { enabled });
   const views = (viewsQuery.data ?? []).filter((view) => view.page === page);
   return (
     <>
-      {views.length > 0 && <ViewMenu views={views} onQuery={onQuery} />}
-      <Button icon="plus" disabled={text === '' || isWrong} onClick={() => setOpen(true)}>
-        Save view
-      </Button>
+      {views.length > 0 && <ViewMenu views={views} onQuery={change} />}
+      <Button
+        kind="quiet"
+        icon="star"
+        aria-label="Save view"
+        title="Save view"
+        disabled={text === '' || problem !== null}
+        onClick={() => setOpen(true)}
+      />
       <Dialog title="Save view" open={isOpen} onClose={() => setOpen(false)}>
-        {isOpen && <ViewForm query={text} onDone={() => setOpen(false)} />}
+        {isOpen && <ViewForm page={page} query={text} onDone={() => setOpen(false)} />}
         {isOpen && <OwnViews views={views.filter(({ own }) => own)} />}
       </Dialog>
     </>
@@ -48,7 +52,7 @@ function ViewMenu({
 }: Readonly<{ views: readonly View[]; onQuery: (text: string) => void }>): JSX.Element {
   return (
     <Menu.Root>
-      <Menu.Trigger className="button">
+      <Menu.Trigger className="button button-quiet">
         <Icon name="down" /> Views
       </Menu.Trigger>
       <MenuPopup>
@@ -63,7 +67,11 @@ function ViewMenu({
   );
 }
 
-function ViewForm({ query, onDone }: { readonly query: string; readonly onDone: () => void }): JSX.Element {
+function ViewForm({
+  page,
+  query,
+  onDone,
+}: Readonly<{ page: string; query: string; onDone: () => void }>): JSX.Element {
   const [name, setName] = useState('');
   const [isShared, setShared] = useState(false);
   const create = useAction('createView', ['listViews']);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { instant, intQuery } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
-export const purgeRoutes = routes({
+export const removalRoutes = routes({
   purgeEvents: {
     method: 'DELETE',
     path: '/api/v1/settings/purge-events',

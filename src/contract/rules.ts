@@ -1,0 +1,148 @@
+// A contract's definition as a sentence and as the names of its tools. Pure; runs in the hub and in browsers.
+import { isMapping } from '../shared/json/mapping.ts';
+import type { ContractType, JsonObject } from './record.ts';
+
+/** Characters of a sentence. */
+const maxSentence = 240;
+/** Characters of a value in it. */
+const maxValue = 40;
+/** Values of a list, or conditions of a group, in it. */
+const maxItems = 3;
+/** Conditions inside each other that are read. */
+const maxDepth = 16;
+
+const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
+
+const valueText = (value: unknown): string =>
+  cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), maxValue);
+
+const listText = (values: unknown): string => {
+  if (!Array.isArray(values)) return valueText(values);
+  const rest = values.length - maxItems;
+  return `${values.slice(0, maxItems).map(valueText).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+};
+
+const operators: { readonly [operator: string]: string } = {
+  equals: 'is',
+  not_equals: 'is not',
+  in: 'is one of',
+  not_in: 'is none of',
+  contains: 'contains',
+  contains_any: 'contains any of',
+  starts_with: 'starts with',
+  ends_with: 'ends with',
+  matches: 'matches',
+  matches_any: 'matches any of',
+  gt: '>',
+  gte: '≥',
+  lt: '<',
+  lte: '≤',
+};
+
+function comparison(selector: string, operator: string, value: unknown): string {
+  if (operator === 'exists') return `${selector} ${value === false ? 'is missing' : 'exists'}`;
+  return `${selector} ${operators[operator] ?? operator} ${listText(value)}`;
+}
+
+function group(conditions: unknown, word: 'and' | 'or', depth: number): string {
+  if (!Array.isArray(conditions)) return '…';
+  const rest = conditions.length - maxItems;
+  const parts = conditions.slice(0, maxItems).map((one) => condition(one, depth + 1));
+  const text = [...parts, ...(rest > 0 ? [`${rest} more`] : [])].join(` ${word} `);
+  return depth > 0 && conditions.length > 1 ? `(${text})` : text;
+}
+
+function condition(value: unknown, depth: number): string {
+  if (!isMapping(value) || depth > maxDepth) return '…';
+  if (value.all !== undefined) return group(value.all, 'and', depth);
+  if (value.any !== undefined) return group(value.any, 'or', depth);
+  if (value.not !== undefined) return `not ${condition(value.not, depth + 1)}`;
+  return Object.entries(value)
+    .slice(0, maxItems)
+    .flatMap(([selector, tests]) =>
+      isMapping(tests)
+        ? Object.entries(tests)
+            .slice(0, maxItems)
+            .map(([operator, operand]) => comparison(selector, operator, operand))
+        : [],
+    )
+    .join(' and ');
+}
+
+/** Names and patterns of the contract's tools; empty: it names none, as a contract of a session may. */
+export function toolsOf({ tool, tools }: JsonObject): readonly string[] {
+  const names: readonly unknown[] = Array.isArray(tools) ? tools : [tool];
+  return names.filter((name): name is string => typeof name === 'string');
+}
+
+function toolsText(definition: JsonObject): string {
+  const tools = toolsOf(definition);
+  return tools.length === 0 || tools.includes('*') ? 'all tools' : listText(tools);
+}
+
+const verbs: { readonly [effect: string]: string } = {
+  deny: 'Denies',
+  approve: 'Asks before',
+  warn: 'Warns about',
+  redact: 'Redacts',
+};
+
+const limitWords: { readonly [limit: string]: string } = {
+  max_tool_calls: 'executed calls',
+  max_attempts: 'attempts',
+};
+
+function limitsText(limits: unknown): string {
+  if (!isMapping(limits)) return 'its limits';
+  const { max_calls_per_tool: perTool, ...sums } = limits;
+  const parts = [
+    ...Object.entries(sums).map(([name, max]) => `${valueText(max)} ${limitWords[name] ?? name}`),
+    ...(isMapping(perTool)
+      ? Object.entries(perTool).map(([tool, max]) => `${valueText(max)} ${cut(tool, maxValue)}`)
+      : []),
+  ];
+  const rest = parts.length - maxItems;
+  return `${parts.slice(0, maxItems).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function boundsText({ within, allows, not_within: except, not_allows: refused }: JsonObject): string {
+  const { commands, domains } = isMapping(allows) ? allows : ({} as JsonObject);
+  const exceptDomains = isMapping(refused) ? refused.domains : undefined;
+  const bound = (name: string, values: unknown, without: unknown): readonly string[] =>
+    values === undefined
+      ? []
+      : [`${name} ${listText(values)}${without === undefined ? '' : ` except ${listText(without)}`}`];
+  const parts = [
+    ...bound('', within, except),
+    ...bound('commands', commands, undefined),
+    ...bound('domains', domains, exceptDomains),
+  ];
+  return parts.map((part) => part.trim()).join('; ') || 'its bounds';
+}
+
+function actText(type: ContractType, definition: JsonObject): string {
+  const then = isMapping(definition.then) ? definition.then : {};
+  const effect = String((type === 'sandbox' ? definition.outside : then.effect) ?? 'deny');
+  const verb = verbs[effect] ?? effect;
+  const tools = toolsText(definition);
+  switch (type) {
+    case 'session':
+      return `${verb} calls of a session beyond ${limitsText(definition.limits)}`;
+    case 'sandbox':
+      return `${verb} ${tools} outside ${boundsText(definition)}`;
+    default: {
+      const object = type === 'post' ? `results of ${tools}` : tools;
+      return definition.when === undefined
+        ? `${verb} ${object}`
+        : `${verb} ${object} when ${condition(definition.when, 0)}`;
+    }
+  }
+}
+
+/** The definition in one sentence of at most 240 characters, without a full stop. Values in it are cut. */
+export function sentenceOf(type: ContractType, definition: JsonObject): string {
+  const state =
+    definition.enabled === false ? 'Off: ' : definition.mode === 'observe' ? 'Observes only: ' : '';
+  const text = actText(type, definition);
+  return cut(state === '' ? text : `${state}${text.charAt(0).toLowerCase()}${text.slice(1)}`, maxSentence);
+}

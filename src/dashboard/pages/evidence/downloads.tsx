@@ -1,0 +1,73 @@
+// Evidence as files for others: the decision bundle of one run, and the links of the audit chain in a period.
+import { type JSX, useState } from 'react';
+import { ApiError } from '../../lib/api.ts';
+import { useHostedAction } from '../../lib/hosted-query.ts';
+import { usePrefs } from '../../lib/prefs.ts';
+import { fieldText, instantOf, spanOf } from '../../lib/range.ts';
+import { serverNow } from '../../lib/server-time.ts';
+import { download } from '../../ui/download.ts';
+import { Field, Form, useFields } from '../../ui/form.tsx';
+import { readChain } from '../audit/chain.tsx';
+import { saveBundle } from '../runs/evidence.tsx';
+
+/** The decision bundle of a run. */
+export function RunDownload(): JSX.Element {
+  const fetched = useHostedAction('hostedRunBundle');
+  const [{ agent, session }, bind] = useFields({ agent: '', session: '' });
+  return (
+    <Form
+      label="Run"
+      by={fetched}
+      act="Download run"
+      isOff={agent === '' || session === ''}
+      onSubmit={() =>
+        fetched.mutate({ params: { agent_id: agent, session_id: session } }, (bundle) =>
+          saveBundle(agent, session, bundle),
+        )
+      }
+    >
+      <Field label="Agent" maxLength={255} {...bind('agent', 'agent_id')} />
+      <Field label="Session" maxLength={255} {...bind('session', 'session_id')} />
+    </Form>
+  );
+}
+
+/** The links of a period with the signed head of the last one. */
+export function AuditDownload(): JSX.Element {
+  const { utc } = usePrefs();
+  const [{ from, to }, bind] = useFields(() => {
+    const span = spanOf({}, serverNow());
+    return { from: fieldText(span.from, utc), to: fieldText(span.until, utc) };
+  });
+  const [isPending, setPending] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [first, last] = [instantOf(from, utc), instantOf(to, utc)];
+  const zone = utc ? 'UTC' : 'local time';
+  const save = async (): Promise<void> => {
+    setPending(true);
+    setError(null);
+    try {
+      const [start, end] = [new Date(first).toISOString(), new Date(last).toISOString()];
+      const text = await readChain(() => undefined, { from: start, to: end });
+      const name = `audit-${start.slice(0, 16)}-${end.slice(0, 16)}.ndjson`.replaceAll(':', '');
+      download(name, 'application/x-ndjson', text);
+    } catch (failure) {
+      if (!(failure instanceof ApiError)) throw failure;
+      setError(failure);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <Form
+      label="Range of the audit chain"
+      by={{ isPending, error }}
+      act="Download range"
+      isOff={!(first < last)}
+      onSubmit={() => void save()}
+    >
+      <Field label={`From (${zone})`} type="datetime-local" {...bind('from')} />
+      <Field label={`To (${zone})`} type="datetime-local" {...bind('to')} />
+    </Form>
+  );
+}

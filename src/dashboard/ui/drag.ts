@@ -1,0 +1,27 @@
+// A drag of a border between two parts of the page.
+import type { PointerEvent as Press } from 'react';
+
+/**
+ * Follows the pointer from its press on an element to its release.
+ * @param onMove receives the distance to the right, in pixels
+ */
+export function followDrag(
+  event: Press<HTMLElement>,
+  onMove: (distance: number, isOver: boolean) => void,
+): void {
+  if (event.button !== 0) return;
+  event.preventDefault();
+  const { currentTarget: element, pointerId, clientX } = event;
+  element.setPointerCapture(pointerId);
+  const stop = new AbortController();
+  const { signal } = stop;
+  element.addEventListener('pointermove', (move: PointerEvent) => onMove(move.clientX - clientX, false), {
+    signal,
+  });
+  const end = (move: PointerEvent): void => {
+    stop.abort();
+    onMove(move.clientX - clientX, true);
+  };
+  element.addEventListener('pointerup', end, { signal });
+  element.addEventListener('pointercancel', end, { signal });
+}

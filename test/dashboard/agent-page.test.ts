@@ -1,0 +1,106 @@
+// The page of one agent: its lanes on one axis, the values of its sessions, and the range of the address in each tab.
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+
+/** More than two pages of the timeline, which the test makes shorter. */
+const [approvals, pageSize] = [7, 3];
+const hourMs = 3_600_000;
+const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
+const call = (name: string, more: object) => ({
+  ...{ call_id: name, agent_id: 'busy-1', tool_name: 'read_file', verdict: 'call_allowed' },
+  ...more,
+});
+
+beforeAll(async () => {
+  const events = [
+    call('new-1', { timestamp: ago(2 * hourMs), payload: { session_id: 'new-run' } }),
+    call('new-2', { timestamp: ago(2 * hourMs), verdict: 'call_denied', payload: { session_id: 'new-run' } }),
+    call('old-1', { timestamp: ago(72 * hourMs), tool_name: 'ship', payload: { session_id: 'old-run' } }),
+    call('other', { agent_id: 'other-1' }),
+  ];
+  const sent = await hub.call('POST', '/api/v1/events', { key, agent: 'busy-1', body: { events } });
+  expect(sent.status).toBe(200);
+  for (let n = 0; n < approvals; n += 1) await ask(hub, key, { call_id: `${n}` }, 'busy-1');
+});
+
+it('has streams, documents, calls and approvals on one axis, and every approval of the range', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.route(/\/timeline\?/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=500', `limit=${pageSize}`) }),
+  );
+  await page.goto('/dashboard/agents/busy-1');
+  const timeline = page.getByRole('region', { name: 'Timeline' });
+  const names = () => timeline.getByRole('term').allTextContents();
+  await expect.poll(names).toEqual(['Streams', 'Documents', 'Calls', 'Approvals']);
+  // The calls of the range alone, of this agent alone.
+  const chart = timeline.getByRole('slider', { name: 'Calls over time' });
+  await expect
+    .poll(() => chart.getAttribute('aria-valuetext'))
+    .toBe('Total: 2 calls, 1 denied, 0 asked, 0 would deny');
+  const group = timeline.getByText(`${approvals} approvals: ${approvals} pending`);
+  await group.waitFor({ state: 'attached' });
+  // Lanes and chart begin and end at the same points.
+  const plot = await chart.locator('.u-over').boundingBox();
+  const lane = await timeline.locator('.lane ol').last().boundingBox();
+  expect(Math.abs((plot?.x ?? 0) - (lane?.x ?? 9))).toBeLessThan(2);
+  expect(Math.abs((plot?.width ?? 0) - (lane?.width ?? 9))).toBeLessThan(2);
+  await accessible(page);
+  // A press on a group leads to its minutes.
+  await timeline.getByRole('link', { name: /^\d+ approvals/ }).click();
+  await page.waitForURL(/from=/);
+  const { searchParams } = new URL(page.url());
+  const length = Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '');
+  expect(length).toBeLessThan(hourMs);
+  await expect.poll(() => timeline.getByText('None in this range').count()).toBe(2);
+  await page.goto('/dashboard/agents/busy-1?from=now-7d');
+  await expect
+    .poll(() => chart.getAttribute('aria-valuetext'))
+    .toBe('Total: 3 calls, 1 denied, 0 asked, 0 would deny');
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('follows the range of the address in each tab, and shows the values of a session', async () => {
+  const put = await hub.call('PUT', '/api/v1/sessions/s:new-run:attempts', { key, body: { value: '14' } });
+  expect(put.status).toBe(200);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const region = (name: string) => page.getByRole('region', { name });
+  // An address without a range has that of the page before.
+  const [day, week] = ['from=now-24h', 'from=now-7d'];
+  await page.goto(`/dashboard/agents/busy-1/runs?${day}`);
+  await region('Runs').getByText('1 session in this range').waitFor();
+  await region('Runs').getByRole('link', { name: 'new-run' }).waitFor();
+  await page.goto(`/dashboard/agents/busy-1/runs?${week}`);
+  await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
+  await accessible(page);
+  await page.goto(`/dashboard/agents/busy-1/tools?${day}`);
+  const tools = region('Coverage').getByRole('table');
+  await tools.getByText('read_file').waitFor();
+  expect(await tools.getByText('ship', { exact: true }).count()).toBe(0);
+  await page.goto(`/dashboard/agents/busy-1/tools?${week}`);
+  await tools.getByText('ship', { exact: true }).waitFor();
+  await accessible(page);
+  await page.goto('/dashboard/agents/busy-1/changes?from=2025-01-01T00:00:00Z&to=2025-01-02T00:00:00Z');
+  await region('History').getByText('No deployments in this range.').waitFor();
+  await page.goto(`/dashboard/agents/busy-1/changes?${week}`);
+  await region('History').getByText('First seen').waitFor();
+  await page.goto(`/dashboard/agents/busy-1?${week}`);
+  await page.getByText('Recent calls').waitFor();
+  await page.getByRole('listitem').getByText('ship', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'Values' }).click();
+  const session = page.getByLabel('Session', { exact: true });
+  const attempts = region('Session values').locator('.fact').filter({ hasText: 'Attempts' });
+  await attempts.getByText('14').waitFor();
+  await session.selectOption('old-run');
+  await region('Session values')
+    .getByText(/No session counters in the hub/)
+    .waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});

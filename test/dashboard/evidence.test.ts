@@ -1,0 +1,83 @@
+// Evidence for others: what an audit entry changed, and files of one run and of a period of the audit chain.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { nodeCrypto } from '../../packages/agent/src/cli/signed.ts';
+import { ChainCheck } from '../../packages/agent/src/evidence/chain.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie } = await hubOfFile();
+
+beforeAll(async () => {
+  const imported = { cookie, body: { yaml_content: library } };
+  expect((await hub.call('POST', '/api/v1/contracts/import', imported)).status).toBeLessThan(300);
+  const changed = { cookie, body: { description: 'No secret leaves' } };
+  expect((await hub.call('PUT', '/api/v1/contracts/no-secrets', changed)).status).toBe(200);
+  await hub.key(cookie);
+});
+
+/** The file that a press saves. */
+async function fileOf(page: Page, button: Locator): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  const path = join(hub.dataDir, 'download');
+  await download.saveAs(path);
+  return { name: download.suggestedFilename(), text: readFileSync(path, 'utf8') };
+}
+
+it('shows environments and reasons in the audit list, and of an entry the fields before and after', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/audit?q=action%3Acontract.updated');
+  const list = page.getByRole('table', { name: 'audit entries' });
+  for (const name of ['Environment', 'Reason']) await list.getByRole('columnheader', { name }).waitFor();
+  await list.locator('.cell-link').first().click();
+  const change = page.getByRole('table', { name: 'Change', exact: true });
+  const row = change.getByRole('row', { name: /^description/ });
+  await row.getByRole('cell', { name: 'No secret leaves' }).waitFor();
+  expect(await change.getByRole('columnheader').allTextContents()).toEqual(['Field', 'Before', 'After']);
+  await accessible(page);
+  await page.goto('/dashboard/audit?q=action%3Akey.created');
+  await list.getByRole('cell', { name: 'production' }).first().waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('saves the bundle of one run, and the chain of a period that the offline check takes', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/runs');
+  await page.getByRole('button', { name: 'Load sample run' }).click();
+  await page.getByRole('link', { name: /^sample-session/ }).waitFor();
+  await page.goto('/dashboard/evidence');
+  const run = page.getByRole('form', { name: 'Run' });
+  const save = run.getByRole('button', { name: 'Download run' });
+  expect(await save.isDisabled()).toBe(true);
+  await run.getByLabel('Agent').fill('sample-agent');
+  await run.getByLabel('Session').fill('no-such-session');
+  await save.click();
+  await run.getByText(/not found/i).waitFor();
+  await accessible(page);
+  await run.getByLabel('Session').fill('sample-session');
+  const bundle = await fileOf(page, save);
+  expect(bundle.name).toBe('decision-bundle-sample-agent-sample-session.json');
+  expect(JSON.parse(bundle.text).signatures).toHaveLength(1);
+  const range = page.getByRole('form', { name: 'Range of the audit chain' });
+  // By default the last day, with the present minute.
+  const end = range.getByLabel(/^To/);
+  const chain = await fileOf(page, range.getByRole('button', { name: 'Download range' }));
+  expect(chain.name).toMatch(/^audit-\d{4}-\d\d-\d\dT\d{4}-.*\.ndjson$/);
+  const check = new ChainCheck([], nodeCrypto);
+  const lines = chain.text.trimEnd().split('\n');
+  for (const line of lines) expect(await check.take(line)).toBeNull();
+  expect(check.end()).toBeNull();
+  expect(lines.some((line) => line.includes('contract.updated'))).toBe(true);
+  await range.getByLabel(/^From/).fill('2001-01-01T00:00');
+  await end.fill('2001-01-02T00:00');
+  await range.getByRole('button', { name: 'Download range' }).click();
+  await range.getByText(/has no entries/).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});

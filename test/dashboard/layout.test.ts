@@ -1,0 +1,166 @@
+// Parts of the page that a person moves: the border between a list and its detail, the columns of a table, and the
+// cards of the inbox on a phone.
+import type { Locator, Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, ask, noFaults, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
+
+const { hub, cookie, key } = await hubWithKey();
+
+beforeAll(async () => {
+  for (const tool of ['first_tool', 'second_tool', 'third_tool']) await ask(hub, key, { tool_name: tool });
+  const events = [{ call_id: '1', agent_id: 'agent-1', tool_name: 'read_file', verdict: 'call_denied' }];
+  expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+});
+
+const widthOf = async (what: Locator): Promise<number> => Math.round((await what.boundingBox())?.width ?? 0);
+
+/** Drags the middle of an element. */
+async function drag(page: Page, what: Locator, distance: number): Promise<void> {
+  const { x, y, width, height } = (await what.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x + width / 2 + distance / 2, y + height / 2);
+  await page.mouse.move(x + width / 2 + distance, y + height / 2);
+  await page.mouse.up();
+}
+
+it('moves the border of the peek by drag and by keys, within its limits, and remembers it', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore');
+  await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
+  const peek = page.getByRole('complementary', { name: 'Event', exact: true });
+  const border = page.getByRole('separator', { name: 'Width of the peek' });
+  const valueNow = async () => Number(await border.getAttribute('aria-valuenow'));
+  await expect.poll(() => widthOf(peek)).toBe(480);
+  await drag(page, border, -100);
+  await expect.poll(() => widthOf(peek)).toBe(580);
+  await expect.poll(valueNow).toBe(580);
+  await border.press('ArrowRight');
+  await expect.poll(() => widthOf(peek)).toBe(564);
+  await border.press('End');
+  await expect.poll(() => widthOf(peek)).toBe(320);
+  await border.press('Home');
+  const max = Number(await border.getAttribute('aria-valuemax'));
+  await expect.poll(() => widthOf(peek)).toBe(max);
+  expect(await widthOf(page.getByRole('main'))).toBeGreaterThanOrEqual(320);
+  await border.press('ArrowRight');
+  await expect.poll(valueNow).toBe(max - 16);
+  await accessible(page);
+  await page.reload();
+  await expect.poll(() => widthOf(peek)).toBe(max - 16);
+  // A smaller window has room for both sides all the same.
+  await page.setViewportSize({ width: 1_000, height: 900 });
+  await expect.poll(() => widthOf(page.getByRole('main'))).toBeGreaterThanOrEqual(320);
+  await page.setViewportSize({ width: 1_440, height: 900 });
+  await border.dblclick();
+  await expect.poll(() => widthOf(peek)).toBe(480);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('moves the border of the inbox', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  const list = page.getByRole('grid', { name: 'Approvals' });
+  const border = page.getByRole('separator', { name: 'Width of the list' });
+  await expect.poll(() => widthOf(list)).toBe(380);
+  await border.press('ArrowRight');
+  await expect.poll(() => widthOf(list)).toBe(396);
+  await drag(page, border, 100);
+  await expect.poll(() => widthOf(list)).toBe(496);
+  await accessible(page);
+  await page.reload();
+  await expect.poll(() => widthOf(list)).toBe(496);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('changes the widths of columns by drag and by keys, keeps pinned ones in sight, and remembers both', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore');
+  const table = page.getByRole('grid', { name: 'Events' });
+  const head = (name: string) => table.getByRole('columnheader', { name, exact: true });
+  const pinAgent = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Columns for events' }).click();
+    await page.getByRole('menuitem', { name: 'Pinned columns' }).click();
+    await page
+      .getByRole('menu', { name: 'Pinned columns' })
+      .getByRole('menuitemcheckbox', { name: 'Agent' })
+      .click();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'hidden' });
+  };
+  await table.getByRole('link', { name: 'read_file' }).waitFor();
+  const before = await widthOf(head('Tool'));
+  await drag(page, head('Tool').locator('.column-edge'), 90);
+  await expect.poll(() => widthOf(head('Tool'))).toBeCloseTo(before + 90, -1);
+  const wide = await widthOf(head('Tool'));
+  await head('Tool').getByRole('button').press('Alt+ArrowLeft');
+  await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
+  // A change of the width sorts nothing.
+  expect(await table.locator('[aria-sort]').count()).toBe(0);
+  await page.reload();
+  await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
+  await pinAgent();
+  const names = async () => (await table.getByRole('columnheader').allTextContents()).slice(0, 2);
+  await expect.poll(names).toEqual(['Time', 'Agent']);
+  await drag(page, head('Tool').locator('.column-edge'), 900);
+  const scroll = page.getByRole('region', { name: 'events', exact: true });
+  const place = async () => Math.round((await head('Agent').boundingBox())?.x ?? 0);
+  const left = await place();
+  await scroll.evaluate((box) => box.scrollBy(600, 0));
+  expect(await scroll.evaluate((box) => box.scrollLeft)).toBeGreaterThan(300);
+  expect(await place()).toBe(left);
+  const cell = table.getByRole('gridcell', { name: 'agent-1', exact: true });
+  expect(Math.round((await cell.boundingBox())?.x ?? 0)).toBe(left);
+  await accessible(page);
+  await page.reload();
+  await expect.poll(names).toEqual(['Time', 'Agent']);
+  await head('Tool').locator('.column-edge').dblclick();
+  await pinAgent();
+  await expect.poll(names).not.toEqual(['Time', 'Agent']);
+  await expect.poll(() => widthOf(head('Tool'))).toBe(before);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = seen;
+  await page.goto('/dashboard/inbox');
+  const place = page.getByRole('navigation', { name: 'Pending approvals' });
+  await place.getByText('1 of 3').waitFor();
+  const session = await seen.context.newCDPSession(page);
+  const swipe = async (distance: number, down = 0): Promise<void> => {
+    const card = await page.getByRole('article').boundingBox();
+    const from = { x: 180, y: (card?.y ?? 0) + 40 };
+    const touch = (
+      type: 'touchStart' | 'touchMove' | 'touchEnd',
+      ...touchPoints: { x: number; y: number }[]
+    ) => session.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', from);
+    await touch('touchMove', { x: from.x + distance / 2, y: from.y + down / 2 });
+    await touch('touchMove', { x: from.x + distance, y: from.y + down });
+    await touch('touchEnd');
+  };
+  await swipe(-150);
+  await place.getByText('2 of 3').waitFor();
+  await swipe(-150);
+  await place.getByText('3 of 3').waitFor();
+  await swipe(-150);
+  await swipe(-30);
+  await swipe(100, 90);
+  await place.getByText('3 of 3').waitFor();
+  await swipe(150);
+  await place.getByText('2 of 3').waitFor();
+  const { body } = await hub.call('GET', '/api/v1/approvals?status=pending', { cookie });
+  expect(body).toHaveLength(3);
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});

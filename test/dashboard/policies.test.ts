@@ -1,0 +1,143 @@
+// Policies in the console: rules in words, where they are deployed, the calls that they decided, and what changed.
+import { beforeAll, expect, it } from 'vitest';
+import { accessible, noFaults, view } from './browser.ts';
+import { hubOfFile } from './file-hub.ts';
+import { library } from './seed.ts';
+
+const { hub, cookie } = await hubOfFile();
+
+async function must(method: string, path: string, body: object, options: object = { cookie }): Promise<void> {
+  const { status } = await hub.call(method, path, { ...options, body });
+  expect(status).toBeLessThan(300);
+}
+
+beforeAll(async () => {
+  await must('POST', '/api/v1/contracts/import', { yaml_content: library });
+  for (const env of ['production', 'staging'])
+    await must('POST', '/api/v1/compositions/shop/deploy', { env });
+  const { key } = await hub.key(cookie);
+  const { key: staging } = await hub.key(cookie, 'staging');
+  const call = (n: number, path: string, decision: string | null, minutes: number) => ({
+    call_id: `read-${n}`,
+    agent_id: 'reader-1',
+    tool_name: 'read_file',
+    verdict: decision === null ? 'call_allowed' : 'call_denied',
+    timestamp: new Date(Date.now() - minutes * 60_000).toISOString(),
+    payload: { tool_args: { path }, decision_name: decision },
+  });
+  const report = (events: readonly object[], by: string) =>
+    must('POST', '/api/v1/events', { events }, { key: by, agent: 'reader-1' });
+  await report(
+    [
+      call(1, '/srv/.env', 'no-secrets', 1),
+      call(2, '/srv/.env', 'no-secrets', 2),
+      call(3, '/srv/a.ts', null, 3),
+      call(4, '/srv/id_rsa', 'no-secrets', 3 * 24 * 60),
+    ],
+    key,
+  );
+  await report([call(5, '/srv/.env', 'no-secrets', 1)], staging);
+});
+
+it('lists contracts with their rules in words, tools, calls of the range, and environments', async () => {
+  const seen = await view(hub.url, { cookie, width: 1800 });
+  const { page } = seen;
+  await page.goto('/dashboard/policies');
+  const table = page.getByRole('main').getByRole('table', { name: 'contracts' });
+  const row = table.getByRole('row').filter({ hasText: 'no-secrets' });
+  await row.getByText('Denies read_file when args.path contains any of .env, id_rsa').waitFor();
+  await row.getByRole('cell', { name: 'read_file', exact: true }).waitFor();
+  await row.getByRole('img', { name: '3 denied', exact: true }).waitFor();
+  expect(await row.getByText(/^(production|staging|development)$/).allTextContents()).toEqual([
+    'production',
+    'staging',
+  ]);
+  await table.getByText('Observes only: denies refund when args.amount > 500').waitFor();
+  await accessible(page);
+  await page.goto('/dashboard/policies?from=now-7d&env=production');
+  await row.getByRole('img', { name: '3 denied', exact: true }).waitFor();
+  await page.getByRole('radio', { name: 'All' }).check({ force: true });
+  await row.getByRole('img', { name: '4 denied', exact: true }).waitFor();
+  // A deployment elsewhere shows at once.
+  await must('POST', '/api/v1/compositions/shop/deploy', { env: 'development' });
+  await row.getByText('development', { exact: true }).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('shows on the page of a contract which calls it decided and matches, and what its versions changed', async () => {
+  const then = { effect: 'deny', message: 'No secrets' };
+  const definition = { type: 'pre', tool: 'read_file', then };
+  const when = (names: readonly string[]) => ({ 'args.path': { contains_any: names } });
+  const put = (body: object) => must('PUT', '/api/v1/contracts/no-secrets', body);
+  await put({ definition: { ...definition, when: when(['.env', 'id_rsa', '.pem']) } });
+  await put({ name: 'No secrets at all' });
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/contracts/no-secrets?env=production');
+  const panel = page.getByRole('region', { name: 'Contract no-secrets' });
+  await panel.getByText('Denies read_file when args.path contains any of .env, id_rsa, .pem').waitFor();
+  const decided = panel.getByRole('region', { name: 'Decided calls' });
+  await decided.getByText('2 denied', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Time range' }).click();
+  await page.getByRole('button', { name: 'Last 7 days' }).click();
+  await decided.getByText('3 denied', { exact: true }).waitFor();
+  const matching = panel.getByRole('region', { name: 'Matching past calls' });
+  await matching.getByRole('button', { name: /^Check newest/ }).click();
+  await matching.getByText('this contract would have denied 3. It does not match 1.').waitFor();
+  expect(await matching.getByRole('table').getByRole('row').count()).toBe(4);
+  const versions = panel.getByRole('region', { name: 'Changes' }).getByRole('table');
+  const changeOf = (version: string) =>
+    versions.getByRole('row').filter({ has: page.getByText(version, { exact: true }) });
+  await changeOf('v1').getByText('first version').waitFor();
+  await changeOf('v3').getByText('name', { exact: true }).waitFor();
+  await changeOf('v2').getByText('tightened: then, when', { exact: true }).waitFor();
+  await accessible(page);
+  await decided.getByRole('link', { name: 'Show 3 calls in Explore' }).click();
+  const events = page.getByRole('grid', { name: 'Events' });
+  await expect.poll(() => events.getByRole('link', { name: 'read_file' }).count()).toBe(3);
+  // A contract without its calls.
+  await page.goto('/dashboard/contracts/ask-before-deploy');
+  await page.getByText('This contract decided no call in this range.').waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('lists compositions and documents with the calls under their deployed versions, and where they run', async () => {
+  await must('POST', '/api/v1/compositions', { name: 'unused' });
+  const { body } = await hub.call('GET', '/api/v1/fleet/matrix', { cookie });
+  const [shop] = body.bundles as {
+    name: string;
+    cells: { deployment: { revision_hash: string } | null }[];
+  }[];
+  const hash = shop?.cells.find(({ deployment }) => deployment !== null)?.deployment?.revision_hash;
+  const { key } = await hub.key(cookie);
+  const events = [1, 2, 3].map((n) => ({
+    ...{ call_id: `judged-${n}`, agent_id: 'reader-2', tool_name: 'read_file' },
+    verdict: n === 1 ? 'call_denied' : 'call_allowed',
+    timestamp: new Date(Date.now() - n * 60_000).toISOString(),
+    payload: { policy_version: hash },
+  }));
+  await must('POST', '/api/v1/events', { events }, { key, agent: 'reader-2' });
+  const seen = await view(hub.url, { cookie, width: 1800 });
+  const { page } = seen;
+  const main = page.getByRole('main');
+  await page.goto('/dashboard/policies?view=compositions');
+  const rowOf = (table: string, name: string) =>
+    main
+      .getByRole('table', { name: table })
+      .getByRole('row')
+      .filter({ has: page.getByText(name, { exact: true }) });
+  const composition = rowOf('compositions', 'shop');
+  await composition.getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
+  expect(await composition.innerText()).toMatch(/production\s*v\d\s*staging\s*v\d/);
+  await rowOf('compositions', 'unused').getByText('not deployed').waitFor();
+  await accessible(page);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await rowOf('bundles', 'shop').getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
+  await accessible(page);
+  await page.getByRole('radio', { name: 'Staging' }).check({ force: true });
+  await rowOf('bundles', 'shop').getByText('none').waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
