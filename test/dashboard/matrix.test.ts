@@ -83,6 +83,24 @@ it('shows on one axis when an agent was connected, and which documents it got', 
   await seen.context.close();
 });
 
+it('counts the calls of an agent by tool as they come', async () => {
+  const send = async (call: string): Promise<void> => {
+    const event = { call_id: call, agent_id: 'behind-1', tool_name: 'read_ledger', verdict: 'call_allowed' };
+    const body = { events: [event] };
+    expect((await hub.call('POST', '/api/v1/events', { key, agent: 'behind-1', body })).status).toBe(200);
+  };
+  await send('first');
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents/behind-1/tools');
+  const row = page.getByRole('region', { name: 'Coverage' }).getByRole('row', { name: /read_ledger/ });
+  await row.getByText('1', { exact: true }).waitFor();
+  await send('second');
+  await row.getByText('2', { exact: true }).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('is usable at 360 px, and follows agents that go', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;
