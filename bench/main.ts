@@ -15,6 +15,7 @@ import { compareResults, exitCodeOfComparisons, formatComparison } from './suite
 import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
 import { checkBuild, checkSlowDowns } from './suite/hub.ts';
+import { endBySignals, isInterrupted } from './suite/interrupt.ts';
 import { describeMachine } from './suite/machine.ts';
 import { cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
@@ -225,17 +226,14 @@ async function run(argv: readonly string[]): Promise<number> {
   return runCountsCommand(args);
 }
 
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  // Hubs and their folders go with the process: see startBenchHub.
-  process.once(signal, () => process.exit(code));
-}
+endBySignals();
 
 run(process.argv.slice(2)).then(
-  (code) => process.exit(code),
+  (code) => {
+    if (!isInterrupted()) process.exit(code);
+  },
   (error: unknown) => {
+    if (isInterrupted()) return;
     const isPlain = error instanceof UsageFault || error instanceof CannotRun;
     const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);

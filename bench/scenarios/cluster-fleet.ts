@@ -9,6 +9,7 @@ import type { BenchNodes } from '../suite/nodes.ts';
 import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { BareFleet } from './bare-fleet.ts';
+import type { RunOptions } from './scenario.ts';
 
 /** Work in this time after a deployment counts as its cost. Milliseconds. */
 const settleMs = 1000;
@@ -20,6 +21,8 @@ const warmStreams = 1000;
 const maxOpenings = 3;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
+/** Milliseconds between two lines about streams that open. */
+const progressMs = 5000;
 /** First line of a frame with a document; the rest follows. */
 const documentMarker = 'event: contract_update';
 
@@ -66,6 +69,7 @@ export interface FleetSizes {
   readonly seconds: number;
   /** Bytes of a deployed frame. */
   readonly frame: number;
+  readonly report: RunOptions['report'];
 }
 
 export class ClusterFleet {
@@ -86,8 +90,29 @@ export class ClusterFleet {
     return totalOf(pids, value);
   }
 
-  /** Opens as many streams on each node, all in one turn of each client. @returns refused openings */
-  async #openAll(count: number, isCurrent: boolean): Promise<number> {
+  /** Runs `opening`, and reports the streams that are open and the rate of their openings. */
+  async #withProgress<T>(what: string, count: number, opening: Promise<T>): Promise<T> {
+    const { streams } = this.#parts;
+    const began = performance.now();
+    const timer = setInterval(async () => {
+      const opened = await Promise.all(streams.map((client) => client.opened().catch(() => 0)));
+      const open = opened.reduce((sum, each) => sum + each, 0);
+      const rate = Math.round((open * 1000) / (performance.now() - began));
+      this.#sizes.report(`${what}: ${open} of ${count * streams.length} streams are open, ${rate}/s`, 0);
+    }, progressMs);
+    try {
+      return await opening;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /**
+   * Opens as many streams on each node, all in one turn of each client.
+   * @param what for progress
+   * @returns refused openings
+   */
+  async #openAll(what: string, count: number, isCurrent: boolean): Promise<number> {
     const { streams, nodes } = this.#parts;
     const request = this.#deployer.streamRequest({ isCurrent });
     const marker = isCurrent ? {} : { marker: documentMarker };
@@ -95,7 +120,8 @@ export class ClusterFleet {
       const port = nodes.hubs[n]?.port ?? 0;
       return client.open({ port, count, request, from: n * count, atOnce: count, ...marker });
     });
-    return (await Promise.all(openings)).reduce((sum, { refused }) => sum + refused, 0);
+    const opened = await this.#withProgress(what, count, Promise.all(openings));
+    return opened.reduce((sum, { refused }) => sum + refused, 0);
   }
 
   async #closeAll(): Promise<void> {
@@ -119,25 +145,29 @@ export class ClusterFleet {
 
   /** Opens all streams, and leaves them open. */
   async open(): Promise<StreamCosts> {
-    const { agents, frame, rounds } = this.#sizes;
+    const { agents, frame, rounds, report } = this.#sizes;
     await this.#deployer.deploy(frame);
-    await this.#openAll(Math.min(warmStreams, this.#share), true);
+    await this.#openAll('warming up', Math.min(warmStreams, this.#share), true);
     await this.#closeAll();
+    report('measuring nodes without streams', 0);
     const restTime = await this.#spend();
     const empty = this.#read(residentBytesOf);
     const openingTimes: (number | null)[] = [];
     let [refused, rssBytes] = [0, null as number | null];
-    for (let n = 0; n < Math.min(rounds, maxOpenings); n++) {
+    const openings = Math.min(rounds, maxOpenings);
+    for (let n = 0; n < openings; n++) {
       if (n > 0) await this.#closeAll();
       const before = this.#read(processorMsOf);
-      refused += await this.#openAll(this.#share, false);
+      refused += await this.#openAll(`opening ${n + 1} of ${openings}`, this.#share, false);
       const spent = minus(this.#read(processorMsOf), before);
       openingTimes.push(spent === null ? null : (spent * 1000) / agents);
       await this.#settle();
       const added = minus(this.#read(residentBytesOf), empty);
       if (n === 0) rssBytes = added === null ? null : Math.max(0, added / agents);
     }
+    report('measuring idle streams', 0);
     const added = minus(await this.#spend(), restTime);
+    report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
     return { rssBytes, idleTime: added === null ? null : Math.max(0, added), openingTimes, refused };
   }

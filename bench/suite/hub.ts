@@ -8,6 +8,7 @@ import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
 import { makeTemporaryFolder } from './folder.ts';
 import { freePort } from './free-port.ts';
+import { onInterrupt } from './interrupt.ts';
 import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 
@@ -151,6 +152,7 @@ export async function startBenchHub({
   };
   // Before the removal of folders that outlast the hub.
   process.prependOnceListener('exit', remove);
+  const withdraw = onInterrupt(remove);
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const exited = once(child, 'exit');
@@ -160,6 +162,7 @@ export async function startBenchHub({
       clearTimeout(timer);
     }
     process.off('exit', remove);
+    withdraw();
     remove();
   };
   let port: number;
