@@ -23,15 +23,14 @@ import { parseResults, type Results, resultsSchemaName, type Scenario } from './
 import { root } from './suite/root.ts';
 import {
   checkPredictions,
-  costsOf,
   exitCodeOfChecks,
   formatChecks,
-  formatDisturbances,
   formatPredictions,
-  maxMeasuredStreams,
+  measuredSizes,
   predictScale,
 } from './suite/scale.ts';
 import { measureScenarios, progressOf, runsOf, type ScenarioRun } from './suite/scenario-runs.ts';
+import { costsOf, formatDisturbances } from './suite/stream-costs.ts';
 import { checkUsage } from './suite/usage-check.ts';
 
 const commands: readonly (readonly [string, string])[] = [
@@ -99,6 +98,12 @@ async function measure(
 const runScenarios = (runs: readonly ScenarioRun[], args: Arguments): Promise<number> =>
   measure(args, (hub, save) => measureScenarios(runs, { args, hub, onScenario: save }));
 
+/** Scenarios with costs of streams. A cluster is among them where the environment names its servers. */
+const scaledScenarios = (): readonly string[] => {
+  const { MONGODB_URL, REDIS_URL } = process.env;
+  return ['idle', 'storm', 'fanout', 'owner', ...(MONGODB_URL && REDIS_URL ? ['cluster'] : [])];
+};
+
 /** Of results files, or of short runs. */
 async function runScale(files: readonly string[], args: Arguments): Promise<number> {
   const larger = args.check === null ? null : readResults(args.check);
@@ -113,10 +118,12 @@ async function runScale(files: readonly string[], args: Arguments): Promise<numb
   };
   if (files.length > 0) return print(files.map(readResults));
   return measure(args, async (hub, onScenario) => {
-    const agents = Math.min(args.agents, maxMeasuredStreams);
-    const streams = { ...args, agents, sizes: { ...args.sizes, agents } };
-    const runs = runsOf(['idle', 'storm', 'fanout', 'owner']);
-    const measured = await measureScenarios(runs, { args: streams, hub, onScenario });
+    const runs = measuredSizes(args.agents).flatMap((agents) =>
+      scaledScenarios().map((scenario) => ({ scenario, settings: { agents } })),
+    );
+    // Sizes of the command line come before those of a run.
+    const { agents: _, ...sizes } = args.sizes;
+    const measured = await measureScenarios(runs, { args: { ...args, sizes }, hub, onScenario });
     const code = print([measured]);
     return { ...measured, code: measured.code === 2 ? 2 : code };
   });

@@ -1,6 +1,7 @@
 // The streams of a cluster: all agents open theirs on three nodes at one moment; what each costs the nodes, and what a
 // deployment to them costs Redis.
 import { setTimeout as delay } from 'node:timers/promises';
+import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { figureOf } from '../suite/figures.ts';
@@ -21,6 +22,8 @@ const warmStreams = 1000;
 const maxOpenings = 3;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
+/** An agent's `last_seen_at` is written once in as many seconds. */
+const lastSeenSeconds = 30;
 /** Milliseconds between two lines about streams that open. */
 const progressMs = 5000;
 /** First line of a frame with a document; the rest follows. */
@@ -28,6 +31,8 @@ const documentMarker = 'event: contract_update';
 
 export interface Deployment {
   readonly entries: number;
+  /** Bytes that Redis sent. */
+  readonly redisBytes: number;
   readonly lastMs: number;
   readonly lost: number;
   /** The last delivery of as many bare loops with as many clients. */
@@ -43,20 +48,42 @@ export interface StreamCosts {
   /** Microseconds of processor time per opening, each time that all open. */
   readonly openingTimes: readonly (number | null)[];
   readonly refused: number;
+  /** Writes of the database per second and idle stream, without those of idle nodes. */
+  readonly databaseWrites: number | null;
 }
 
-/** Entries that Redis was given so far, counted by Redis itself, in scripts too. */
-async function readEntries(redisUrl: string): Promise<number> {
+/** Entries that Redis was given so far, in scripts too, and bytes that it sent, both counted by Redis itself. */
+async function readRedis(redisUrl: string): Promise<{ readonly entries: number; readonly bytes: number }> {
   const redis = createClient({ url: redisUrl });
   await redis.connect();
-  const info = String(await redis.sendCommand(['INFO', 'commandstats']));
+  const commands = String(await redis.sendCommand(['INFO', 'commandstats']));
+  const traffic = String(await redis.sendCommand(['INFO', 'stats']));
   redis.destroy();
-  return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
+  return {
+    entries: Number(/cmdstat_xadd:calls=(\d+)/.exec(commands)?.[1] ?? 0),
+    bytes: Number(/total_net_output_bytes:(\d+)/.exec(traffic)?.[1] ?? 0),
+  };
+}
+
+/** Writes so far, counted by the database; null if it does not count them. */
+async function readWrites(mongoUrl: string): Promise<number | null> {
+  const client = new MongoClient(mongoUrl);
+  try {
+    const { opcounters } = await client.db().admin().serverStatus();
+    const { insert, update, delete: removals } = (opcounters ?? {}) as { readonly [name: string]: unknown };
+    const counts = [insert, update, removals].map(Number);
+    return counts.every(Number.isFinite) ? counts.reduce((sum, count) => sum + count, 0) : null;
+  } catch {
+    return null;
+  } finally {
+    await client.close();
+  }
 }
 
 interface FleetParts {
   readonly nodes: BenchNodes;
   readonly redisUrl: string;
+  readonly mongoUrl: string;
   /** One for each node. */
   readonly streams: readonly StreamClient[];
   readonly bare: BareFleet;
@@ -134,13 +161,21 @@ export class ClusterFleet {
     for (const hub of this.#parts.nodes.hubs) await hub.ask('collect');
   }
 
-  /** Microseconds of processor time per second and stream. */
-  async #spend(): Promise<number | null> {
+  /** Microseconds of processor time, and writes of the database, per second and stream. */
+  async #spend(): Promise<{ readonly time: number | null; readonly writes: number | null }> {
     const seconds = Math.min(this.#sizes.seconds, maxIdleSeconds);
+    const { mongoUrl, streams } = this.#parts;
+    const writesBefore = await readWrites(mongoUrl);
     const before = this.#read(processorMsOf);
     await delay(seconds * 1000);
     const spent = minus(this.#read(processorMsOf), before);
-    return spent === null ? null : (spent * 1000) / seconds / (this.#share * this.#parts.streams.length);
+    const writes = minus(await readWrites(mongoUrl), writesBefore);
+    const streamSeconds = seconds * this.#share * streams.length;
+    return {
+      time: spent === null ? null : (spent * 1000) / streamSeconds,
+      // In less time, some streams have no write yet.
+      writes: writes === null || seconds < lastSeenSeconds ? null : writes / streamSeconds,
+    };
   }
 
   /** Opens all streams, and leaves them open. */
@@ -150,7 +185,7 @@ export class ClusterFleet {
     await this.#openAll('warming up', Math.min(warmStreams, this.#share), true);
     await this.#closeAll();
     report('measuring nodes without streams', 0);
-    const restTime = await this.#spend();
+    const rest = await this.#spend();
     const empty = this.#read(residentBytesOf);
     const openingTimes: (number | null)[] = [];
     let [refused, rssBytes] = [0, null as number | null];
@@ -166,10 +201,18 @@ export class ClusterFleet {
       if (n === 0) rssBytes = added === null ? null : Math.max(0, added / agents);
     }
     report('measuring idle streams', 0);
-    const added = minus(await this.#spend(), restTime);
+    const idle = await this.#spend();
+    const idleTime = minus(idle.time, rest.time);
+    const writes = minus(idle.writes, rest.writes);
     report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
-    return { rssBytes, idleTime: added === null ? null : Math.max(0, added), openingTimes, refused };
+    return {
+      rssBytes,
+      idleTime: idleTime === null ? null : Math.max(0, idleTime),
+      openingTimes,
+      refused,
+      databaseWrites: writes === null ? null : Math.max(0, writes),
+    };
   }
 
   async deploy(): Promise<Deployment> {
@@ -178,14 +221,16 @@ export class ClusterFleet {
     const send = await this.#deployer.prepare(frame);
     await delay(settleMs);
     const awaits = await Promise.all(streams.map((client) => client.expectWithin(frame, lossMs)));
-    const before = await readEntries(redisUrl);
+    const before = await readRedis(redisUrl);
     const began = process.hrtime.bigint();
     const sent = send();
     const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
     await sent;
     await delay(settleMs);
+    const after = await readRedis(redisUrl);
     return {
-      entries: (await readEntries(redisUrl)) - before,
+      entries: after.entries - before.entries,
+      redisBytes: after.bytes - before.bytes,
       lastMs: Math.max(...deliveries.map(({ at }) => Number(at - began) / 1e6)),
       lost: deliveries.reduce((sum, { lost }) => sum + lost, 0),
       bareLastMs: await bare.measure(frame),
@@ -217,6 +262,13 @@ export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
       unit: 'µs',
       better: 'lower',
       rounds: costs.openingTimes,
+    }),
+    figureOf({
+      id: 'cluster.database_writes',
+      what: `writes of the database for an idle stream ${where}, without those of idle nodes`,
+      unit: '1/s',
+      better: 'lower',
+      rounds: [costs.databaseWrites],
     }),
     figureOf({
       id: 'cluster.refused',

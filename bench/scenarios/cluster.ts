@@ -128,7 +128,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
     ...loop,
   };
   const { redisUrl, mongoUrl } = services;
-  const parts = { nodes, redisUrl, streams: clients.streams, bare: clients.bare };
+  const parts = { nodes, redisUrl, mongoUrl, streams: clients.streams, bare: clients.bare };
   const fleet = new ClusterFleet({ ...parts, key: await nodes.admin.newKey() }, options);
   report(`opening ${agents} streams`, 0);
   const costs = await fleet.open();
@@ -173,6 +173,13 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
         better: 'lower',
         rounds: deployments.map(({ entries }) => entries),
         target: { at_most: 10, of: 'value' },
+      }),
+      figureOf({
+        id: 'cluster.redis_bytes',
+        what: `bytes that Redis sends for a deployment to ${maxNodes} nodes`,
+        unit: 'bytes',
+        better: 'lower',
+        rounds: deployments.map(({ redisBytes }) => redisBytes),
       }),
       figureOf({
         id: 'cluster.deploy_last',
