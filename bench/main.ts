@@ -235,15 +235,17 @@ async function run(argv: readonly string[]): Promise<number> {
 
 endBySignals();
 
-run(process.argv.slice(2)).then(
-  (code) => {
-    if (!isInterrupted()) process.exit(code);
-  },
-  (error: unknown) => {
-    if (isInterrupted()) return;
-    const isPlain = error instanceof UsageFault || error instanceof CannotRun;
-    const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
-    process.stderr.write(`${text}\n`);
-    process.exit(2);
-  },
-);
+function fail(error: unknown): void {
+  if (isInterrupted()) return;
+  const isPlain = error instanceof UsageFault || error instanceof CannotRun;
+  const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(2);
+}
+
+// Node's own code, 1, stands for a missed target.
+process.on('uncaughtException', fail);
+
+run(process.argv.slice(2)).then((code) => {
+  if (!isInterrupted()) process.exit(code);
+}, fail);

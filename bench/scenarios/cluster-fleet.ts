@@ -223,9 +223,8 @@ export class ClusterFleet {
     const awaits = await Promise.all(streams.map((client) => client.expectWithin(frame, lossMs)));
     const before = await readRedis(redisUrl);
     const began = process.hrtime.bigint();
-    const sent = send();
-    const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
-    await sent;
+    const lastDeliveries = Promise.all(awaits.map((awaitLast) => awaitLast()));
+    const [deliveries] = await Promise.all([lastDeliveries, send()]);
     await delay(settleMs);
     const after = await readRedis(redisUrl);
     return {
