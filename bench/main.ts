@@ -15,6 +15,7 @@ import { compareResults, exitCodeOfComparisons, formatComparison } from './suite
 import { replaceTables, tablesOf, tablesPage } from './suite/documents.ts';
 import { CannotRun } from './suite/failure.ts';
 import { checkBuild, checkSlowDowns } from './suite/hub.ts';
+import { endBySignals, isInterrupted } from './suite/interrupt.ts';
 import { describeMachine } from './suite/machine.ts';
 import { cleanRun, readAccess, signIn } from './suite/remote.ts';
 import { reportOf } from './suite/report.ts';
@@ -22,15 +23,14 @@ import { parseResults, type Results, resultsSchemaName, type Scenario } from './
 import { root } from './suite/root.ts';
 import {
   checkPredictions,
-  costsOf,
   exitCodeOfChecks,
   formatChecks,
-  formatDisturbances,
   formatPredictions,
-  maxMeasuredStreams,
+  measuredSizes,
   predictScale,
 } from './suite/scale.ts';
 import { measureScenarios, progressOf, runsOf, type ScenarioRun } from './suite/scenario-runs.ts';
+import { costsOf, formatDisturbances } from './suite/stream-costs.ts';
 import { checkUsage } from './suite/usage-check.ts';
 
 const commands: readonly (readonly [string, string])[] = [
@@ -98,6 +98,12 @@ async function measure(
 const runScenarios = (runs: readonly ScenarioRun[], args: Arguments): Promise<number> =>
   measure(args, (hub, save) => measureScenarios(runs, { args, hub, onScenario: save }));
 
+/** Scenarios with costs of streams. A cluster is among them where the environment names its servers. */
+const scaledScenarios = (): readonly string[] => {
+  const { MONGODB_URL, REDIS_URL } = process.env;
+  return ['idle', 'storm', 'fanout', 'owner', ...(MONGODB_URL && REDIS_URL ? ['cluster'] : [])];
+};
+
 /** Of results files, or of short runs. */
 async function runScale(files: readonly string[], args: Arguments): Promise<number> {
   const larger = args.check === null ? null : readResults(args.check);
@@ -112,10 +118,12 @@ async function runScale(files: readonly string[], args: Arguments): Promise<numb
   };
   if (files.length > 0) return print(files.map(readResults));
   return measure(args, async (hub, onScenario) => {
-    const agents = Math.min(args.agents, maxMeasuredStreams);
-    const streams = { ...args, agents, sizes: { ...args.sizes, agents } };
-    const runs = runsOf(['idle', 'storm', 'fanout', 'owner']);
-    const measured = await measureScenarios(runs, { args: streams, hub, onScenario });
+    const runs = measuredSizes(args.agents).flatMap((agents) =>
+      scaledScenarios().map((scenario) => ({ scenario, settings: { agents } })),
+    );
+    // Sizes of the command line come before those of a run.
+    const { agents: _, ...sizes } = args.sizes;
+    const measured = await measureScenarios(runs, { args: { ...args, sizes }, hub, onScenario });
     const code = print([measured]);
     return { ...measured, code: measured.code === 2 ? 2 : code };
   });
@@ -225,20 +233,19 @@ async function run(argv: readonly string[]): Promise<number> {
   return runCountsCommand(args);
 }
 
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  // Hubs and their folders go with the process: see startBenchHub.
-  process.once(signal, () => process.exit(code));
+endBySignals();
+
+function fail(error: unknown): void {
+  if (isInterrupted()) return;
+  const isPlain = error instanceof UsageFault || error instanceof CannotRun;
+  const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(2);
 }
 
-run(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const isPlain = error instanceof UsageFault || error instanceof CannotRun;
-    const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
-    process.stderr.write(`${text}\n`);
-    process.exit(2);
-  },
-);
+// Node's own code, 1, stands for a missed target.
+process.on('uncaughtException', fail);
+
+run(process.argv.slice(2)).then((code) => {
+  if (!isInterrupted()) process.exit(code);
+}, fail);

@@ -2,11 +2,29 @@
 // finds or installs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { removeOnInterrupt } from './suite/interrupt.ts';
+import { removeStored } from './suite/stored-names.ts';
 
 export interface BenchServices {
   readonly mongoUrl: string;
   readonly redisUrl: string;
+  /** Ends servers that the suite started, and removes from others what this run has stored. */
   stop(): Promise<void>;
+}
+
+/** A hub or a client that was just killed has its last write behind it. Milliseconds. */
+const lastWriteMs = 500;
+
+/** Servers of the environment stay, so the databases and keys of this run must go. */
+function removalFrom(mongoUrl: string, redisUrl: string): () => Promise<void> {
+  const { MONGODB_URL, REDIS_URL } = process.env;
+  if (!MONGODB_URL && !REDIS_URL) return async () => undefined;
+  const withdraw = removeOnInterrupt(async () => {
+    await delay(lastWriteMs);
+    await removeStored(mongoUrl, redisUrl);
+  });
+  return () => removeStored(mongoUrl, redisUrl).finally(withdraw);
 }
 
 /** Run from the project's folder. */
@@ -23,8 +41,9 @@ export async function startServices(): Promise<BenchServices> {
     output += String(chunk);
     const [mongoUrl, redisUrl] = [address('MONGODB_URL'), address('REDIS_URL')];
     if (mongoUrl === undefined || redisUrl === undefined) continue;
+    const remove = removalFrom(mongoUrl, redisUrl);
     const stop = async (): Promise<void> => {
-      child.kill('SIGTERM');
+      await remove().finally(() => child.kill('SIGTERM'));
       await gone;
     };
     return { mongoUrl, redisUrl, stop };

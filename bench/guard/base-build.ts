@@ -7,10 +7,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CannotRun } from '../suite/failure.ts';
 import { root } from '../suite/root.ts';
 
@@ -80,6 +81,19 @@ function installPackages(source: string, folder: string): void {
   else runIn(folder, 'npm', 'ci', '--no-audit', '--no-fund', '--prefer-offline');
 }
 
+/** A build takes minutes. Milliseconds. */
+const draftAgeMs = 3_600_000;
+
+/** Removes what builds of any commit have left that were killed; younger drafts may be those of another run. */
+function removeOldDrafts(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!/\.(?:draft|tar)$/.test(name)) continue;
+    const place = join(folder, name);
+    const age = Date.now() - (statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > draftAgeMs) rmSync(place, { recursive: true, force: true });
+  }
+}
+
 /**
  * Builds a commit, unless `.cache/bench` has its build.
  * @param source a checkout. Default: this one
@@ -92,6 +106,7 @@ export function ensureBaseBuild(sha: string, source = root): string {
   const draft = `${folder}.draft`;
   for (const place of [folder, draft]) rmSync(place, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
+  removeOldDrafts(dirname(draft));
   const archive = `${folder}.tar`;
   try {
     git(source, 'archive', '--format=tar', `--output=${archive}`, sha);

@@ -29,9 +29,8 @@ export class BareFleet {
   async measure(frameBytes: number): Promise<number> {
     const awaits = await Promise.all(this.#clients.map((client) => client.expect(frameBytes)));
     const began = process.hrtime.bigint();
-    const sent = this.#servers.map((server) => server.broadcast(frameBytes));
-    const times = await Promise.all(awaits.map((awaitLast) => awaitLast()));
-    await Promise.all(sent);
+    const sent = Promise.all(this.#servers.map((server) => server.broadcast(frameBytes)));
+    const [times] = await Promise.all([Promise.all(awaits.map((awaitLast) => awaitLast())), sent]);
     return Math.max(...times.map((at) => Number(at - began) / 1e6));
   }
 

@@ -8,6 +8,7 @@ import { openRedis } from '../../adapters/redis/index.ts';
 import { agentsOf, type Frame } from '../../src/shared/frame.ts';
 import { shardCount } from '../../src/shared/ids.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { newStoredName } from '../suite/stored-names.ts';
 
 const inFlight = 64;
 const envelopeBytes = 300;
@@ -69,7 +70,7 @@ async function rateOf(
 }
 
 async function openNodes(redisUrl: string) {
-  const prefix = `reeve_bench_${randomUUID().slice(0, 8)}:`;
+  const prefix = `${newStoredName()}:`;
   const log = createLog({ level: 'warn' });
   const open = (nodeId: string) => openRedis({ url: redisUrl, log, clock, prefix, nodeId });
   const nodes = [await open('a'), await open('b'), await open('c')] as const;
@@ -116,7 +117,7 @@ async function openNodes(redisUrl: string) {
 
 /** Three connections that read a stream as nodes do, and one that writes. */
 async function openBare(redisUrl: string) {
-  const key = `reeve_bench_${randomUUID().slice(0, 8)}`;
+  const key = newStoredName();
   const readLog = `${key}_log`;
   const writer = await createClient({ url: redisUrl, RESP: 2 }).connect();
   const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };

@@ -1,11 +1,12 @@
 // The bounds of a cluster, without a hub, by the bare drivers: one durable write and one hop through Redis, and a loop
 // of insertMany.
-import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
 import { batchSize, makeBatch } from '../batch.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 import { callsOf, type OpenLoop, type OpenLoopResult, runOpenLoop } from '../suite/open-loop.ts';
+import { newStoredName } from '../suite/stored-names.ts';
+import { withinLimit } from '../suite/time-limit.ts';
 
 export const mongoHopText = 'one compare-and-set in the store and one entry through Redis, bare drivers';
 export const insertManyText = 'a bare insertMany loop of the same batches';
@@ -40,7 +41,7 @@ async function withDatabase<T>(
 ): Promise<T> {
   const writeConcern = { w: 'majority', journal: true } as const;
   const client = new MongoClient(url, { writeConcern, retryWrites: false, maxPoolSize: 64 });
-  const name = `reeve_bench_${randomUUID().slice(0, 8)}`;
+  const name = newStoredName();
   try {
     return await run(client, name);
   } finally {
@@ -86,7 +87,7 @@ function runHops({ mongoUrl, redisUrl, ...loop }: Addresses & OpenLoop): Promise
         const arrival = new Promise<void>((resolve) => void waiting.set(n, resolve));
         await rows.findOneAndUpdate({ _id: n, status: 'pending' }, { $set: { status: 'approved' } });
         await writer.sendCommand(['XADD', key, '*', 'b', String(n)]);
-        await arrival;
+        await withinLimit(arrival, 'An entry through Redis');
       });
     } finally {
       unfollow();

@@ -1,6 +1,7 @@
 // The streams of a cluster: all agents open theirs on three nodes at one moment; what each costs the nodes, and what a
 // deployment to them costs Redis.
 import { setTimeout as delay } from 'node:timers/promises';
+import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { figureOf } from '../suite/figures.ts';
@@ -9,6 +10,7 @@ import type { BenchNodes } from '../suite/nodes.ts';
 import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { BareFleet } from './bare-fleet.ts';
+import type { RunOptions } from './scenario.ts';
 
 /** Work in this time after a deployment counts as its cost. Milliseconds. */
 const settleMs = 1000;
@@ -20,11 +22,17 @@ const warmStreams = 1000;
 const maxOpenings = 3;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
+/** An agent's `last_seen_at` is written once in as many seconds. */
+const lastSeenSeconds = 30;
+/** Milliseconds between two lines about streams that open. */
+const progressMs = 5000;
 /** First line of a frame with a document; the rest follows. */
 const documentMarker = 'event: contract_update';
 
 export interface Deployment {
   readonly entries: number;
+  /** Bytes that Redis sent. */
+  readonly redisBytes: number;
   readonly lastMs: number;
   readonly lost: number;
   /** The last delivery of as many bare loops with as many clients. */
@@ -40,20 +48,42 @@ export interface StreamCosts {
   /** Microseconds of processor time per opening, each time that all open. */
   readonly openingTimes: readonly (number | null)[];
   readonly refused: number;
+  /** Writes of the database per second and idle stream, without those of idle nodes. */
+  readonly databaseWrites: number | null;
 }
 
-/** Entries that Redis was given so far, counted by Redis itself, in scripts too. */
-async function readEntries(redisUrl: string): Promise<number> {
+/** Entries that Redis was given so far, in scripts too, and bytes that it sent, both counted by Redis itself. */
+async function readRedis(redisUrl: string): Promise<{ readonly entries: number; readonly bytes: number }> {
   const redis = createClient({ url: redisUrl });
   await redis.connect();
-  const info = String(await redis.sendCommand(['INFO', 'commandstats']));
+  const commands = String(await redis.sendCommand(['INFO', 'commandstats']));
+  const traffic = String(await redis.sendCommand(['INFO', 'stats']));
   redis.destroy();
-  return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
+  return {
+    entries: Number(/cmdstat_xadd:calls=(\d+)/.exec(commands)?.[1] ?? 0),
+    bytes: Number(/total_net_output_bytes:(\d+)/.exec(traffic)?.[1] ?? 0),
+  };
+}
+
+/** Writes so far, counted by the database; null if it does not count them. */
+async function readWrites(mongoUrl: string): Promise<number | null> {
+  const client = new MongoClient(mongoUrl);
+  try {
+    const { opcounters } = await client.db().admin().serverStatus();
+    const { insert, update, delete: removals } = (opcounters ?? {}) as { readonly [name: string]: unknown };
+    const counts = [insert, update, removals].map(Number);
+    return counts.every(Number.isFinite) ? counts.reduce((sum, count) => sum + count, 0) : null;
+  } catch {
+    return null;
+  } finally {
+    await client.close();
+  }
 }
 
 interface FleetParts {
   readonly nodes: BenchNodes;
   readonly redisUrl: string;
+  readonly mongoUrl: string;
   /** One for each node. */
   readonly streams: readonly StreamClient[];
   readonly bare: BareFleet;
@@ -66,6 +96,7 @@ export interface FleetSizes {
   readonly seconds: number;
   /** Bytes of a deployed frame. */
   readonly frame: number;
+  readonly report: RunOptions['report'];
 }
 
 export class ClusterFleet {
@@ -86,8 +117,29 @@ export class ClusterFleet {
     return totalOf(pids, value);
   }
 
-  /** Opens as many streams on each node, all in one turn of each client. @returns refused openings */
-  async #openAll(count: number, isCurrent: boolean): Promise<number> {
+  /** Runs `opening`, and reports the streams that are open and the rate of their openings. */
+  async #withProgress<T>(what: string, count: number, opening: Promise<T>): Promise<T> {
+    const { streams } = this.#parts;
+    const began = performance.now();
+    const timer = setInterval(async () => {
+      const opened = await Promise.all(streams.map((client) => client.opened().catch(() => 0)));
+      const open = opened.reduce((sum, each) => sum + each, 0);
+      const rate = Math.round((open * 1000) / (performance.now() - began));
+      this.#sizes.report(`${what}: ${open} of ${count * streams.length} streams are open, ${rate}/s`, 0);
+    }, progressMs);
+    try {
+      return await opening;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /**
+   * Opens as many streams on each node, all in one turn of each client.
+   * @param what for progress
+   * @returns refused openings
+   */
+  async #openAll(what: string, count: number, isCurrent: boolean): Promise<number> {
     const { streams, nodes } = this.#parts;
     const request = this.#deployer.streamRequest({ isCurrent });
     const marker = isCurrent ? {} : { marker: documentMarker };
@@ -95,7 +147,8 @@ export class ClusterFleet {
       const port = nodes.hubs[n]?.port ?? 0;
       return client.open({ port, count, request, from: n * count, atOnce: count, ...marker });
     });
-    return (await Promise.all(openings)).reduce((sum, { refused }) => sum + refused, 0);
+    const opened = await this.#withProgress(what, count, Promise.all(openings));
+    return opened.reduce((sum, { refused }) => sum + refused, 0);
   }
 
   async #closeAll(): Promise<void> {
@@ -108,38 +161,58 @@ export class ClusterFleet {
     for (const hub of this.#parts.nodes.hubs) await hub.ask('collect');
   }
 
-  /** Microseconds of processor time per second and stream. */
-  async #spend(): Promise<number | null> {
+  /** Microseconds of processor time, and writes of the database, per second and stream. */
+  async #spend(): Promise<{ readonly time: number | null; readonly writes: number | null }> {
     const seconds = Math.min(this.#sizes.seconds, maxIdleSeconds);
+    const { mongoUrl, streams } = this.#parts;
+    const writesBefore = await readWrites(mongoUrl);
     const before = this.#read(processorMsOf);
     await delay(seconds * 1000);
     const spent = minus(this.#read(processorMsOf), before);
-    return spent === null ? null : (spent * 1000) / seconds / (this.#share * this.#parts.streams.length);
+    const writes = minus(await readWrites(mongoUrl), writesBefore);
+    const streamSeconds = seconds * this.#share * streams.length;
+    return {
+      time: spent === null ? null : (spent * 1000) / streamSeconds,
+      // In less time, some streams have no write yet.
+      writes: writes === null || seconds < lastSeenSeconds ? null : writes / streamSeconds,
+    };
   }
 
   /** Opens all streams, and leaves them open. */
   async open(): Promise<StreamCosts> {
-    const { agents, frame, rounds } = this.#sizes;
+    const { agents, frame, rounds, report } = this.#sizes;
     await this.#deployer.deploy(frame);
-    await this.#openAll(Math.min(warmStreams, this.#share), true);
+    await this.#openAll('warming up', Math.min(warmStreams, this.#share), true);
     await this.#closeAll();
-    const restTime = await this.#spend();
+    report('measuring nodes without streams', 0);
+    const rest = await this.#spend();
     const empty = this.#read(residentBytesOf);
     const openingTimes: (number | null)[] = [];
     let [refused, rssBytes] = [0, null as number | null];
-    for (let n = 0; n < Math.min(rounds, maxOpenings); n++) {
+    const openings = Math.min(rounds, maxOpenings);
+    for (let n = 0; n < openings; n++) {
       if (n > 0) await this.#closeAll();
       const before = this.#read(processorMsOf);
-      refused += await this.#openAll(this.#share, false);
+      refused += await this.#openAll(`opening ${n + 1} of ${openings}`, this.#share, false);
       const spent = minus(this.#read(processorMsOf), before);
       openingTimes.push(spent === null ? null : (spent * 1000) / agents);
       await this.#settle();
       const added = minus(this.#read(residentBytesOf), empty);
       if (n === 0) rssBytes = added === null ? null : Math.max(0, added / agents);
     }
-    const added = minus(await this.#spend(), restTime);
+    report('measuring idle streams', 0);
+    const idle = await this.#spend();
+    const idleTime = minus(idle.time, rest.time);
+    const writes = minus(idle.writes, rest.writes);
+    report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
-    return { rssBytes, idleTime: added === null ? null : Math.max(0, added), openingTimes, refused };
+    return {
+      rssBytes,
+      idleTime: idleTime === null ? null : Math.max(0, idleTime),
+      openingTimes,
+      refused,
+      databaseWrites: writes === null ? null : Math.max(0, writes),
+    };
   }
 
   async deploy(): Promise<Deployment> {
@@ -148,14 +221,15 @@ export class ClusterFleet {
     const send = await this.#deployer.prepare(frame);
     await delay(settleMs);
     const awaits = await Promise.all(streams.map((client) => client.expectWithin(frame, lossMs)));
-    const before = await readEntries(redisUrl);
+    const before = await readRedis(redisUrl);
     const began = process.hrtime.bigint();
-    const sent = send();
-    const deliveries = await Promise.all(awaits.map((awaitLast) => awaitLast()));
-    await sent;
+    const lastDeliveries = Promise.all(awaits.map((awaitLast) => awaitLast()));
+    const [deliveries] = await Promise.all([lastDeliveries, send()]);
     await delay(settleMs);
+    const after = await readRedis(redisUrl);
     return {
-      entries: (await readEntries(redisUrl)) - before,
+      entries: after.entries - before.entries,
+      redisBytes: after.bytes - before.bytes,
       lastMs: Math.max(...deliveries.map(({ at }) => Number(at - began) / 1e6)),
       lost: deliveries.reduce((sum, { lost }) => sum + lost, 0),
       bareLastMs: await bare.measure(frame),
@@ -187,6 +261,13 @@ export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
       unit: 'µs',
       better: 'lower',
       rounds: costs.openingTimes,
+    }),
+    figureOf({
+      id: 'cluster.database_writes',
+      what: `writes of the database for an idle stream ${where}, without those of idle nodes`,
+      unit: '1/s',
+      better: 'lower',
+      rounds: [costs.databaseWrites],
     }),
     figureOf({
       id: 'cluster.refused',

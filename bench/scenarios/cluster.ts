@@ -133,6 +133,13 @@ const figuresOf = (
     target: { at_most: 10, of: 'value' },
   }),
   figureOf({
+    id: 'cluster.redis_bytes',
+    what: `bytes that Redis sends for a deployment to ${maxNodes} nodes`,
+    unit: 'bytes',
+    better: 'lower',
+    rounds: deployments.map(({ redisBytes }) => redisBytes),
+  }),
+  figureOf({
     id: 'cluster.deploy_last',
     what: `deploying call → last of ${agents} agents on ${maxNodes} nodes`,
     unit: 'ms',
@@ -169,7 +176,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
     ...loop,
   };
   const { redisUrl, mongoUrl } = services;
-  const parts = { nodes, redisUrl, streams: clients.streams, bare: clients.bare };
+  const parts = { nodes, redisUrl, mongoUrl, streams: clients.streams, bare: clients.bare };
   const fleet = new ClusterFleet({ ...parts, key: await nodes.admin.newKey() }, options);
   report(`opening ${agents} streams`, 0);
   const costs = await fleet.open();

@@ -1,5 +1,4 @@
 // A move's copy in a process of its own, and a bare loop of insertMany of the same documents as its bound.
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Document, MongoClient } from 'mongodb';
 import { openJobTarget } from '../../adapters/bullmq/move.ts';
@@ -10,6 +9,7 @@ import { openValueTarget } from '../../adapters/redis/move.ts';
 import { openMoveSource } from '../../adapters/sqlite/move/source.ts';
 import { Move } from '../../src/hub/move/move.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
+import { newStoredName } from '../suite/stored-names.ts';
 
 interface MoveOrder {
   /** Of a stopped hub. */
@@ -53,7 +53,7 @@ async function withDatabase<T>(
   task: (url: string, client: MongoClient) => Promise<T>,
 ): Promise<T> {
   const address = new URL(url);
-  address.pathname = `/reeve_bench_${randomUUID().slice(0, 8)}`;
+  address.pathname = `/${newStoredName()}`;
   const client = new MongoClient(address.href, { writeConcern: { w: 'majority', journal: true } });
   try {
     return await task(address.href, client);
@@ -74,7 +74,7 @@ async function readDocuments(client: MongoClient): Promise<ReadonlyMap<string, r
 /** Milliseconds of the copy, of the indexes and the comparison after it, and of the whole. */
 function measureCopy({ folder, mongoUrl, redisUrl }: MoveOrder) {
   return withDatabase(mongoUrl, async (url, client) => {
-    const name = `bench_${randomUUID().slice(0, 8)}`;
+    const name = newStoredName();
     const source = openMoveSource(join(folder, 'reeve.db'), { read: () => null, write() {} });
     const target = await openMoveTarget(url, log);
     const values = await openValueTarget(redisUrl, `${name}:`, clock, log);

@@ -16,6 +16,8 @@ const connections = 32;
 const fastPerSecond = 20;
 /** Of reads that count many events, or whose page has one event from each of a hundred batches. */
 const slowPerSecond = 2;
+/** The 99th percentile of fewer calls is that of the slowest, which is often the first one. */
+const leastCalls = 100;
 
 interface Question {
   /** Part of the figure's id. */
@@ -35,8 +37,8 @@ const questions: readonly Question[] = [
     path: '/api/v1/events?agent_id={agent}',
     atMost: 5,
   },
-  // No target: the page has events of many agents, and 5 ms are the target of the page that people open.
-  { name: 'newest_of_all', what: 'the newest 100 events', path: '/api/v1/events' },
+  // The page has events of up to a hundred batches. Rounds took 7 to 10 ms without the waits for a processor.
+  { name: 'newest_of_all', what: 'the newest 100 events', path: '/api/v1/events', atMost: 15 },
   {
     name: 'filtered',
     what: '100 denied events of one tool',
@@ -136,7 +138,11 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   await fillHub(hub, clients, keys[0] ?? '', await newHostedKey(hub.url, admin), rows);
   await clients.bound.fill(hub.dataFolder, rows);
   const { requester, bound } = clients;
-  const ask = ({ path, isSlow }: Question, headers: { readonly [name: string]: string }, n: number) =>
+  const ask = (
+    { path, isSlow, percentile = 99 }: Question,
+    headers: { readonly [name: string]: string },
+    n: number,
+  ) =>
     measureSample(hub.pid, [requester.pid], () =>
       requester.open({
         agents: Math.min(agentCount, batchesOf(rows)),
@@ -149,7 +155,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
           },
         ],
         seed: seed + n,
-        seconds,
+        seconds: isSlow || percentile !== 99 ? seconds : Math.max(seconds, leastCalls / fastPerSecond),
         perSecond: isSlow ? slowPerSecond : fastPerSecond,
         onRefusal: 'retry',
       }),

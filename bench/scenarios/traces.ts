@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { batchSize } from '../batch.ts';
 import { ensureBuild } from '../suite/build.ts';
 import { figureOf, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
-import { type Hub, makeTenants, startBenchHub } from '../suite/hub.ts';
+import { checkReached, type Hub, makeTenants, startBenchHub, withSlowDowns } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
 import { minus, processorMsOf, startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
@@ -186,14 +186,17 @@ export async function runTraces(options: RunOptions): Promise<Scenario> {
   const started: Hub[] = [];
   const start = async (side: Side): Promise<LoadedHub> => {
     const folder = side === 'base' ? baseFolder : root;
-    const hub = await startBenchHub({ folder, preloads: slow, settings: settingsOf(side, url), profile });
+    const preloads = withSlowDowns([], slow);
+    const hub = await startBenchHub({ folder, preloads, settings: settingsOf(side, url), profile });
     started.push(hub);
     return { hub, keys: (await makeTenants(hub, tenants)).keys };
   };
   const url = await collector.listen();
   try {
     const hubs = { base: await start('base'), off: await start('off'), on: await start('on') };
-    return await runOn(new TracesRun(hubs, loader, collector, options), options);
+    const scenario = await runOn(new TracesRun(hubs, loader, collector, options), options);
+    await checkReached(started, slow);
+    return scenario;
   } finally {
     loader.stop();
     for (const hub of started) await hub.stop();

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isOlderThanSources } from './build.ts';
 import { CannotRun } from './failure.ts';
+import { onInterrupt } from './interrupt.ts';
 import { root } from './root.ts';
 
 /** Node's arguments for a module that runs from source. */
@@ -59,7 +60,9 @@ export abstract class ClientProcess<Order> {
       if (error === undefined) pending?.resolve(result);
       else pending?.reject(new CannotRun(error));
     });
+    const withdraw = onInterrupt(() => void this.#child.kill('SIGKILL'));
     this.#child.once('exit', (code, signal) => {
+      withdraw();
       const error = new CannotRun(`A ${name} ended with ${signal ?? `code ${code}`} during the run.`);
       for (const { reject } of this.#pending.values()) reject(error);
       this.#pending.clear();

@@ -1,7 +1,7 @@
 // The tables of docs/performance.md between two marks, made from results files.
 import { CannotRun } from './failure.ts';
 import { formatNumber } from './numbers.ts';
-import type { Figure, Results, Scenario } from './results.ts';
+import { describeCommit, type Figure, type Results, type Scenario } from './results.ts';
 import { describeLead, describeRival, isBehind, standingsOf } from './standings.ts';
 
 export const tablesPage = 'docs/performance.md';
@@ -73,7 +73,7 @@ export function tablesOf(files: readonly ResultsFile[]): string {
       [
         `#### ${name}`,
         '',
-        `Commit ${commit.sha?.slice(0, 8) ?? 'unknown'}, measured on ${started_at.slice(0, 10)}.`,
+        `Commit ${describeCommit(commit, 8)}, measured on ${started_at.slice(0, 10)}.`,
         `Machine: ${machine.cpus} × ${machine.cpu_model}, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB.`,
         `Node ${versions.node ?? 'unknown'}.`,
         '',

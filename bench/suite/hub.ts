@@ -8,6 +8,7 @@ import { UsageFault, unknownName } from './arguments.ts';
 import { CannotRun } from './failure.ts';
 import { makeTemporaryFolder } from './folder.ts';
 import { freePort } from './free-port.ts';
+import { onInterrupt } from './interrupt.ts';
 import { newRunName, type RemoteAccess, readAccess, signIn } from './remote.ts';
 import { root } from './root.ts';
 
@@ -183,9 +184,11 @@ export async function startBenchHub({
   };
   // Before the removal of folders that outlast the hub.
   process.prependOnceListener('exit', remove);
+  const withdraw = onInterrupt(remove);
   const stop = async (): Promise<void> => {
     await endProcess(child);
     process.off('exit', remove);
+    withdraw();
     remove();
   };
   let port: number;

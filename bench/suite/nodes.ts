@@ -6,6 +6,7 @@ import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
 import { CannotRun } from './failure.ts';
 import { checkReached, type Hub, type HubOptions, startBenchHub, withSlowDowns } from './hub.ts';
+import { newStoredName } from './stored-names.ts';
 
 export interface BenchNodes {
   readonly hubs: readonly Hub[];
@@ -65,9 +66,9 @@ export async function startNodes(
   meters: readonly string[] = [],
 ): Promise<BenchNodes> {
   const preloads = withSlowDowns(meters, slow);
-  const name = `bench_${randomUUID().slice(0, 8)}`;
+  const name = newStoredName();
   const url = new URL(mongoUrl);
-  url.pathname = `/reeve_${name}`;
+  url.pathname = `/${name}`;
   const settings = {
     MONGODB_URL: url.href,
     REDIS_URL: redisUrl,

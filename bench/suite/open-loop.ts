@@ -1,10 +1,16 @@
 // An open loop: calls at their due times, whether or not earlier ones have ended. Latencies start at the due times.
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { newHistogram } from './histogram.ts';
+import { withinLimit } from './time-limit.ts';
+
+/** A refusal is tried again for a minute, and each answer can take a minute. */
+const defaultCallLimitMs = 300_000;
 
 export interface OpenLoop {
   readonly perSecond: number;
   readonly seconds: number;
+  /** Milliseconds that a call can take from its beginning, with all its repeats. Default: 300,000 */
+  readonly callLimitMs?: number;
 }
 
 export interface OpenLoopResult {
@@ -23,7 +29,7 @@ export const callsOf = ({ perSecond, seconds }: OpenLoop): number =>
 
 /**
  * @param call resolves when the call has ended
- * @throws Error of the first call that fails
+ * @throws Error of the first call that fails, or does not end within its limit
  */
 export async function runOpenLoop(
   loop: OpenLoop,
@@ -31,12 +37,13 @@ export async function runOpenLoop(
 ): Promise<OpenLoopResult> {
   const [latencies, lags] = [newHistogram(), newHistogram()];
   const total = callsOf(loop);
+  const { callLimitMs = defaultCallLimitMs } = loop;
   const calls: Promise<void>[] = [];
   let failure: unknown;
   const began = performance.now();
   const start = async (n: number, due: number): Promise<void> => {
     lags.recordValue(microsecondsSince(due));
-    await call(n);
+    await withinLimit(call(n), `The end of call ${n + 1} of ${total}`, callLimitMs);
     latencies.recordValue(microsecondsSince(due));
   };
   for (let n = 0; n < total && failure === undefined; n++) {

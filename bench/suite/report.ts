@@ -6,7 +6,7 @@ import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { formatNumber } from './numbers.ts';
 import { configurationSection, type ReportFile, standingsSection } from './report-rivals.ts';
 import { escapeHtml, table } from './report-table.ts';
-import type { Figure, Scenario } from './results.ts';
+import { describeCommit, type Figure, type Scenario } from './results.ts';
 import { root } from './root.ts';
 
 const percentiles = [0, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100];
@@ -111,7 +111,7 @@ function fileSection({ name, results }: ReportFile): string {
   const facts = [
     ['Started', `${started_at}, ${Math.round(seconds)} s`],
     ['Command', command.join(' ')],
-    ['Commit', `${commit.sha ?? 'not known'}${commit.dirty === true ? ', with changes' : ''}`],
+    ['Commit', describeCommit(commit)],
     ['Versions', versionTexts.join(', ')],
     ['Machine', `${machine.cpus} × ${machine.cpu_model}, kernel ${machine.kernel}`],
     ['Cores in use before', formatNumber(machine.busy_before)],

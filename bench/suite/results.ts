@@ -124,3 +124,7 @@ export function parseResults(text: string): Results {
   const [issue] = result.error.issues;
   throw new Error(`The file breaks its schema at ${issue?.path.join('.')}: ${issue?.message}`);
 }
+
+/** @param digits of the commit's id. Default: all */
+export const describeCommit = ({ sha, dirty }: Results['commit'], digits?: number): string =>
+  `${sha?.slice(0, digits) ?? 'unknown'}${dirty === true ? ', with changes' : ''}`;

@@ -1,78 +1,21 @@
-// Predicted needs of a larger number of agents, from the costs of measured streams. The prediction assumes that costs
-// grow with the number of agents. No measurement covers more streams than the run held.
+// Predicted needs of a larger number of agents, from the costs of measured streams: the fixed part for each process,
+// and the part of a stream for each agent. No measurement covers more streams than the run held.
 import { formatNumber } from './numbers.ts';
-import type { Scenario } from './results.ts';
+import { type Cost, type Costs, costOfStreams, largestSize } from './stream-costs.ts';
 
 /** Streams that a run for a prediction opens at most. */
-export const maxMeasuredStreams = 5000;
+const maxMeasuredStreams = 5000;
 /** A process can have 20,000 descriptors by default; the rest is for files and other connections. */
 const streamsOfProcess = 15_000;
 /** An agent's `last_seen_at` is written once in as many seconds. */
 const lastSeenSeconds = 30;
 const networkBytesPerSecond = 10e9 / 8;
 
-/** A cost, and the number of streams that it was measured with. */
-interface Cost {
-  readonly value: number;
-  readonly streams: number;
-  readonly frameBytes: number | null;
-}
-
-const costIds = {
-  memory: 'idle.rss',
-  kernelMemory: 'idle.kernel_memory',
-  idleTime: 'idle.processor_time',
-  openingTime: 'storm.processor_time',
-  deployLast: 'fanout.sse_last',
-  ownerMemory: 'owner.memory',
-  ownerTime: 'owner.processor_time',
-  clusterMemory: 'cluster.stream_rss',
-  clusterIdleTime: 'cluster.stream_time',
-  clusterOpeningTime: 'cluster.opening_time',
-  clusterDeployLast: 'cluster.deploy_last',
-} as const;
-
-export type Costs = { readonly [name in keyof typeof costIds]: Cost | null } & {
-  readonly frameBytes: number | null;
-};
-
-const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-
-/** The costs in results files; of several files, the last one that has a figure counts. */
-export function costsOf(files: readonly { readonly scenarios: readonly Scenario[] }[]): Costs {
-  const scenarios = files.flatMap((file) => file.scenarios).reverse();
-  const costOf = (id: string): Cost | null => {
-    for (const { figures, parameters } of scenarios) {
-      const value = figures.find((figure) => figure.id === id)?.median ?? null;
-      const streams = numberOrNull(parameters.agents);
-      if (value !== null && streams !== null) {
-        return { value, streams, frameBytes: numberOrNull(parameters.frame_bytes) };
-      }
-    }
-    return null;
-  };
-  const names = Object.keys(costIds) as (keyof typeof costIds)[];
-  const costs = Object.fromEntries(names.map((name) => [name, costOf(costIds[name])])) as {
-    readonly [name in keyof typeof costIds]: Cost | null;
-  };
-  const fanout = scenarios.find(({ name }) => name === 'fanout');
-  return { ...costs, frameBytes: numberOrNull(fanout?.parameters.frame_bytes) };
-}
-
-/** A line for each scenario with costs whose run was disturbed; empty without any. */
-export function formatDisturbances(files: readonly { readonly scenarios: readonly Scenario[] }[]): string {
-  const ids: readonly string[] = Object.values(costIds);
-  const disturbed = files
-    .flatMap(({ scenarios }) => scenarios)
-    .filter(
-      ({ limited_by, figures }) =>
-        limited_by !== 'hub' && limited_by !== 'none' && figures.some(({ id }) => ids.includes(id)),
-    );
-  const lines = disturbed.map(
-    ({ name, limited_by }) =>
-      `  ${name}: ${limited_by === 'others' ? 'other work' : 'the client'} was the limit of the run\n`,
-  );
-  return lines.length === 0 ? '' : `Costs of disturbed runs\n${lines.join('')}`;
+/** The sizes of runs for a prediction: two, which tell the fixed part from that of a stream. */
+export function measuredSizes(agents: number): readonly number[] {
+  const largest = Math.min(agents, maxMeasuredStreams);
+  const smallest = Math.ceil(largest / 4);
+  return smallest < largest ? [smallest, largest] : [largest];
 }
 
 export interface Prediction {
@@ -80,24 +23,60 @@ export interface Prediction {
   /** Null: a cost is absent. */
   readonly value: number | null;
   readonly unit: string;
-  /** The streams of the run that has the cost; null: plain arithmetic. */
-  readonly streams: number | null;
+  /** The streams of the runs that have the cost; null: plain arithmetic. */
+  readonly sizes: readonly number[] | null;
+}
+
+type Form = readonly [what: string, unit: string];
+
+const plain = ([what, unit]: Form, value: number | null): Prediction => ({ what, unit, value, sizes: null });
+
+const measured = ([what, unit]: Form, cost: Cost, value: number): Prediction => ({
+  what,
+  unit,
+  value,
+  sizes: cost.sizes,
+});
+
+/** Without the cost, there is no number. @param processes that each have the fixed part. Default: 1 */
+function costOf(form: Form, cost: Cost | null, agents: number, perUnit: number, processes = 1): Prediction {
+  if (cost === null) return { ...plain(form, null), sizes: [] };
+  return measured(form, cost, (cost.fixed * processes + cost.perStream * agents) / perUnit);
 }
 
 /** Of the nodes of one machine together; empty without a run of a cluster. */
 function clusterPredictions(agents: number, costs: Costs): readonly Prediction[] {
   const { clusterMemory, clusterIdleTime, clusterOpeningTime, clusterDeployLast } = costs;
-  const of = (what: string, unit: string, cost: Cost | null, perUnit: number): readonly Prediction[] =>
-    cost === null ? [] : [{ what, unit, value: (cost.value * agents) / perUnit, streams: cost.streams }];
-  const deployOfStream =
-    clusterDeployLast === null
-      ? null
-      : { ...clusterDeployLast, value: clusterDeployLast.value / clusterDeployLast.streams };
   return [
-    ...of('resident memory of all streams of a cluster', 'GiB', clusterMemory, 2 ** 30),
-    ...of('processor time of idle streams of a cluster', 'cores', clusterIdleTime, 1e6),
-    ...of('processor time to open all streams of a cluster', 'core-seconds', clusterOpeningTime, 1e6),
-    ...of('a deployment in a cluster on one machine', 's', deployOfStream, 1000),
+    costOf(['resident memory of all streams of a cluster', 'GiB'], clusterMemory, agents, 2 ** 30),
+    costOf(['processor time of idle streams of a cluster', 'cores'], clusterIdleTime, agents, 1e6),
+    costOf(
+      ['processor time to open all streams of a cluster', 'core-seconds'],
+      clusterOpeningTime,
+      agents,
+      1e6,
+    ),
+    costOf(['a deployment in a cluster on one machine', 's'], clusterDeployLast, agents, 1000),
+  ].filter(({ value }) => value !== null);
+}
+
+/** Of the servers that all hub processes share: from a run of a cluster, else by arithmetic. */
+function serverPredictions(agents: number, processes: number, costs: Costs): readonly Prediction[] {
+  const { databaseWrites, redisBytes, frameBytes } = costs;
+  const writes: Form = ['writes of last_seen_at in the database', '1/s'];
+  const bytes: Form = ['bytes that Redis sends for a deployment', 'MB'];
+  return [
+    databaseWrites === null
+      ? plain(writes, agents / lastSeenSeconds)
+      : costOf(writes, databaseWrites, agents, 1),
+    redisBytes === null || redisBytes.nodes === null
+      ? plain(bytes, frameBytes === null ? null : (frameBytes * processes) / 1e6)
+      : // Each node reads a frame once, whatever the number of its streams.
+        measured(
+          bytes,
+          redisBytes,
+          ((costOfStreams(redisBytes, largestSize(redisBytes)) / redisBytes.nodes) * processes) / 1e6,
+        ),
   ];
 }
 
@@ -113,71 +92,35 @@ export function predictScale(agents: number, costs: Costs): readonly Prediction[
   const { memory, kernelMemory, idleTime, openingTime, deployLast, ownerMemory, ownerTime, frameBytes } =
     costs;
   const processes = Math.ceil(agents / streamsOfProcess);
-  const of = (what: string, unit: string, cost: Cost | null, value: (cost: Cost) => number): Prediction => ({
-    what,
-    unit,
-    value: cost === null ? null : value(cost),
-    streams: cost?.streams ?? null,
-  });
+  const ofStreams = (form: Form, cost: Cost | null, perUnit: number): Prediction =>
+    costOf(form, cost, agents, perUnit, processes);
   return [
-    plain(`hub processes, ${streamsOfProcess} streams each`, 'processes', processes),
-    of('resident memory of all streams', 'GiB', memory, ({ value }) => (value * agents) / 2 ** 30),
-    of(
-      "the kernel's memory for both ends of all streams",
-      'GiB',
-      kernelMemory,
-      ({ value }) => (value * agents) / 2 ** 30,
-    ),
-    of('processor time of idle streams', 'cores', idleTime, ({ value }) => (value * agents) / 1e6),
-    of(
-      'processor time to open all streams',
-      'core-seconds',
-      openingTime,
-      ({ value }) => (value * agents) / 1e6,
-    ),
-    of(
-      'a deployment in one process after the other',
-      's',
-      deployLast,
-      ({ value, streams }) => (value * agents) / streams / 1000,
-    ),
-    of(
-      'memory of the owner of one environment with all agents',
-      'GiB',
-      ownerMemory,
-      ({ value }) => (value * agents) / 2 ** 30,
-    ),
-    of(
-      'processor time of that owner for a deployment with all reports',
-      's',
-      ownerTime,
-      ({ value }) => (value * agents) / 1e6,
-    ),
+    plain([`hub processes, ${streamsOfProcess} streams each`, 'processes'], processes),
+    ofStreams(['resident memory of all streams', 'GiB'], memory, 2 ** 30),
+    ofStreams(["the kernel's memory for both ends of all streams", 'GiB'], kernelMemory, 2 ** 30),
+    ofStreams(['processor time of idle streams', 'cores'], idleTime, 1e6),
+    ofStreams(['processor time to open all streams', 'core-seconds'], openingTime, 1e6),
+    ofStreams(['a deployment in one process after the other', 's'], deployLast, 1000),
+    costOf(['memory of the owner of one environment with all agents', 'GiB'], ownerMemory, agents, 2 ** 30),
+    costOf(['processor time of that owner for a deployment with all reports', 's'], ownerTime, agents, 1e6),
     ...clusterPredictions(agents, costs),
-    plain('writes of last_seen_at in the database', '1/s', agents / lastSeenSeconds),
+    ...serverPredictions(agents, processes, costs),
     plain(
-      'bytes that Redis sends for a deployment',
-      'MB',
-      frameBytes === null ? null : (frameBytes * processes) / 1e6,
-    ),
-    plain(
-      'the frames of a deployment over 10 Gbit/s',
-      's',
+      ['the frames of a deployment over 10 Gbit/s', 's'],
       frameBytes === null ? null : (frameBytes * agents) / networkBytesPerSecond,
     ),
   ];
 }
 
-/** Costs that the check compares, with the number that each predicts for as many streams. */
 const checkedCosts = [
-  ['resident memory of all streams', 'memory', 'each'],
-  ['processor time of idle streams', 'idleTime', 'each'],
-  ['processor time to open all streams', 'openingTime', 'each'],
-  ['a deployment in one process', 'deployLast', 'all'],
-  ['resident memory of all streams of a cluster', 'clusterMemory', 'each'],
-  ['processor time of idle streams of a cluster', 'clusterIdleTime', 'each'],
-  ['processor time to open all streams of a cluster', 'clusterOpeningTime', 'each'],
-  ['a deployment in a cluster', 'clusterDeployLast', 'all'],
+  ['resident memory of all streams', 'memory'],
+  ['processor time of idle streams', 'idleTime'],
+  ['processor time to open all streams', 'openingTime'],
+  ['a deployment in one process', 'deployLast'],
+  ['resident memory of all streams of a cluster', 'clusterMemory'],
+  ['processor time of idle streams of a cluster', 'clusterIdleTime'],
+  ['processor time to open all streams of a cluster', 'clusterOpeningTime'],
+  ['a deployment in a cluster', 'clusterDeployLast'],
 ] as const;
 
 /** A prediction may be so far from what was measured. */
@@ -185,31 +128,36 @@ const maxDeviation = 0.15;
 
 export interface PredictionCheck {
   readonly what: string;
-  /** Streams of the prediction's run, and of the run that checks the prediction. */
-  readonly streams: readonly [predicted: number, measured: number];
+  /** Streams of the prediction's runs. */
+  readonly sizes: readonly number[];
+  /** Streams of the run that checks the prediction. */
+  readonly streams: number;
   /** Measured ÷ predicted. */
   readonly ratio: number;
   readonly isWithin: boolean;
 }
 
 /** Compares predictions with runs of more streams and the same frames. Costs without such a run are left out. */
-export function checkPredictions(costs: Costs, measured: Costs): readonly PredictionCheck[] {
-  return checkedCosts.flatMap(([what, name, of]) => {
-    const [predicted, actual] = [costs[name], measured[name]];
-    if (!predicted || !actual || actual.streams <= predicted.streams || predicted.value === 0) return [];
-    if (predicted.frameBytes !== actual.frameBytes) return [];
-    const growth = of === 'all' ? actual.streams / predicted.streams : 1;
-    const ratio = actual.value / (predicted.value * growth);
-    const streams = [predicted.streams, actual.streams] as const;
-    return [{ what, streams, ratio, isWithin: Math.abs(ratio - 1) <= maxDeviation }];
+export function checkPredictions(costs: Costs, larger: Costs): readonly PredictionCheck[] {
+  return checkedCosts.flatMap(([what, name]) => {
+    const [predicted, actual] = [costs[name], larger[name]];
+    if (!predicted || !actual || predicted.frameBytes !== actual.frameBytes) return [];
+    const streams = largestSize(actual);
+    const prediction = costOfStreams(predicted, streams);
+    if (streams <= largestSize(predicted) || prediction === 0) return [];
+    const ratio = costOfStreams(actual, streams) / prediction;
+    return [{ what, sizes: predicted.sizes, streams, ratio, isWithin: Math.abs(ratio - 1) <= maxDeviation }];
   });
 }
 
+const formatSizes = (sizes: readonly number[]): string =>
+  sizes.length < 2 ? sizes.join('') : `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
+
 export function formatChecks(checks: readonly PredictionCheck[]): string {
   if (checks.length === 0) return 'No figure of the check has more streams than the prediction.\n';
-  const lines = checks.map(({ what, streams: [few, many], ratio, isWithin }) => {
+  const lines = checks.map(({ what, sizes, streams, ratio, isWithin }) => {
     const verdict = isWithin ? 'within' : 'NOT within';
-    const basis = `measured with ${many} streams ÷ predicted from ${few}`;
+    const basis = `measured with ${streams} streams ÷ predicted from ${formatSizes(sizes)}`;
     return `  ${what}: ${formatNumber(ratio)}, ${basis}, ${verdict} ${maxDeviation * 100} %`;
   });
   return ['Check of the predictions', ...lines, ''].join('\n');
@@ -220,9 +168,9 @@ export const exitCodeOfChecks = (checks: readonly PredictionCheck[]): number =>
   checks.length === 0 ? 3 : checks.every(({ isWithin }) => isWithin) ? 0 : 1;
 
 export function formatPredictions(agents: number, predictions: readonly Prediction[]): string {
-  const lines = predictions.map(({ what, value, unit, streams }) => {
+  const lines = predictions.map(({ what, value, unit, sizes }) => {
     if (value === null) return `  ${what}: no results for it`;
-    const basis = streams === null ? 'by arithmetic' : `predicted from ${streams} streams`;
+    const basis = sizes === null ? 'by arithmetic' : `predicted from ${formatSizes(sizes)} streams`;
     return `  ${what}: ${formatNumber(value)} ${unit}, ${basis}`;
   });
   return [`${agents} agents`, ...lines, ''].join('\n');

@@ -5,6 +5,7 @@ import { ClientProcess, serveOrders } from './client-process.ts';
 import { CannotRun } from './failure.ts';
 import { newHistogram } from './histogram.ts';
 import { descriptorLimit } from './machine.ts';
+import { answerLimitMs, limitText } from './time-limit.ts';
 
 export interface OpenStreams {
   readonly port: number;
@@ -17,6 +18,8 @@ export interface OpenStreams {
   readonly atOnce?: number;
   /** A stream is open when it has read this text. Default: the end of the first frame. */
   readonly marker?: string;
+  /** Milliseconds without a further open stream, after which the order fails. Default: 60,000 */
+  readonly limitMs?: number;
 }
 
 export interface OpenedStreams {
@@ -31,7 +34,7 @@ type Order =
   | { readonly type: 'expect'; readonly bytes: number }
   | { readonly type: 'await'; readonly limitMs: number }
   | { readonly type: 'latencies'; readonly since: string }
-  | { readonly type: 'tally' | 'resume' | 'check' | 'close' }
+  | { readonly type: 'tally' | 'opened' | 'resume' | 'check' | 'close' }
   | { readonly type: 'stall'; readonly count: number };
 
 export interface Delivery {
@@ -64,10 +67,17 @@ export class StreamClient extends ClientProcess<Order> {
     super(import.meta.url, 'stream client');
   }
 
-  /** @throws CannotRun also for more streams than the process can have */
+  /**
+   * @throws CannotRun if no further stream opens within the limit, and for more streams than the process can have
+   */
   async open(streams: OpenStreams): Promise<OpenedStreams> {
     checkDescriptors(streams.count);
     return this.request({ type: 'open', ...streams });
+  }
+
+  /** Streams that the last `open` has opened so far. */
+  async opened(): Promise<number> {
+    return Number(await this.request({ type: 'opened' }));
   }
 
   /** Counts from now on. @returns a call for the delivery of `bytes` to each stream */
@@ -139,6 +149,8 @@ let missing = 0;
 let lastAt = 0n;
 let onDelivered: (() => void) | null = null;
 let failure: Error | null = null;
+/** Of the last order to open streams. */
+let openedStreams = 0;
 
 function count(stream: Stream, bytes: number): void {
   const before = stream.read;
@@ -189,20 +201,42 @@ function connect(port: number, request: string, marker: string): Promise<boolean
 
 async function open(order: OpenStreams): Promise<OpenedStreams> {
   const { port, count: total, request, from = 0, atOnce = 100, marker = '\n\n' } = order;
+  const { limitMs = answerLimitMs } = order;
   const began = performance.now();
   let refused = 0;
+  let lastOpenAt = began;
+  let isOver = false;
+  openedStreams = 0;
   const openOne = async (n: number): Promise<void> => {
-    for (let tries = 0; tries < maxTries; tries++) {
-      if (await connect(port, request.replace('{agent}', `agent-${from + n}`), marker)) return;
+    for (let tries = 0; tries < maxTries && !isOver; tries++) {
+      if (await connect(port, request.replace('{agent}', `agent-${from + n}`), marker)) {
+        openedStreams++;
+        lastOpenAt = performance.now();
+        return;
+      }
       refused++;
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
-    throw new Error(`A stream was refused ${maxTries} times.`);
+    throw new Error(`A stream was refused ${maxTries} times; ${openedStreams} of ${total} streams are open.`);
   };
   const openInTurn = async (lane: number): Promise<void> => {
     for (let n = lane; n < total; n += atOnce) await openOne(n);
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, total) }, (_, lane) => openInTurn(lane)));
+  let timer: NodeJS.Timeout | undefined;
+  const stalled = new Promise<never>((_, reject) => {
+    timer = setInterval(() => {
+      if (performance.now() - lastOpenAt < limitMs) return;
+      const state = `${openedStreams} of ${total} streams are open, ${refused} openings were refused`;
+      reject(new Error(`${state}, and no further stream opened ${limitText(limitMs)}.`));
+    }, limitMs / 10);
+  });
+  try {
+    const lanes = Array.from({ length: Math.min(atOnce, total) }, (_, lane) => openInTurn(lane));
+    await Promise.race([Promise.all(lanes), stalled]);
+  } finally {
+    isOver = true;
+    clearInterval(timer);
+  }
   return { elapsedMs: performance.now() - began, refused };
 }
 
@@ -271,6 +305,7 @@ async function run(order: Order): Promise<unknown> {
   if (order.type === 'await') return awaitDelivery(order.limitMs);
   if (order.type === 'latencies') return latenciesSince(BigInt(order.since));
   if (order.type === 'tally') return [...streams].reduce((sum, { read }) => sum + read, 0);
+  if (order.type === 'opened') return openedStreams;
   if (order.type === 'stall') return stall(order.count);
   if (order.type === 'resume') return resume();
   return order.type === 'check' ? check() : close();

@@ -3,7 +3,11 @@
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/frame.css';
-import './styles/parts.css';
+import './styles/top-bar.css';
+import './styles/controls.css';
+import './styles/data.css';
+import './styles/page.css';
+import './styles/layers.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';

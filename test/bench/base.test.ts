@@ -8,6 +8,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -90,6 +91,18 @@ describe('the base of the guard', () => {
     rmSync(join(built, 'built'));
     // A build that is there is used again.
     expect([ensureBaseBuild(sha, folder), existsSync(join(built, 'built'))]).toEqual([built, false]);
+  });
+
+  it('removes drafts of an hour ago that a killed build of any commit has left', () => {
+    const drafts = ['old.draft', 'old.tar', 'new.draft', 'old'].map((name) =>
+      join(folder, '.cache/bench', name),
+    );
+    for (const draft of drafts) mkdirSync(draft, { recursive: true });
+    const anHourAgo = Date.now() / 1000 - 3700;
+    for (const draft of drafts) if (!draft.endsWith('new.draft')) utimesSync(draft, anHourAgo, anHourAgo);
+    ensureBaseBuild(git('rev-parse', 'HEAD^^'), folder);
+    expect(drafts.map((draft) => existsSync(draft))).toEqual([false, false, true, true]);
+    for (const draft of drafts) rmSync(draft, { recursive: true, force: true });
   });
 
   it('leaves no folder and no archive when its build fails', () => {

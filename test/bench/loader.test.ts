@@ -7,6 +7,7 @@ import { batchSize } from '../../bench/batch.ts';
 import { Approver } from '../../bench/suite/approver.ts';
 import { HttpCaller } from '../../bench/suite/http-call.ts';
 import { Loader } from '../../bench/suite/loader.ts';
+import { runOpenLoop } from '../../bench/suite/open-loop.ts';
 import { Receivers } from '../../bench/suite/receivers.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -78,6 +79,14 @@ describe('a client of approvals', () => {
     await expect(receivers.deliver({ ...plan, perSecond: 10, seconds: 0.1 })).rejects.toThrow(
       'The notification of approval 0 to each receiver did not come within 0.2 s.',
     );
+  });
+});
+
+describe('an open loop', () => {
+  it('fails when a call does not end, and names it', async () => {
+    const endless = (n: number) => (n === 1 ? new Promise(() => {}) : Promise.resolve());
+    const running = runOpenLoop({ perSecond: 100, seconds: 0.03, callLimitMs: 50 }, endless);
+    await expect(running).rejects.toThrow('The end of call 2 of 3 did not come within 0.05 s.');
   });
 });
 

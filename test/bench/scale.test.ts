@@ -1,16 +1,17 @@
-// Predictions for more agents than a run held: from the costs of results files, and silent where a cost is absent.
+// Predictions for more agents than a run held: from the costs of results files, with a fixed part where runs of two
+// sizes show one, and silent where a cost is absent.
 import { describe, expect, it } from 'vitest';
 import { figureOf } from '../../bench/suite/figures.ts';
 import type { Results, Scenario } from '../../bench/suite/results.ts';
 import {
   checkPredictions,
-  costsOf,
   exitCodeOfChecks,
   formatChecks,
-  formatDisturbances,
   formatPredictions,
+  measuredSizes,
   predictScale,
 } from '../../bench/suite/scale.ts';
+import { costOfStreams, costsOf, formatDisturbances } from '../../bench/suite/stream-costs.ts';
 
 const scenarioOf = (name: string, id: string, value: number, agents: number): Scenario => ({
   name,
@@ -76,12 +77,72 @@ describe('a prediction', () => {
     expect(predictedValue('bytes that Redis')).toBeCloseTo(67 * 0.032, 6);
   });
 
-  it('takes the last file that has the cost', () => {
-    const newer = fileOf(scenarioOf('storm', 'storm.processor_time', 100, 3000));
+  it('takes the last file of a size, and of equal frames', () => {
+    const newer = fileOf(scenarioOf('storm', 'storm.processor_time', 100, 2000));
     expect(costsOf([file, newer])).toMatchObject({
-      openingTime: { value: 100, streams: 3000 },
-      memory: { value: 2048, streams: 2000 },
+      openingTime: { fixed: 0, perStream: 100, sizes: [2000] },
+      memory: { fixed: 0, perStream: 2048, sizes: [2000] },
     });
+    const others = scenarioOf('fanout', 'fanout.sse_last', 10, 1000);
+    const small = fileOf({ ...others, parameters: { agents: 1000, frame_bytes: 1024 } });
+    expect(costsOf([small, file]).deployLast).toMatchObject({ perStream: 0.01, sizes: [5000] });
+  });
+
+  /** A hub that needs 10 MB for itself and 2,000 bytes for each stream; for a deployment, 20 ms and 4 µs. */
+  const runOf = (streams: number): Results =>
+    fileOf(
+      scenarioOf('idle', 'idle.rss', 2000 + 10_000_000 / streams, streams),
+      scenarioOf('fanout', 'fanout.sse_last', 20 + 0.004 * streams, streams),
+    );
+
+  it('tells the part of a stream from what the hub needs for itself', () => {
+    const costs = costsOf([runOf(5000), runOf(1250)]);
+    expect(costs.memory).toEqual({
+      fixed: expect.closeTo(10_000_000, 3),
+      perStream: expect.closeTo(2000, 6),
+      sizes: [1250, 5000],
+      frameBytes: 32_000,
+      nodes: null,
+    });
+    const predictions = predictScale(1_000_000, costs);
+    const predicted = (what: string) => predictions.find((one) => one.what === what)?.value;
+    // 67 processes.
+    expect(predicted('resident memory of all streams')).toBeCloseTo((67 * 10e6 + 2000e6) / 2 ** 30, 6);
+    expect(predicted('a deployment in one process after the other')).toBeCloseTo((67 * 20 + 4000) / 1000, 6);
+    expect(formatPredictions(1_000_000, predictions)).toContain('predicted from 1250 and 5000 streams');
+    // One size alone would predict too much.
+    const checks = checkPredictions(costs, costsOf([runOf(19_400)]));
+    expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1, 6), expect.closeTo(1, 6)]);
+    const [memory] = checkPredictions(costsOf([runOf(5000)]), costsOf([runOf(19_400)]));
+    expect(memory?.ratio).toBeCloseTo(2515.5 / 4000, 3);
+    expect(memory?.isWithin).toBe(false);
+  });
+
+  it('counts the largest run alone where noise would make a part negative', () => {
+    const of = (...rounds: readonly (readonly [streams: number, bytes: number])[]) =>
+      costsOf(rounds.map(([streams, bytes]) => fileOf(scenarioOf('idle', 'idle.rss', bytes, streams))))
+        .memory;
+    for (const cost of [of([1000, 2000], [4000, 3000]), of([1000, 20_000], [4000, 3000])]) {
+      expect(cost).toMatchObject({ fixed: 0, perStream: 3000, sizes: [1000, 4000] });
+      expect(cost && costOfStreams(cost, 8000)).toBe(24_000_000);
+    }
+  });
+
+  it('measures two sizes, and one where there are too few agents', () => {
+    expect(measuredSizes(1_000_000)).toEqual([1250, 5000]);
+    expect(measuredSizes(100)).toEqual([25, 100]);
+    expect(measuredSizes(1)).toEqual([1]);
+  });
+
+  it('takes what Redis sends and the database writes from a run of a cluster', () => {
+    const { figures: writes, ...cluster } = scenarioOf('cluster', 'cluster.database_writes', 0.05, 3000);
+    const { figures: bytes } = scenarioOf('cluster', 'cluster.redis_bytes', 120_000, 3000);
+    const parameters = { agents: 3000, frame_bytes: 32_000, nodes: 3 };
+    const withCluster = costsOf([file, fileOf({ ...cluster, parameters, figures: [...writes, ...bytes] })]);
+    const text = formatPredictions(1_000_000, predictScale(1_000_000, withCluster));
+    expect(text).toContain('writes of last_seen_at in the database: 50000 1/s, predicted from 3000 streams');
+    // 40,000 bytes for each of 67 processes.
+    expect(text).toContain('bytes that Redis sends for a deployment: 2.68 MB, predicted from 3000 streams');
   });
 
   it('says what it rests on, and nothing of a cost that no file has', () => {
@@ -109,7 +170,7 @@ describe('the check of a prediction', () => {
     );
     const checks = checkPredictions(costs, costsOf([measured]));
     expect(checks).toMatchObject([
-      { what: 'resident memory of all streams', streams: [5000, 15_000], isWithin: true },
+      { what: 'resident memory of all streams', sizes: [5000], streams: 15_000, isWithin: true },
       { what: 'a deployment in one process', isWithin: false },
     ]);
     expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1.1, 6), expect.closeTo(1.2, 6)]);
@@ -129,7 +190,7 @@ describe('the check of a prediction', () => {
     const small = costsOf([clusterOf(5000, 50)]);
     const checks = checkPredictions(small, costsOf([clusterOf(45_000, 460)]));
     expect(checks).toMatchObject([
-      { what: 'a deployment in a cluster', streams: [5000, 45_000], isWithin: true },
+      { what: 'a deployment in a cluster', sizes: [5000], streams: 45_000, isWithin: true },
     ]);
     expect(checkPredictions(small, costsOf([clusterOf(45_000, 460, 4096)]))).toEqual([]);
     const predictions = predictScale(45_000, small);

@@ -1,11 +1,13 @@
 // Scenarios of streams: short runs of each, and an interrupted run, which leaves nothing behind.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BareServer, bareRequest } from '../../bench/scenarios/streams-bound.ts';
+import { processTree } from '../../bench/suite/machine.ts';
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { StreamClient } from '../../bench/suite/streams.ts';
@@ -16,11 +18,11 @@ const folder = mkdtempSync(join(tmpdir(), 'reeve-streams-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The suite in a process group of its own, as a shell starts it. */
-const startBench = (...args: string[]) =>
+const startBench = (env: { readonly [name: string]: string }, ...args: string[]) =>
   spawn(process.execPath, [...benchProgram, ...args], {
     cwd: root,
-    env: { ...process.env, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: folder, ...env },
+    stdio: 'ignore',
     detached: true,
   });
 
@@ -32,6 +34,18 @@ const isGroupAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+const benchFolders = (): readonly string[] =>
+  readdirSync(folder).filter((entry) => entry.startsWith('reeve-bench-'));
+
+/** The suite ends with this code, and so does its whole process group. */
+async function expectEnd(child: ChildProcess, interrupt: () => void, code: number): Promise<void> {
+  const exited = once(child, 'exit');
+  interrupt();
+  expect(await exited).toEqual([code, null]);
+  await expect.poll(() => isGroupAlive(child.pid ?? 0), { timeout: 60_000 }).toBe(false);
+  expect(benchFolders()).toEqual([]);
+}
 
 describe('a stream client', () => {
   it('counts what each stream reads, and waits for all but the stalled ones', async () => {
@@ -49,6 +63,24 @@ describe('a stream client', () => {
     } finally {
       client.stop();
       bare.stop();
+    }
+  });
+
+  it('fails the run in one sentence when streams do not open in time, and counts those that are open', async () => {
+    const silent = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const client = new StreamClient();
+    try {
+      const { port } = silent.address() as AddressInfo;
+      const opening = client.open({ port, count: 3, request: bareRequest, limitMs: 300 });
+      const failed = expect(opening).rejects.toThrow(
+        '0 of 3 streams are open, 0 openings were refused, and no further stream opened within 0.3 s.',
+      );
+      expect(await client.opened()).toBe(0);
+      await failed;
+    } finally {
+      client.stop();
+      silent.close();
     }
   });
 
@@ -81,32 +113,47 @@ describe('scenarios of streams', () => {
     async (name, ids) => {
       const file = join(folder, `${name}.json`);
       const args = ['--agents', '20', '--frame', '2k', '--rounds', '1', '--seconds', '1', '--json', file];
-      const child = startBench(name, ...args, '--hub', root);
-      child.stdout.resume();
-      child.stderr.resume();
+      const child = startBench({}, name, ...args, '--hub', root);
       const [code] = await once(child, 'exit');
       expect([0, 1, 3]).toContain(code);
       const [scenario] = parseResults(readFileSync(file, 'utf8')).scenarios;
       const figures = scenario?.figures ?? [];
       expect(figures.map(({ id }) => id)).toEqual(ids);
       expect(figures.every(({ median }) => median !== null)).toBe(true);
-      expect(readdirSync(folder).filter((entry) => entry.startsWith('reeve-bench-'))).toEqual([]);
+      expect(benchFolders()).toEqual([]);
     },
     120_000,
   );
 
   it('leave no process and no folder when Ctrl-C ends them', async () => {
-    const child = startBench('idle', '--agents', '5', '--seconds', '600', '--hub', root);
-    child.stderr.resume();
-    child.stdout.resume();
-    const exited = once(child, 'exit');
+    const child = startBench({}, 'idle', '--agents', '5', '--seconds', '600', '--hub', root);
     // The hub has its folder and runs.
-    await expect
-      .poll(() => readdirSync(folder).some((entry) => entry.startsWith('reeve-bench-')), { timeout: 60_000 })
-      .toBe(true);
-    process.kill(-(child.pid ?? 0), 'SIGINT');
-    expect(await exited).toEqual([130, null]);
-    await expect.poll(() => isGroupAlive(child.pid ?? 0), { timeout: 60_000 }).toBe(false);
-    expect(readdirSync(folder).filter((entry) => entry.startsWith('reeve-bench-'))).toEqual([]);
+    await expect.poll(benchFolders, { timeout: 60_000 }).not.toEqual([]);
+    await expectEnd(child, () => process.kill(-(child.pid ?? 0), 'SIGINT'), 130);
+  }, 150_000);
+
+  // A hub and a bare loop are measured first, which takes 20 s: at night.
+  it.runIf(isNightly)(
+    'end a rival that ignores Ctrl-C and does not answer yet',
+    async () => {
+      const programs = mkdtempSync(join(folder, 'programs-'));
+      const [program, pidFile] = [join(programs, 'mercure'), join(programs, 'pid')];
+      const script = `[ "$1" = version ] && exit 0\ntrap '' INT\necho $$ > ${pidFile}\nexec sleep 600\n`;
+      writeFileSync(program, `#!/bin/sh\n${script}`, { mode: 0o755 });
+      const env = { PATH: `${programs}:${process.env.PATH}` };
+      const sizes = ['--agents', '5', '--seconds', '1', '--rounds', '1', '--hub', root];
+      const child = startBench(env, 'idle', '--rivals', 'mercure', ...sizes);
+      await expect.poll(() => existsSync(pidFile), { timeout: 100_000 }).toBe(true);
+      await expectEnd(child, () => process.kill(-(child.pid ?? 0), 'SIGINT'), 130);
+    },
+    200_000,
+  );
+
+  it('end the simulation of an owner with SIGTERM to the suite alone', async () => {
+    const child = startBench({}, 'owner', '--agents', '200000', '--rounds', '50', '--hub', root);
+    const commands = () =>
+      processTree(child.pid ?? 0).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+    await expect.poll(() => commands().join(), { timeout: 60_000 }).toContain('fleet-simulation');
+    await expectEnd(child, () => child.kill('SIGTERM'), 143);
   }, 150_000);
 });

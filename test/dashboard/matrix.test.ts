@@ -49,6 +49,10 @@ it('answers in two steps who runs an old version, and since when', async () => {
     .first()
     .waitFor();
   expect(await page.getByRole('grid', { name: 'Agents' }).getByText('current-1').count()).toBe(0);
+  // Their calls are those of the range of the top bar.
+  await page.getByRole('grid', { name: 'Agents' }).getByRole('columnheader', { name: 'Calls' }).waitFor();
+  await row.getByText('none', { exact: true }).waitFor();
+  expect(await page.getByRole('button', { name: /^Time range/ }).getAttribute('aria-disabled')).toBeNull();
   await accessible(page);
   await button('? 1 of 4 agents').click();
   await page.getByRole('grid', { name: 'Agents' }).getByText('silent-1').waitFor();
@@ -76,6 +80,24 @@ it('shows on one axis when an agent was connected, and which documents it got', 
   await expect.poll(() => lanes.getByText('None in this range').count()).toBe(3);
   await page.getByRole('button', { name: /^Time range/ }).click();
   await page.getByRole('dialog', { name: 'Time range' }).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('counts the calls of an agent by tool as they come', async () => {
+  const send = async (call: string): Promise<void> => {
+    const event = { call_id: call, agent_id: 'behind-1', tool_name: 'read_ledger', verdict: 'call_allowed' };
+    const body = { events: [event] };
+    expect((await hub.call('POST', '/api/v1/events', { key, agent: 'behind-1', body })).status).toBe(200);
+  };
+  await send('first');
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents/behind-1/tools');
+  const row = page.getByRole('region', { name: 'Coverage' }).getByRole('row', { name: /read_ledger/ });
+  await row.getByText('1', { exact: true }).waitFor();
+  await send('second');
+  await row.getByText('2', { exact: true }).waitFor();
   noFaults(seen);
   await seen.context.close();
 });

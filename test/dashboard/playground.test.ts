@@ -58,6 +58,22 @@ beforeAll(async () => {
 });
 
 describe('the playground', () => {
+  it('offers the calls of the range and the environment of the top bar', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const calls = page.getByLabel('Load reported call').getByRole('option');
+    await page.goto('/dashboard/test');
+    await calls.getByText(/^refund, payer-1/).waitFor({ state: 'attached' });
+    await page.getByRole('radio', { name: 'Development' }).check({ force: true });
+    await calls.getByText('No calls in this range').waitFor({ state: 'attached' });
+    await page.goto('/dashboard/test?from=2025-01-01T00:00:00Z&to=2025-01-01T01:00:00Z');
+    await calls.getByText('No calls in this range').waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: /^Time range/ }).click();
+    await page.getByRole('dialog', { name: 'Time range' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   itAtNight('takes a version and a call from the address, and keeps both there', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

@@ -130,7 +130,7 @@ it('lists compositions and documents with the calls under their deployed version
       .filter({ has: page.getByText(name, { exact: true }) });
   const composition = rowOf('compositions', 'shop');
   await composition.getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
-  expect(await composition.innerText()).toMatch(/production\s*v\d\s*staging\s*v\d/);
+  expect(await composition.textContent()).toMatch(/production\s*v\d\s*staging\s*v\d/);
   await rowOf('compositions', 'unused').getByText('not deployed').waitFor();
   await accessible(page);
   await page.getByRole('tab', { name: 'Documents' }).click();

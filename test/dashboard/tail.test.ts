@@ -131,6 +131,21 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
+  itAtNight('while Explore lists 2,000 of them, and says how to see older ones', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    for (let n = 0; n < 3; n += 1) await send(1_000, `old_${n}`);
+    await page.goto('/dashboard/explore?q=tool:old_*');
+    const toEnd = () =>
+      page.getByRole('region', { name: 'events' }).evaluate((node) => {
+        node.scrollTop = node.scrollHeight;
+      });
+    const full = page.getByText('2,000 newest events. For older ones, narrow the query or the time range');
+    await expect.poll(() => toEnd().then(() => full.count()), { timeout: 60_000, interval: 100 }).toBe(1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('makes a contract of an event', async () => {
     await send(1, 'read_file');
     const seen = await view(hub.url, { cookie });

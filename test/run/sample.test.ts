@@ -134,10 +134,10 @@ it('is in the list, the chart and the filters of the events page until a reporte
   expect(facets.decision_name.top).toHaveLength(3);
   const buckets = bucketsOfRows(rows, Date.parse(day.since), 900_000);
   const calls = buckets.map(
-    ({ allowed, denied, pending, observed }) => allowed + denied + pending + observed,
+    ({ allowed, denied, asked, would_deny: would }) => allowed + denied + asked + would,
   );
   expect(calls.reduce((sum, one) => sum + one, 0)).toBe(7);
-  expect(buckets.reduce((sum, { observed }) => sum + observed, 0)).toBe(1);
+  expect(buckets.reduce((sum, { would_deny: would }) => sum + would, 0)).toBe(1);
 
   const call = { call_id: 'c', tool_name: 'read_file', verdict: 'call_allowed', mode: 'enforce' };
   const reported = [{ ...call, agent_id: 'a', timestamp: new Date(t.clock.now()).toISOString() }];

@@ -44,6 +44,12 @@ export class BodyCache {
     return this.#keep(segment, { ...rest, spans: new EventSpans(json) });
   }
 
+  /** Gives up a body whose events have all been read: kept, it would only push V8 to collect old objects sooner. */
+  forget(segment: number): void {
+    const body = this.#bodies.get(segment);
+    if (body) this.#drop(segment, body);
+  }
+
   /** The oldest make room. */
   #keep(segment: number, body: ReadBody): ReadBody {
     this.#bodies.set(segment, body);

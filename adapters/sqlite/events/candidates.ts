@@ -15,6 +15,12 @@ const maxBodies = 64;
 /** Distinct tallies that a search remembers. */
 const maxTallies = 256;
 
+/** Milliseconds, both ends included. */
+export interface Times {
+  readonly since?: number;
+  readonly until?: number;
+}
+
 /** Candidates of one search. */
 export class Candidates {
   readonly #db: Database;
@@ -39,12 +45,13 @@ export class Candidates {
     this.#bodies.clear();
   }
 
-  of(segment: Summary): Iterable<Candidate> {
+  /** @param times bounds beside the filter's, which the caller checks: they only save work */
+  of(segment: Summary, times: Times = {}): Iterable<Candidate> {
     if (this.#needsBodies) return this.#ofBody(segment);
     // Tallies contain neither outcomes nor versions.
     const { marks, outcomes } = segment;
     return marks && outcomes === 0 && !this.#isByVersion
-      ? this.#ofMarks(segment, marks)
+      ? this.#ofMarks(segment, marks, times)
       : this.#ofCounts(segment);
   }
 
@@ -75,8 +82,10 @@ export class Candidates {
     }
   }
 
-  #ofMarks(segment: Summary, marks: Uint8Array): readonly Candidate[] {
-    const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = this.#filter;
+  #ofMarks(segment: Summary, marks: Uint8Array, times: Times): readonly Candidate[] {
+    const filter = this.#filter;
+    const since = Math.max(filter.since ?? -Number.MAX_VALUE, times.since ?? -Number.MAX_VALUE);
+    const until = Math.min(filter.until ?? Number.MAX_VALUE, times.until ?? Number.MAX_VALUE);
     const candidates: Candidate[] = [];
     const keyOf = keysOf(segment);
     forEachMark(marks, this.#talliesThatFit(segment), (ts, position) => {
@@ -110,6 +119,7 @@ export class Candidates {
     const json = body?.spans.at(position) ?? null;
     if (!body || !json) return null;
     const { form, sender } = body;
+    if (body.spans.isUsedUp) this.#cache.forget(segment.id);
     // A copy: a page has events of more bodies than memory should hold.
     return { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
   }

@@ -34,6 +34,8 @@ export class EventSpans {
   readonly json: Uint8Array;
   /** Start and end of each event so far; both 0 for null. */
   readonly #bounds: number[] = [];
+  /** Positions of events that `at` has returned. */
+  readonly #returned = new Set<number>();
   #at: number;
 
   /** @param json UTF-8, as `segmentJson` returns it */
@@ -46,7 +48,14 @@ export class EventSpans {
   at(position: number): Uint8Array | null {
     while (this.#bounds.length <= position * 2) if (!this.#readOn()) return null;
     const end = this.#bounds[position * 2 + 1] ?? 0;
-    return end === 0 ? null : this.json.subarray(this.#bounds[position * 2], end);
+    if (end === 0) return null;
+    this.#returned.add(position);
+    return this.json.subarray(this.#bounds[position * 2], end);
+  }
+
+  /** True once `at` has returned each event. False for a list with nulls. */
+  get isUsedUp(): boolean {
+    return this.#returned.size * 2 === this.#bounds.length && !this.#readOn();
   }
 
   /** @returns false at the end of the list */

@@ -5,7 +5,7 @@ import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import { BodyCache } from './body-cache.ts';
-import { Candidates } from './candidates.ts';
+import { Candidates, type Times } from './candidates.ts';
 import { type CompiledFilter, compileFilter, needsBodies } from './fitting.ts';
 import {
   compare,
@@ -74,6 +74,8 @@ interface Direction {
   frontier(segment: Summary | number): Key;
   /** True for a segment all of which comes after this key. */
   isAfter(segment: Summary, last: Key): boolean;
+  /** Times of events that do not come after this key. */
+  timesUpTo(last: Key): Times;
 }
 
 const directions: { readonly [O in EventOrder]: Direction } = {
@@ -89,6 +91,7 @@ const directions: { readonly [O in EventOrder]: Direction } = {
         ? { ts: segment, batch: maxBatch, place: 0 }
         : { ts: segment.maxTs, batch: segment.batch + 1, place: 0 },
     isAfter: ({ maxTs }, last) => maxTs < last.ts,
+    timesUpTo: ({ ts }) => ({ since: ts }),
   },
   oldest: {
     order: compare,
@@ -107,6 +110,7 @@ const directions: { readonly [O in EventOrder]: Direction } = {
       return { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
     },
     isAfter: ({ minTs }, last) => minTs > last.ts,
+    timesUpTo: ({ ts }) => ({ until: ts }),
   },
 };
 
@@ -131,7 +135,7 @@ class EventPages {
     budgetMs: number,
   ): Steps<PageUpTo> {
     const now = this.#now;
-    const { order, segments, frontier, isAfter } = directions[by];
+    const { order, segments, frontier, isAfter, timesUpTo } = directions[by];
     const filter = compileFilter(wholeFilter);
     const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, at]);
     const began = now();
@@ -168,8 +172,9 @@ class EventPages {
       hasRead = true;
       if (typeof segment === 'number') continue;
       // A later page reads the events for which this page has no place.
-      if (page.lastFitting && isAfter(segment, page.lastFitting)) continue;
-      for (const candidate of candidates.of(segment)) {
+      const last = page.lastFitting;
+      if (last && isAfter(segment, last)) continue;
+      for (const candidate of candidates.of(segment, last ? timesUpTo(last) : {})) {
         if (from && order(candidate.key, from) <= 0) continue;
         page.add(candidate);
       }

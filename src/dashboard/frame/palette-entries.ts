@@ -8,7 +8,7 @@ import { askFor, type CommandName, commandOf, commands, type Offer, offers } fro
 import { useHosted } from '../lib/hosted-query.ts';
 import { refusalOf } from '../lib/may.ts';
 import { type Me, signOut, useSignedIn } from '../lib/me.ts';
-import { changePrefs, chooseTheme, type Prefs, themeChoice, usePrefs } from '../lib/prefs.ts';
+import { changePrefs, chooseTheme, type Prefs, themeChoice, themes, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
 import { envs, type Search } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
@@ -40,22 +40,19 @@ type Thing = SearchResult['type'] | 'ruleset';
 type Go = (path: string, search?: { readonly [name: string]: string }) => void;
 type Open = (link: ThingLink) => void;
 
+type More = Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>>;
+
 const entry = (
   id: string,
   kind: Entry['kind'],
   label: string,
   icon: IconName,
   go: () => void,
-  more: Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>> = {},
+  more: More = {},
 ): Entry => ({ id, kind, label, icon, go, keys: [], why: null, isMatch: false, ...more });
 
-const action = (
-  id: string,
-  label: string,
-  icon: IconName,
-  go: () => void,
-  more: Partial<Pick<Entry, 'keys' | 'why' | 'isMatch'>> = {},
-): Entry => entry(id, 'action', label, icon, go, more);
+const action = (id: string, label: string, icon: IconName, go: () => void, more?: More): Entry =>
+  entry(id, 'action', label, icon, go, more);
 
 export function useEntries(text: string): readonly Entry[] {
   const navigate = useNavigate();
@@ -92,17 +89,9 @@ export function useEntries(text: string): readonly Entry[] {
 const offered = (here: ReadonlyMap<CommandName, Offer>): readonly Entry[] =>
   [...here].map(([name, { of, label, why }]) => {
     const { label: plain, icon, key } = commandOf(name);
-    return entry(
-      `do ${name}`,
-      'here',
-      label ?? (of === null ? plain : `${plain} ${of}`),
-      icon,
-      () => askFor(name, of),
-      {
-        keys: key === undefined ? [] : [key],
-        why,
-      },
-    );
+    const words = label ?? (of === null ? plain : `${plain} ${of}`);
+    const keys = key === undefined ? [] : [key];
+    return entry(`do ${name}`, 'here', words, icon, () => askFor(name, of), { keys, why });
   });
 
 /** Commands of other pages. */
@@ -115,9 +104,7 @@ const leading = (here: ReadonlyMap<CommandName, Offer>, me: Me, go: Go): readonl
       if (!isSearchAlone) askFor(name);
       go(path, search);
     };
-    return action(`do ${name}`, label, icon, lead, {
-      why: refusalOf(me.roles, operation),
-    });
+    return action(`do ${name}`, label, icon, lead, { why: refusalOf(me.roles, operation) });
   });
 
 const views = (go: Go): readonly Entry[] => [
@@ -133,35 +120,30 @@ const environments = (narrow: (env: string | undefined) => void): readonly Entry
   ...envs.map((env) => action(`env ${env}`, `Switch to ${env}`, 'system', () => narrow(env))),
 ];
 
-const looks = ({ utc, compact, letterKeys, chartsAsTables, railClosed }: Prefs): readonly Entry[] => [
-  ...(
-    [
-      ['dark', 'Use the dark theme'],
-      ['light', 'Use the light theme'],
-      ['system', 'Use the system theme'],
-    ] as const
-  )
+type Switch = 'utc' | 'compact' | 'chartsAsTables' | 'railClosed' | 'letterKeys';
+
+/** Preferences that are on or off: what to press while they are. */
+const switches: readonly (readonly [
+  id: string,
+  Switch,
+  on: string,
+  off: string,
+  IconName,
+  keys?: readonly string[],
+])[] = [
+  ['utc', 'utc', 'Show local times', 'Show times in UTC', 'events'],
+  ['compact', 'compact', 'Use comfortable rows', 'Use compact rows', 'menu'],
+  ['tables', 'chartsAsTables', 'Show charts', 'Show charts as tables', 'columns', ['Shift T']],
+  ['rail', 'railClosed', 'Expand navigation', 'Collapse navigation', 'menu'],
+  ['letters', 'letterKeys', 'Turn off single-letter keys', 'Turn on single-letter keys', 'keyboard'],
+];
+
+const looks = (current: Prefs): readonly Entry[] => [
+  ...themes
     .filter(([theme]) => theme !== themeChoice.get())
-    .map(([theme, label]) => action(theme, label, 'sun', () => chooseTheme(theme))),
-  action('utc', utc ? 'Show local times' : 'Show times in UTC', 'events', () => changePrefs({ utc: !utc })),
-  action('compact', compact ? 'Use comfortable rows' : 'Use compact rows', 'menu', () =>
-    changePrefs({ compact: !compact }),
-  ),
-  action(
-    'tables',
-    chartsAsTables ? 'Show charts' : 'Show charts as tables',
-    'columns',
-    () => changePrefs({ chartsAsTables: !chartsAsTables }),
-    { keys: ['Shift T'] },
-  ),
-  action('rail', railClosed ? 'Expand navigation' : 'Collapse navigation', 'menu', () =>
-    changePrefs({ railClosed: !railClosed }),
-  ),
-  action(
-    'letters',
-    letterKeys ? 'Turn off single-letter keys' : 'Turn on single-letter keys',
-    'keyboard',
-    () => changePrefs({ letterKeys: !letterKeys }),
+    .map(([theme]) => action(theme, `Use the ${theme} theme`, 'sun', () => chooseTheme(theme))),
+  ...switches.map(([id, name, on, off, icon, keys = []]) =>
+    action(id, current[name] ? on : off, icon, () => changePrefs({ [name]: !current[name] }), { keys }),
   ),
 ];
 
@@ -184,18 +166,13 @@ async function copyLink(): Promise<void> {
   );
 }
 
+const leave = (): void => void signOut().catch((error: Error) => say(error.message, 'deny'));
+
 const always = (cannot: string | null): readonly Entry[] => [
   action('link', 'Copy link to this page', 'copy', () => void copyLink()),
   action('sample', 'Load sample run', 'runs', () => void changeSample(true), { why: cannot }),
-  action('no sample', 'Delete sample run', 'trash', () => void changeSample(false), {
-    why: cannot,
-  }),
-  action(
-    'out',
-    'Sign out',
-    'person',
-    () => void signOut().catch((error: Error) => say(error.message, 'deny')),
-  ),
+  action('no sample', 'Delete sample run', 'trash', () => void changeSample(false), { why: cannot }),
+  action('out', 'Sign out', 'person', leave),
 ];
 
 const all = { query: { limit: 1000 } };
@@ -243,8 +220,7 @@ const queries = (text: string, go: Go): readonly Entry[] =>
 
 /** All named objects, for a typed text. Without a text, the list would have thousands of entries. */
 function useThings(text: string): (open: Open) => readonly Entry[] {
-  const isSearch = text.length > 1;
-  const enabled = isSearch;
+  const enabled = text.length > 1;
   const results = useCall('searchThings', { query: { q: text } }, { enabled, keep: true }).data?.results;
   const bundles = useCall('listBundles', all).data;
   const compositions = useCall('listCompositions', all).data;
@@ -253,13 +229,10 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
   const rulesets = useHosted('hostedListRulesets', { query: { limit: newest } }, { enabled }).data;
   const runs = useHosted('hostedListRuns', { query: { limit: newest } }, { enabled }).data;
   return useMemo(() => {
-    if (!isSearch) return (): readonly Entry[] => [];
+    if (!enabled) return (): readonly Entry[] => [];
     return (open: Open): readonly Entry[] => {
-      const one = (
-        kind: 'composition' | 'bundle' | 'contract' | 'ruleset',
-        icon: IconName,
-        id: string,
-      ): Entry => entry(`${kind} ${id}`, kind, id, icon, () => open(linkTo[kind](id)));
+      const one = (kind: 'composition' | 'bundle' | 'contract' | 'ruleset', id: string): Entry =>
+        entry(`${kind} ${id}`, kind, id, `${kind}s`, () => open(linkTo[kind](id)));
       const act = (name: CommandName, link: ThingLink, of: string, label: string, detail = ''): Entry =>
         action(`${name} ${of} ${detail}`, label, commandOf(name).icon, () => {
           askFor(name, of, detail);
@@ -267,19 +240,19 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
         });
       const listed = [
         ...(compositions ?? []).flatMap(({ name }) => [
-          one('composition', 'compositions', name),
+          one('composition', name),
           act('deploy', linkTo.composition(name), name, `Deploy ${name}`),
         ]),
         ...(bundles ?? []).flatMap(({ name, deployed_envs: running }) => [
-          one('bundle', 'bundles', name),
+          one('bundle', name),
           act('deploy', linkTo.bundle(name), name, `Deploy bundle ${name}`),
           ...running.flatMap((env) => [
             act('rollBack', linkTo.bundle(name), name, `Roll back ${name} in ${env}`, env),
             act('undeploy', linkTo.bundle(name), name, `Undeploy ${name} from ${env}`, env),
           ]),
         ]),
-        ...(contracts ?? []).map(({ contract_id: id }) => one('contract', 'contracts', id)),
-        ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', 'rulesets', name)),
+        ...(contracts ?? []).map(({ contract_id: id }) => one('contract', id)),
+        ...(rulesets?.rulesets ?? []).map(({ name }) => one('ruleset', name)),
         ...(runs?.runs ?? []).map(({ agent_id: agent, session_id: session }) =>
           entry(`run ${agent} ${session}`, 'run', `${session} from ${agent}`, 'runs', () =>
             open(linkTo.run(agent, session)),
@@ -295,5 +268,5 @@ function useThings(text: string): (open: Open) => readonly Entry[] {
       const others = (results ?? []).map((result) => entryOf(result, open));
       return [...listed, ...others.filter(({ id }) => !ids.has(id))];
     };
-  }, [isSearch, results, bundles, compositions, contracts, waiting, rulesets, runs]);
+  }, [enabled, results, bundles, compositions, contracts, waiting, rulesets, runs]);
 }

@@ -3,7 +3,7 @@ import { Menu } from '@base-ui/react/menu';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { signOut, useSignedIn } from '../lib/me.ts';
-import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../lib/prefs.ts';
+import { changePrefs, chooseTheme, type Theme, themeChoice, themes, usePrefs } from '../lib/prefs.ts';
 import { rolesText } from '../lib/roles.ts';
 import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
@@ -11,12 +11,6 @@ import { type AdminEntry, adminPages, ownPages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
 import { MenuPopup, MenuSwitch } from '../ui/menu.tsx';
 import { say } from '../ui/messages.tsx';
-
-const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'System theme'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-];
 
 export interface PersonMenuProps {
   /** The person pressed the button before the menu was loaded. */

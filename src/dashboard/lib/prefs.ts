@@ -5,6 +5,12 @@ import { createStore, useStore } from './store.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
+export const themes: readonly (readonly [Theme, label: string])[] = [
+  ['system', 'System theme'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
+
 export interface Prefs {
   readonly theme: Theme;
   readonly utc: boolean;

@@ -1,7 +1,20 @@
 // Series of calls as bars and sums.
 import { dayMs } from '../../shared/duration.ts';
-import type { Calls } from '../ui/ribbon.tsx';
 import type { Reply } from './api.ts';
+
+/** The calls of a thing, by their first verdict. */
+export interface Calls {
+  readonly allowed: number;
+  readonly denied: number;
+  readonly would_deny: number;
+  readonly asked: number;
+}
+
+/** The calls of a span of time. */
+export interface VerdictCounts extends Calls {
+  /** Start of the span, in epoch milliseconds. */
+  readonly at: number;
+}
 
 export type Series = Reply<'statsSeries'>['series'][number];
 

@@ -85,6 +85,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'runTimeline',
     'hostedWorkflowState',
     'readSessions',
+    'agentCoverage',
   ],
   api_key_created: ['listKeys', 'hostedListAudit'],
   api_key_revoked: ['listKeys', 'agentStatus', 'hostedListAudit'],
@@ -93,7 +94,13 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
 };
 
 /** Counts over many events: on a busy hub they change all the time, and they are its most expensive answers. */
-const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets', 'statsSeries', 'attention']);
+const counts: ReadonlySet<Any> = new Set<Any>([
+  'eventHistogram',
+  'eventFacets',
+  'statsSeries',
+  'attention',
+  'agentCoverage',
+]);
 /** Each request sends a complete document that the hub must parse, so its figures may be slightly old. */
 const heavy: ReadonlySet<Any> = new Set<Any>(['bundleImpact']);
 const heavyRestMs = 3_000;

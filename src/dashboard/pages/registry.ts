@@ -55,7 +55,7 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
     { path: '/explore', label: 'Explore', icon: 'events', key: 'e', load: () => import('./events/page.tsx') },
     {
       ...{ path: '/fleet', label: 'Fleet', icon: 'agents', key: 'f', noRange: current },
-      rangeViews: ['agents'],
+      rangeViews: [undefined, 'matrix', 'agents'],
       load: () => import('./agents/page.tsx'),
     },
   ],
@@ -74,7 +74,7 @@ const rows: { readonly [W in Workspace]: readonly Row[] } = {
       load: () => import('./changes/page.tsx'),
     },
     {
-      ...{ path: '/test', label: 'Test', icon: 'playground', key: 't', noRange: current },
+      ...{ path: '/test', label: 'Test', icon: 'playground', key: 't' },
       load: () => import('./playground/page.tsx'),
     },
   ],

@@ -96,25 +96,15 @@ function One({ name, value, all }: Readonly<{ name: string; value: unknown; all:
       </Row>
     );
   }
-  const parts = pathOf(name, value);
+  const parts = pathOf(name, value) ?? addressParts(value);
   if (parts) {
+    const [before, main, rest = ''] = parts;
     return (
       <Row name={name}>
         <bdi className="data">
-          <span className="muted">{visible(parts[0])}</span>
-          <strong>{visible(parts[1])}</strong>
-        </bdi>
-      </Row>
-    );
-  }
-  const address = addressParts(value);
-  if (address) {
-    return (
-      <Row name={name}>
-        <bdi className="data">
-          <span className="muted">{visible(address[0])}</span>
-          <strong>{visible(address[1])}</strong>
-          {visible(address[2])}
+          <span className="muted">{visible(before)}</span>
+          <strong>{visible(main)}</strong>
+          {visible(rest)}
         </bdi>
       </Row>
     );

@@ -1,6 +1,6 @@
 // The input of a chart over time, and the text for its times.
 import { dayMs } from '../../shared/duration.ts';
-import { clockTime, dayName } from '../lib/text.ts';
+import { clockTime, count, dayName } from '../lib/text.ts';
 import type { IconName } from './icons.tsx';
 
 /** One value over time: its label, its icon, and its colour if the chart draws it. */
@@ -12,6 +12,9 @@ export interface Track {
   readonly color?: string;
   readonly text: (value: number | null) => string;
 }
+
+/** The text of a number of things; none while it is unknown. */
+export const countText = (value: number | null): string => count(value ?? 0);
 
 export interface Slot {
   /** Start of the slot, in epoch milliseconds. */

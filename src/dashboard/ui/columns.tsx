@@ -1,4 +1,5 @@
 // Columns that most tables share: names, verdicts, environments, counts, times.
+import type { ReactNode } from 'react';
 import { count } from '../lib/text.ts';
 import { Data, Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
 import type { Column } from './table.tsx';
@@ -15,39 +16,25 @@ const factory =
 /** In place of a value that a row does not have. */
 export const none = <span className="muted">–</span>;
 
-export const nameColumn = factory<string | null>((of) => ({
-  sort: (row) => of(row) ?? '',
-  cell: (row) => <Name text={of(row) || '–'} />,
-}));
+/** @param show displays the text; empty: the row has none */
+const textual = (show: (text: string) => ReactNode): ColumnFactory<string | null> =>
+  factory<string | null>((of) => ({ sort: (row) => of(row) ?? '', cell: (row) => show(of(row) ?? '') }));
+
+export const nameColumn = textual((text) => <Name text={text || '–'} />);
 
 /** Prose and display names, in the proportional font. */
-export const proseColumn = factory<string | null>((of) => ({
-  sort: (row) => of(row) ?? '',
-  cell: (row) => <Name mono={false} text={of(row) || '–'} />,
-}));
+export const proseColumn = textual((text) => <Name mono={false} text={text || '–'} />);
 
 /** Words of the console itself. */
-export const wordColumn = factory<string | null>((of) => ({
-  sort: (row) => of(row) ?? '',
-  cell: (row) => of(row) || none,
-}));
+export const wordColumn = textual((text) => text || none);
 
 /** Names that a row may lack. @param word in place of a name @param mono false for display names */
 export const nameOrColumn = (word: string, mono = true): ColumnFactory<string | null> =>
-  factory<string | null>((of) => ({
-    sort: (row) => of(row) ?? '',
-    cell: (row) => {
-      const text = of(row);
-      return text ? <Name text={text} mono={mono} /> : <span className="muted">{word}</span>;
-    },
-  }));
+  textual((text) => (text ? <Name text={text} mono={mono} /> : <span className="muted">{word}</span>));
 
 /** Prose that may be long. @param max characters in the cell */
 export const textColumn = (max: number): ColumnFactory<string | null> =>
-  factory<string | null>((of) => ({
-    sort: (row) => of(row) ?? '',
-    cell: (row) => <Data text={of(row) || '–'} max={max} mono={false} />,
-  }));
+  textual((text) => <Data text={text || '–'} max={max} mono={false} />);
 
 export const tagColumn = factory<string>((of) => ({
   sort: of,
@@ -100,16 +87,15 @@ export const instantColumn = factory<string>(
   2,
 );
 
+const timed = (show: (at: string | null) => ReactNode): ColumnFactory<string | null> =>
+  factory<string | null>((of) => ({
+    sort: (row) => Date.parse(of(row) ?? '') || 0,
+    text: (row) => of(row) ?? '',
+    cell: (row) => show(of(row)),
+  }));
+
 /** Relative times, from ISO 8601 texts; null: never. */
-export const timeColumn = factory<string | null>((of) => ({
-  sort: (row) => Date.parse(of(row) ?? '') || 0,
-  text: (row) => of(row) ?? '',
-  cell: (row) => <Time at={of(row)} />,
-}));
+export const timeColumn = timed((at) => <Time at={at} />);
 
 /** Times that a row may lack: nothing is due, or nothing began. */
-export const dueColumn = factory<string | null>((of) => ({
-  sort: (row) => Date.parse(of(row) ?? '') || 0,
-  text: (row) => of(row) ?? '',
-  cell: (row) => (of(row) === null ? none : <Time at={of(row)} />),
-}));
+export const dueColumn = timed((at) => (at === null ? none : <Time at={at} />));

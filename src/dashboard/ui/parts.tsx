@@ -158,41 +158,42 @@ export const Name = ({
   );
 };
 
-const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: IconName, word: string] } = {
-  allowed: ['allow', 'check', 'allowed'],
-  approved: ['allow', 'check', 'approved'],
-  current: ['allow', 'check', 'current'],
-  denied: ['deny', 'slash', 'denied'],
-  'would deny': ['observe', 'eye', 'would deny'],
-  asked: ['ask', 'hand', 'asked'],
-  pending: ['ask', 'hand', 'pending'],
-  enforce: ['plain', 'check', 'enforce'],
-  'out of date': ['drift', 'triangle', 'out of date'],
-  unknown: ['unknown', 'dash', 'unknown'],
+const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: IconName] } = {
+  allowed: ['allow', 'check'],
+  approved: ['allow', 'check'],
+  current: ['allow', 'check'],
+  denied: ['deny', 'slash'],
+  'would deny': ['observe', 'eye'],
+  asked: ['ask', 'hand'],
+  pending: ['ask', 'hand'],
+  enforce: ['plain', 'check'],
+  'out of date': ['drift', 'triangle'],
+  unknown: ['unknown', 'dash'],
   // Runs and their events.
-  running: ['plain', 'play', 'running'],
-  completed: ['allow', 'check', 'completed'],
-  stale: ['unknown', 'dash', 'stale'],
-  warned: ['drift', 'triangle', 'warned'],
-  advanced: ['plain', 'right', 'advanced'],
-  updated: ['plain', 'right', 'updated'],
+  running: ['plain', 'play'],
+  completed: ['allow', 'check'],
+  stale: ['unknown', 'dash'],
+  warned: ['drift', 'triangle'],
+  advanced: ['plain', 'right'],
+  updated: ['plain', 'right'],
   // Deliveries and coverage.
-  queued: ['plain', 'right', 'queued'],
-  delivered: ['allow', 'check', 'delivered'],
-  failed: ['deny', 'slash', 'failed'],
-  expired: ['unknown', 'dash', 'expired'],
-  'observed only': ['observe', 'eye', 'observed only'],
-  enforced: ['allow', 'check', 'enforced'],
-  ungoverned: ['drift', 'triangle', 'ungoverned'],
+  queued: ['plain', 'right'],
+  delivered: ['allow', 'check'],
+  failed: ['deny', 'slash'],
+  expired: ['unknown', 'dash'],
+  'observed only': ['observe', 'eye'],
+  enforced: ['allow', 'check'],
+  ungoverned: ['drift', 'triangle'],
 };
 
 /** A verdict or status: colour, icon and word. */
 export function Verdict({ word }: { readonly word: string }): JSX.Element {
-  const [tone, icon, label] = verdicts[displayWord(word)] ?? ['unknown', 'dash', visible(displayWord(word))];
+  const label = displayWord(word);
+  const [tone, icon] = verdicts[label] ?? ['unknown', 'dash'];
   return (
     <span className={`verdict tone-${tone}`}>
       <Icon name={icon} />
-      {label}
+      {visible(label)}
     </span>
   );
 }

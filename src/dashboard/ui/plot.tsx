@@ -143,6 +143,13 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
+/** The left side and the width of a bar. */
+function sidesOf(u: uPlot, at: number, slotMs: number): readonly [left: number, width: number] {
+  const left = u.valToPos(at, 'x', true);
+  const width = u.valToPos(at + slotMs, 'x', true) - left;
+  return [left + (width * gap) / 2, width * (1 - gap)];
+}
+
 /** The bars of one track, stacked on the tracks below it. */
 function barsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Series.Paths {
   const fill = new Path2D();
@@ -155,9 +162,8 @@ function barsOf(u: uPlot, series: number, { slots, slotMs }: Drawing): uPlot.Ser
       const tall = Math.max(least, ground - u.valToPos(value, 'y', true));
       y -= tall;
       if (index !== series - 1) continue;
-      const left = u.valToPos(at, 'x', true);
-      const width = u.valToPos(at + slotMs, 'x', true) - left;
-      fill.rect(left + (width * gap) / 2, y, width * (1 - gap), tall);
+      const [left, width] = sidesOf(u, at, slotMs);
+      fill.rect(left, y, width, tall);
     }
   }
   return { fill, stroke: null };
@@ -185,11 +191,10 @@ function laneOf(u: uPlot, series: number, { slots, slotMs, tracks }: Drawing): u
   const least = leastTall * uPlot.pxRatio;
   for (const { at, values } of slots) {
     const value = values[series - 1] ?? 0;
-    const left = u.valToPos(at, 'x', true);
-    const width = u.valToPos(at + slotMs, 'x', true) - left;
+    const [left, width] = sidesOf(u, at, slotMs);
     const scaled = ground - u.valToPos(base + (value / max) * laneFill, 'y', true);
     const tall = value === 0 ? uPlot.pxRatio / 2 : Math.max(least, scaled);
-    fill.rect(left + (width * gap) / 2, ground - tall, width * (1 - gap), tall);
+    fill.rect(left, ground - tall, width, tall);
   }
   return { fill, stroke: null };
 }

@@ -1,16 +1,9 @@
 // The verdict ribbon and the sparkline: the calls of one thing by verdict, and over time. Heights differ by verdict, so
 // that a ribbon needs no colours.
 import type { JSX } from 'react';
+import type { Calls } from '../lib/series.ts';
 import { count, counted } from '../lib/text.ts';
 import './ribbon.css';
-
-/** The calls of a thing, by their first verdict. */
-export interface Calls {
-  readonly allowed: number;
-  readonly denied: number;
-  readonly would_deny: number;
-  readonly asked: number;
-}
 
 /** Left to right. */
 const kinds = [

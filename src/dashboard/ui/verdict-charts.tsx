@@ -1,9 +1,8 @@
 // Verdicts over time: allowed, denied, asked and would-deny calls.
 import { type JSX, useMemo } from 'react';
-import { count } from '../lib/text.ts';
-import type { Slot, Track } from './chart.ts';
+import type { Calls, VerdictCounts } from '../lib/series.ts';
+import { countText, type Slot, type Track } from './chart.ts';
 import { TimeChart } from './time-chart.tsx';
-import type { VerdictCounts } from './verdict-counts.ts';
 
 export interface VerdictChartProps {
   readonly title: string;
@@ -17,28 +16,26 @@ export interface VerdictChartProps {
   readonly onRange?: (from: number, until: number) => void;
 }
 
-const number = (value: number | null): string => count(value ?? 0);
-
-const verdicts: readonly (Track & { readonly key: 'allowed' | 'denied' | 'pending' | 'observed' })[] = [
-  { key: 'allowed', label: 'allowed', icon: 'check', color: '--bar-allow', text: number },
-  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
-  { key: 'pending', label: 'asked', icon: 'hand', color: '--bar-ask', text: number },
-  { key: 'observed', label: 'would deny', icon: 'eye', color: '--bar-observe', text: number },
+export const verdictTracks: readonly (Track & { readonly key: keyof Calls })[] = [
+  { key: 'allowed', label: 'allowed', icon: 'check', color: '--bar-allow', text: countText },
+  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: countText },
+  { key: 'asked', label: 'asked', icon: 'hand', color: '--bar-ask', text: countText },
+  { key: 'would_deny', label: 'would deny', icon: 'eye', color: '--bar-observe', text: countText },
 ];
 
 export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
   const slots = useMemo(
     (): readonly Slot[] =>
-      (buckets ?? []).map((one) => ({ at: one.at, values: verdicts.map(({ key }) => one[key]) })),
+      (buckets ?? []).map((one) => ({ at: one.at, values: verdictTracks.map(({ key }) => one[key]) })),
     [buckets],
   );
-  const sums = verdicts.map(({ key }) => (buckets ?? []).reduce((sum, one) => sum + one[key], 0));
+  const sums = verdictTracks.map(({ key }) => (buckets ?? []).reduce((sum, one) => sum + one[key], 0));
   return (
     <TimeChart
       {...rest}
       isPending={buckets === null}
       shape="stack"
-      tracks={verdicts}
+      tracks={verdictTracks}
       slots={slots}
       absent={0}
       sums={sums}

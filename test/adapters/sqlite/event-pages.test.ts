@@ -143,6 +143,35 @@ it('bodies are kept up to a number of bytes, the newest ones', () => {
   db.close();
 });
 
+it('a body whose events have all been read is not kept, so that pages of one agent leave no old objects behind', () => {
+  const { db, ingest, page } = openStore();
+  for (let i = 0; i < 4; i++) ingest(batchOf('agent-1', t0 + i * 10_000));
+  // Two whole bodies, which the next page reads again.
+  for (let n = 0; n < 2; n++) expect(page({}).reads.bodies).toBe(2);
+  const denied = { verdict: 'call_denied' };
+  expect(page(denied).reads.bodies).toBe(4);
+  // One event of each: the bodies are kept.
+  expect(page(denied).reads.bodies).toBe(0);
+  db.close();
+});
+
+it('a body is used up once each event was read, and never with a gap', () => {
+  const spansOf = (list: unknown) => new EventSpans(Buffer.from(JSON.stringify(list)));
+  const whole = spansOf([{ a: 1 }, { b: ']}' }]);
+  expect(whole.isUsedUp).toBe(false);
+  whole.at(1);
+  whole.at(1);
+  expect(whole.isUsedUp).toBe(false);
+  whole.at(0);
+  expect(whole.isUsedUp).toBe(true);
+  const rest = spansOf([{}, {}, {}]);
+  for (const position of [0, 1]) rest.at(position);
+  expect(rest.isUsedUp).toBe(false);
+  const gap = spansOf([{}, null]);
+  for (const position of [0, 1]) gap.at(position);
+  expect(gap.isUsedUp).toBe(false);
+});
+
 it('an event of a page is the same as by its id, as it was sent and as the store writes it', () => {
   const { db, tenantId, ingest, page } = openStore();
   const events = batchOf('agent-1', t0);

@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted, duration } from '../../lib/text.ts';
+import { count, counted, duration, loadedText } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { NameLink } from '../../ui/names.tsx';
 import { Button, Data, Empty, Env } from '../../ui/parts.tsx';
@@ -179,7 +179,7 @@ function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell 
   );
 }
 
-const keys = ['agent', 'wanted', 'version', 'since', 'seen'];
+const keys = ['agent', 'wanted', 'version', 'since', 'calls', 'seen'];
 const columns = agentColumns.filter(({ key }) => keys.includes(key));
 
 /**
@@ -222,7 +222,7 @@ function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX
             sortAs="agents_sort"
             rows={rows}
             onEnd={() => readOn(agents)}
-            bar={`${count(rows.length)}${agents.hasNextPage ? '+ agents loaded; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}`}
+            bar={loadedText(rows.length, 'agent', agents.hasNextPage)}
             columns={columns}
             keyOf={(row) => row.agent_id}
             linkOf={(row) => linkTo.agent(row.agent_id)}

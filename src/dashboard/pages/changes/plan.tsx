@@ -15,7 +15,6 @@ import { Section } from '../../ui/section.tsx';
 import { ReplayPanel } from '../documents/replay.tsx';
 import { ForceForm } from './force.tsx';
 import { type Deployed, touched } from './rollout.tsx';
-import { UnchangedGuard } from './unchanged.tsx';
 
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';
@@ -117,6 +116,8 @@ export function Plan(props: {
   const { source, env, onDone } = props;
   const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
   const [reason, setReason] = useState('');
+  // A document that already runs is deployed on the second press: agents get it again.
+  const [isWarned, setWarned] = useState(false);
   const next = useNext(source);
   const base = useBase(source.name, env);
   const { current, none, before, hasMoved, accept } = base;
@@ -181,21 +182,20 @@ export function Plan(props: {
         />
       )}
       <div className="decide-buttons">
-        <UnchangedGuard
-          isUnchanged={isSame}
-          state={`${env} already runs this document, as v${runningVersion}.`}
+        {isSame && isWarned && (
+          <p className="notice notice-ask unchanged" role="alert">
+            {env} already runs this document, as v{runningVersion}. A deployment changes nothing. Press the
+            button again to deploy anyway.
+          </p>
+        )}
+        <Button
+          kind="primary"
+          busy={busy}
+          disabled={next.text === undefined || before === undefined || hasMoved || cannot !== null}
+          onClick={() => (isSame && !isWarned ? setWarned(true) : send())}
         >
-          {(guard) => (
-            <Button
-              kind="primary"
-              busy={busy}
-              disabled={next.text === undefined || before === undefined || hasMoved || cannot !== null}
-              onClick={() => guard(send)}
-            >
-              {label}
-            </Button>
-          )}
-        </UnchangedGuard>
+          {label}
+        </Button>
         {cannot && <span className="field-error">{cannot}</span>}
       </div>
     </>

@@ -17,16 +17,13 @@ export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string
 const argumentsOf = ({ payload }: EventRow): string =>
   argumentLine((payload as { readonly tool_args?: unknown } | null)?.tool_args);
 
-/** The column's values are those of a field of the query language. */
-const queried = (field: string, column: Column<EventRow>): Column<EventRow> => ({ ...column, field });
+/** Columns whose values are those of the field of the same name in the query language. */
+const queried: ReadonlySet<string> = new Set(['tool', 'verdict', 'agent', 'contract', 'env']);
 
 /** The widths add up to the list beside the filters on a screen of 1,440 px. */
-export const columns: readonly Column<EventRow>[] = [
+const listed: readonly Column<EventRow>[] = [
   instantColumn('time', 'Time', (row) => row.timestamp),
-  queried(
-    'tool',
-    nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
-  ),
+  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
   {
     ...verdictColumn<EventRow>(
       'verdict',
@@ -34,22 +31,16 @@ export const columns: readonly Column<EventRow>[] = [
       ({ verdict, mode }) => verdictWordOf(verdict, mode),
       1.5,
     ),
-    field: 'verdict',
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
   },
   proseColumn('then', 'Then', afterCall, 0.9),
   nameColumn('arguments', 'Arguments', argumentsOf, 1.6),
-  queried(
-    'agent',
-    nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
-  ),
-  queried(
-    'contract',
-    nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
-  ),
+  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
+  nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
   proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason'), 1.1),
-  queried(
-    'env',
-    envColumn('env', 'Environment', (row) => row.env, 1.4),
-  ),
+  envColumn('env', 'Environment', (row) => row.env, 1.4),
 ];
+
+export const columns = listed.map((column) =>
+  queried.has(column.key) ? { ...column, field: column.key } : column,
+);

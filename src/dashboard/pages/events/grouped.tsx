@@ -9,13 +9,13 @@ import { minuteMs } from '../../../shared/duration.ts';
 import { call, type Input, type Reply } from '../../lib/api.ts';
 import { narrowed, useEventQuery } from '../../lib/event-query.ts';
 import { instantsOf, type Span } from '../../lib/range.ts';
+import type { Calls, VerdictCounts } from '../../lib/series.ts';
 import { count, counted } from '../../lib/text.ts';
 import { countColumn, numberColumn } from '../../ui/columns.tsx';
 import { Empty, Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { VerdictCounts } from '../../ui/verdict-counts.ts';
 import type { EventRow } from './columns.tsx';
 import { facetLabels, filterBy, type GroupField, groupFields } from './facet-names.ts';
 import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
@@ -31,7 +31,7 @@ interface Group {
   readonly value: string;
   readonly calls: number;
   /** Undefined while they load. */
-  readonly verdicts: ReturnType<typeof verdictsOf> | undefined;
+  readonly verdicts: Calls | undefined;
   /** Undefined while they load. */
   readonly bars: ReturnType<typeof barsOf> | undefined;
 }
@@ -153,14 +153,13 @@ function useGroups({
   });
 }
 
-const verdictsOf = (buckets: readonly VerdictCounts[]) => {
-  const sum = (of: (one: VerdictCounts) => number): number =>
-    buckets.reduce((total, one) => total + of(one), 0);
+const verdictsOf = (buckets: readonly VerdictCounts[]): Calls => {
+  const sum = (verdict: keyof Calls): number => buckets.reduce((total, one) => total + one[verdict], 0);
   return {
-    allowed: sum((one) => one.allowed),
-    denied: sum((one) => one.denied),
-    would_deny: sum((one) => one.observed),
-    asked: sum((one) => one.pending),
+    allowed: sum('allowed'),
+    denied: sum('denied'),
+    would_deny: sum('would_deny'),
+    asked: sum('asked'),
   };
 };
 
@@ -174,7 +173,7 @@ function barsOf(buckets: readonly VerdictCounts[], span: Span) {
   for (const one of buckets) {
     const slot = Math.floor((one.at - from) / bucketMs);
     if (slot < 0 || slot >= size) continue;
-    totals[slot] = one.allowed + one.denied + one.observed + one.pending;
+    totals[slot] = sumOf(one);
     denied[slot] = one.denied;
   }
   return { totals, denied };

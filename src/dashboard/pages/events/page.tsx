@@ -39,11 +39,9 @@ import { TailView } from './tail.tsx';
 /** Rows in an answer: a small page arrives sooner, and the next one loads while a person reads. */
 const pageSize = 100;
 /** Maximum of rows in memory. */
-const maxRows = 5_000;
+const maxRows = 2_000;
 /** Minimum time between two reloads of a live list, in milliseconds. */
 const followMs = 1_000;
-/** Rows whose verdicts and fields are counted here. */
-const maxCounted = 2_000;
 /** Time limits of the first search and of the ones that go on, in milliseconds. */
 const [firstBudgetMs, laterBudgetMs] = [150, 1_000];
 
@@ -96,10 +94,7 @@ function Searched(): JSX.Element {
   const hasCounts = hasRows && !isWrong;
   // Of a query that reads arguments or reasons, the loaded rows are counted: the hub would read everything again.
   const hasSample = list.isSample || eventQuery.hasText;
-  const sampleRows = useMemo(
-    () => (hasSample ? list.rows.slice(0, maxCounted) : null),
-    [hasSample, list.rows],
-  );
+  const sampleRows = hasSample ? list.rows : null;
   useCommand('follow', span.open ? () => setFollow(!follow) : null, {
     label: follow ? 'Pause list' : 'Follow live',
   });
@@ -297,11 +292,13 @@ function List({
                 <>
                   <span className="muted">
                     {count(rows.length)}{' '}
-                    {eventsQuery.hasNextPage
-                      ? 'newest events loaded; scroll for more'
-                      : rows.length === 1
+                    {!eventsQuery.hasNextPage
+                      ? rows.length === 1
                         ? 'event'
-                        : 'events'}
+                        : 'events'
+                      : rows.length < maxRows
+                        ? 'newest events loaded; scroll for more'
+                        : 'newest events. For older ones, narrow the query or the time range'}
                   </span>
                   {isSample && (
                     <span>

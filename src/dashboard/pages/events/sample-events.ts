@@ -1,9 +1,8 @@
 // Events of the sample run on the events page: list, chart and filters contain them only while no reported event
 // matches. The hub's counts leave them out, so the page counts them itself.
-import { countedAs } from '../../../event/record.ts';
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
-import type { VerdictCounts } from '../../ui/verdict-counts.ts';
+import type { VerdictCounts } from '../../lib/series.ts';
 import type { FacetName } from './facet-names.ts';
 
 type EventRow = Reply<'searchEvents'>[number];
@@ -22,7 +21,12 @@ export const firstBucket = (from: number, bucketMs: number): number => Math.floo
 
 /** The buckets of the hub's answer. */
 export const bucketsOfReply = (reply: Reply<'eventHistogram'>): readonly VerdictCounts[] =>
-  reply.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }));
+  reply.map(({ bucket_start, observed, pending, ...counts }) => ({
+    ...counts,
+    at: Date.parse(bucket_start),
+    would_deny: observed,
+    asked: pending,
+  }));
 
 /** The buckets of the chart, in the order of time. @param from the start of the first, in epoch milliseconds */
 export function bucketsOfRows(
@@ -33,8 +37,8 @@ export function bucketsOfRows(
   const buckets = new Map<number, { -readonly [K in keyof VerdictCounts]: VerdictCounts[K] }>();
   for (const { timestamp, verdict, mode } of rows) {
     const at = from + Math.floor((Date.parse(timestamp) - from) / bucketMs) * bucketMs;
-    const bucket = buckets.get(at) ?? { at, allowed: 0, denied: 0, pending: 0, observed: 0 };
-    bucket[countedAs(verdict, mode)]++;
+    const bucket = buckets.get(at) ?? { at, allowed: 0, denied: 0, would_deny: 0, asked: 0 };
+    bucket[verdictWordOf(verdict, mode)]++;
     buckets.set(at, bucket);
   }
   return [...buckets.values()].sort((a, b) => a.at - b.at);

@@ -26,13 +26,14 @@ import { narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
 
+/** A value of the event; empty where events are missing. */
 const ofEvent =
-  (of: (event: TailEvent) => unknown) =>
+  (name: keyof TailEvent) =>
   (row: TailRow): string =>
-    row.kind === 'gap' ? '' : String(of(row.event) ?? '');
+    row.kind === 'gap' ? '' : String(row.event[name] ?? '');
 
-const argumentsOf = (event: TailEvent): string =>
-  argumentLine((event as { readonly tool_args?: unknown }).tool_args);
+const argumentsOf = (row: TailRow): string =>
+  row.kind === 'gap' ? '' : argumentLine((row.event as { readonly tool_args?: unknown }).tool_args);
 
 /** The column is empty where events are missing. */
 const whole = (column: Column<TailRow>): Column<TailRow> => ({
@@ -45,7 +46,7 @@ const columns: readonly Column<TailRow>[] = [
     ...instantColumn<TailRow>('time', 'Time', (row) =>
       row.kind === 'gap' ? new Date(row.at).toISOString() : row.event.timestamp,
     ),
-    text: ofEvent((event) => event.timestamp),
+    text: ofEvent('timestamp'),
   },
   {
     key: 'tool',
@@ -60,47 +61,14 @@ const columns: readonly Column<TailRow>[] = [
       ),
   },
   {
-    ...verdictColumn(
-      'verdict',
-      'Verdict',
-      ofEvent((event) => event.action),
-      1.6,
-    ),
+    ...verdictColumn('verdict', 'Verdict', ofEvent('action'), 1.6),
     cell: (row) => row.kind === 'event' && <CallVerdict verdict={row.event.action} mode={row.event.mode} />,
   },
-  whole(nameColumn('arguments', 'Arguments', ofEvent(argumentsOf), 2.4)),
-  whole(
-    nameColumn(
-      'agent',
-      'Agent',
-      ofEvent((event) => event.agent_id),
-      1.6,
-    ),
-  ),
-  whole(
-    nameColumn(
-      'contract',
-      'Contract',
-      ofEvent((event) => event.decision_name),
-      1.4,
-    ),
-  ),
-  whole(
-    proseColumn(
-      'reason',
-      'Reason',
-      ofEvent((event) => event.reason),
-      2,
-    ),
-  ),
-  whole(
-    envColumn(
-      'env',
-      'Environment',
-      ofEvent((event) => event.environment),
-      1.5,
-    ),
-  ),
+  whole(nameColumn('arguments', 'Arguments', argumentsOf, 2.4)),
+  whole(nameColumn('agent', 'Agent', ofEvent('agent_id'), 1.6)),
+  whole(nameColumn('contract', 'Contract', ofEvent('decision_name'), 1.4)),
+  whole(proseColumn('reason', 'Reason', ofEvent('reason'), 2)),
+  whole(envColumn('env', 'Environment', ofEvent('environment'), 1.5)),
 ];
 
 const states: { readonly [S in TailState]: string } = {

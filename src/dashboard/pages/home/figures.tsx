@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router';
 import type { JSX, ReactNode } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import type { Env } from '../../lib/search.ts';
-import { totalsOf } from '../../lib/series.ts';
+import { type Calls, totalsOf } from '../../lib/series.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { fleetByEnv, fleetOf } from '../../live/fleet.ts';
-import { type Calls, Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
+import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
 
 const noCalls: Calls = { allowed: 0, denied: 0, would_deny: 0, asked: 0 };
 

@@ -5,17 +5,15 @@ import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { fixedRange } from '../../lib/range.ts';
 import { barsOf } from '../../lib/series.ts';
-import { count } from '../../lib/text.ts';
-import { laneLabelWidth, type Track } from '../../ui/chart.ts';
+import { countText, laneLabelWidth, type Track } from '../../ui/chart.ts';
 import { DeploymentMarkers, useDeploymentMarkers } from '../../ui/deployment-markers.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
+import { verdictTracks } from '../../ui/verdict-charts.tsx';
 
-const number = (value: number | null): string => count(value ?? 0);
+const unusual = verdictTracks.filter(({ key }) => key !== 'allowed');
 const tracks: readonly Track[] = [
-  { key: 'calls', label: 'calls', color: '--line-strong', text: number },
-  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
-  { key: 'asked', label: 'asked', icon: 'hand', color: '--bar-ask', text: number },
-  { key: 'would_deny', label: 'would deny', icon: 'eye', color: '--bar-observe', text: number },
+  { key: 'calls', label: 'calls', color: '--line-strong', text: countText },
+  ...unusual,
 ];
 
 export function Lanes({ series }: { readonly series: Reply<'statsSeries'> }): JSX.Element {
@@ -26,12 +24,7 @@ export function Lanes({ series }: { readonly series: Reply<'statsSeries'> }): JS
   const values = useMemo(() => {
     if (!total) return [];
     const { totals } = barsOf(total);
-    return totals.map((calls, at) => [
-      calls,
-      total.denied[at] ?? 0,
-      total.asked[at] ?? 0,
-      total.would_deny[at] ?? 0,
-    ]);
+    return totals.map((calls, at) => [calls, ...unusual.map(({ key }) => total[key][at] ?? 0)]);
   }, [total]);
   const slots = useMemo(
     () => values.map((one, at) => ({ at: from + at * slotMs, values: one })),

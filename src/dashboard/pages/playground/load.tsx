@@ -3,8 +3,9 @@
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useRef } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
-import { useFilters } from '../../lib/search.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
 import { relative } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { Choice } from '../../ui/choice.tsx';
@@ -13,7 +14,7 @@ import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { type Call, firstCall, jsonText } from './call.ts';
 
-/** Number of calls in the selection. */
+/** Number of calls in the selection: the newest of the range. */
 const newest = 30;
 
 interface LoadBundleProps {
@@ -120,9 +121,12 @@ export function LoadCall({
   readonly from: string;
   readonly onCall: (call: Call, from: string) => void;
 }): JSX.Element {
-  const [{ event = '' }, change] = useFilters();
+  const [search, change] = useFilters();
+  const { event = '' } = search;
+  const env = useEnv();
   const now = useNow(10_000);
-  const list = useCall('searchEvents', { query: { limit: newest } });
+  const query = { limit: newest, ...(env ? { env } : {}) };
+  const list = useCall('searchEvents', { query }, { moving: rangeOf(search) });
   const eventQuery = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
   const taken = useRef(from);
   useEffect(() => {
@@ -140,7 +144,7 @@ export function LoadCall({
           label="Load reported call"
           value={event}
           options={[
-            ['', list.data && all.length === 0 ? 'No calls reported yet' : 'New call'],
+            ['', list.data && all.length === 0 ? 'No calls in this range' : 'New call'],
             ...all.map(
               (one) =>
                 [

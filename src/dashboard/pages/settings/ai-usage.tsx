@@ -3,8 +3,8 @@ import { type JSX, useMemo, useState } from 'react';
 import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
-import { count, counted } from '../../lib/text.ts';
-import type { Slot, Track } from '../../ui/chart.ts';
+import { counted } from '../../lib/text.ts';
+import { countText, type Slot, type Track } from '../../ui/chart.ts';
 import { PeriodSelect } from '../../ui/period.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
@@ -14,12 +14,11 @@ type Usage = Reply<'aiUsage'>;
 const periods = ['7d', '30d', '90d'] as const;
 
 const dollars = (usd: number | null): string => (usd === null ? 'unknown' : `$${usd.toFixed(2)}`);
-const number = (value: number | null): string => count(value ?? 0);
 
 const tracks: readonly Track[] = [
-  { key: 'read', label: 'input tokens', icon: 'down', color: '--accent', text: number },
-  { key: 'written', label: 'output tokens', icon: 'up', color: '--bar-observe', text: number },
-  { key: 'questions', label: 'questions', text: number },
+  { key: 'read', label: 'input tokens', icon: 'down', color: '--accent', text: countText },
+  { key: 'written', label: 'output tokens', icon: 'up', color: '--bar-observe', text: countText },
+  { key: 'questions', label: 'questions', text: countText },
   { key: 'cost', label: 'cost', text: dollars },
 ];
 

@@ -1,7 +1,7 @@
 // The signed-in person: name, roles, and the appearance of the console.
 import type { JSX } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
-import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
+import { changePrefs, chooseTheme, type Theme, themeChoice, themes, usePrefs } from '../../lib/prefs.ts';
 import { rolesText } from '../../lib/roles.ts';
 import { useStore } from '../../lib/store.ts';
 import { Check, Select } from '../../ui/form.tsx';
@@ -30,16 +30,7 @@ function View(): JSX.Element {
   const theme = useStore(themeChoice);
   return (
     <TitledCard title="Appearance">
-      <Select
-        label="Theme"
-        value={theme}
-        options={[
-          ['system', 'System theme'],
-          ['light', 'Light'],
-          ['dark', 'Dark'],
-        ]}
-        onValue={(next) => chooseTheme(next as Theme)}
-      />
+      <Select label="Theme" value={theme} options={themes} onValue={(next) => chooseTheme(next as Theme)} />
       <Check checked={utc} onChange={() => changePrefs({ utc: !utc })}>
         Show times in UTC
       </Check>

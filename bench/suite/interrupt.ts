@@ -1,0 +1,45 @@
+// The end of the suite by a signal: processes end first, then what they have stored in servers that stay is removed.
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Milliseconds that removals can take. */
+const removalMs = 10_000;
+/** A terminal and npm both send the signal of one Ctrl-C. */
+const repeatMs = 1000;
+
+const processEnds = new Set<() => void>();
+const removals = new Set<() => Promise<void>>();
+let interruptedAt: number | null = null;
+
+export const isInterrupted = (): boolean => interruptedAt !== null;
+
+/** @param end called before any removal; may be called again later @returns withdraws it */
+export function onInterrupt(end: () => void): () => void {
+  processEnds.add(end);
+  return () => void processEnds.delete(end);
+}
+
+/** @param remove removes what outlives this process @returns withdraws it */
+export function removeOnInterrupt(remove: () => Promise<void>): () => void {
+  removals.add(remove);
+  return () => void removals.delete(remove);
+}
+
+async function end(code: number): Promise<void> {
+  const now = performance.now();
+  if (interruptedAt !== null && now - interruptedAt < repeatMs) return;
+  if (interruptedAt !== null || removals.size === 0) process.exit(code);
+  interruptedAt = now;
+  process.stderr.write('Removing what this run has stored. A second Ctrl-C ends it at once.\n');
+  for (const endProcess of processEnds) endProcess();
+  const limit = new AbortController();
+  const results = Promise.allSettled([...removals].map((remove) => remove()));
+  await Promise.race([results, delay(removalMs, null, { signal: limit.signal })]);
+  limit.abort();
+  process.exit(code);
+}
+
+/** Has SIGINT and SIGTERM end this process. Hubs and temporary folders go with it. */
+export function endBySignals(): void {
+  process.on('SIGINT', () => void end(130));
+  process.on('SIGTERM', () => void end(143));
+}
