@@ -216,11 +216,11 @@ describe('with a hub', () => {
     // The hub forgets: its pins have a lower sequence now.
     const { store } = t.hub;
     const real = store.tools.getPins.bind(store.tools);
-    Object.assign(store.tools, { pins: async () => ({ mode: 'observe', sequence: 1, pins: [] }) });
+    Object.assign(store.tools, { getPins: async () => ({ mode: 'observe', sequence: 1, pins: [] }) });
     third.pins.changed('files');
     await expect.poll(() => third.told.join()).toContain('older than those in use');
     expect(third.pins.mode).toBe('hold');
-    Object.assign(store.tools, { pins: real });
+    Object.assign(store.tools, { getPins: real });
   });
 
   it('tools of one name or alike but for case are not listed and refused, in every mode', async () => {
