@@ -119,7 +119,11 @@ it('takes a call, and snoozes it for this browser', async () => {
   await page.getByRole('tab', { name: 'Snoozed' }).click();
   await card(page).getByRole('button', { name: 'End snooze' }).click();
   await page.getByText('No snoozed approvals').waitFor();
-  await page.getByRole('tab', { name: 'Pending' }).click();
+  await page.getByRole('tab', { name: 'Mine 1' }).click();
+  // The number stays while its tab is open.
+  await page.getByRole('tab', { name: 'Mine 1', selected: true }).waitFor();
+  await card(page).getByText('later number 0').waitFor();
+  await page.getByRole('tab', { name: 'Pending 1' }).click();
   await card(page).getByText('later number 0').waitFor();
   await accessible(page);
   await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
