@@ -22,6 +22,8 @@ import { DecidedCalls } from './decided-calls.tsx';
 import { ContractForm } from './form.tsx';
 import { Versions } from './versions.tsx';
 
+type Mode = 'read' | 'edit' | 'copy' | 'delete';
+
 export function ContractDetail({
   id,
   isPeek = false,
@@ -44,7 +46,7 @@ export function ContractDetail({
     // Events and approvals link to the entry that decided them.
     if (contractId !== id) void navigate({ ...linkTo.contract(contractId), replace: true });
   }, [contractId, id, navigate]);
-  const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
+  const [mode, setMode] = useState<Mode>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
   const read = (): void => {
@@ -81,24 +83,7 @@ export function ContractDetail({
             </p>
             <DataParagraph text={sentenceOf(contract.type, contract.definition)} mono={false} max={240} />
             <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
-            {!isPeek && (
-              <div className="decide-buttons">
-                <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
-                  Edit contract
-                </ActButton>
-                <ActButton operation="createContract" icon="copy" onClick={() => setMode('copy')}>
-                  Duplicate
-                </ActButton>
-                <ActButton
-                  operation="deleteContract"
-                  kind="danger"
-                  icon="trash"
-                  onClick={() => setMode('delete')}
-                >
-                  Delete
-                </ActButton>
-              </div>
-            )}
+            {!isPeek && <Acts onMode={setMode} />}
             <Editor
               key={contract.version}
               label="Definition as YAML"
@@ -138,6 +123,20 @@ export function ContractDetail({
     </QueryResult>
   );
 }
+
+const Acts = ({ onMode }: { readonly onMode: (mode: Mode) => void }): JSX.Element => (
+  <div className="decide-buttons">
+    <ActButton operation="updateContract" kind="primary" onClick={() => onMode('edit')}>
+      Edit contract
+    </ActButton>
+    <ActButton operation="createContract" icon="copy" onClick={() => onMode('copy')}>
+      Duplicate
+    </ActButton>
+    <ActButton operation="deleteContract" kind="danger" icon="trash" onClick={() => onMode('delete')}>
+      Delete
+    </ActButton>
+  </div>
+);
 
 function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });
