@@ -173,7 +173,7 @@ async function audit(page: Page, how: 'once' | 'twice'): Promise<void> {
 export const reconnect = (page: Page): Promise<void> =>
   page
     .getByRole('button', { name: 'Reconnect now' })
-    .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+    .evaluateAll(([button]) => (button as { click(): void } | undefined)?.click());
 
 /**
  * Puts a short text in the place of what an editor holds, until it stands there: a page that has just come back to the

@@ -14,6 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
+import { registrationRecord } from '../record.ts';
 import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
@@ -25,17 +26,7 @@ const cursor = text(4096, 1);
 /** Sentences: which agents cannot load what they are assigned; absent when all can. */
 export const assignmentWarnings = z.array(z.string()).optional();
 
-export const registration = z.object({
-  id: uuid,
-  agent_id: z.string(),
-  display_name: z.string().nullable(),
-  tags: z.record(z.string(), z.string()),
-  bundle_name: z.string().nullable(),
-  /** The bundle that its assignment or a rule of its last environment gives it. */
-  resolved_bundle: z.string().nullable(),
-  last_seen_at: instant.nullable(),
-  created_at: instant,
-});
+export const registration = registrationRecord.reply('console', 'one');
 
 /** An agent as the list of the fleet shows it. */
 export const fleetAgent = z.object({
