@@ -293,7 +293,6 @@ export async function makeHub(
       keyValue: async () => 0.456,
       storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
       workers: () => ({ deadlines: 'running' }),
-      connectedAgents: () => 0,
       cluster: async () => ({
         mode: 'embedded',
         node: 'n1',

@@ -254,15 +254,12 @@ export async function openCluster(materials: ClusterMaterials, config: ClusterCo
   const { actors, recovery } = joinActors(materials, services, joined);
   const reach = createReach({ node, members: () => actors.members, notes: reachNotes });
   const waker = new Waker(actors, materials);
-  const othersAgents = (): number =>
-    actors.members.reduce((sum, { node: other, note }) => sum + (other === node ? 0 : note.agents), 0);
   return {
     ...{ node, store, announcer, registrar, jobs, actors },
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),
     keyValue: () => redis.ping(),
-    connectedAgents: () => othersAgents() + agents(),
     cluster: () => clusterStateOf(node, services, actors, agents),
     isAloneWithout(reached) {
       lacksStore = !reached.store;

@@ -296,7 +296,6 @@ class HubNode {
       keyValue: () => reach(parts.keyValue(), shared ? redisTimes : null),
       storage: () => store.storage(),
       workers: () => ({ ...materials.workers.states(), jobs: jobs.health().state }),
-      connectedAgents: () => parts.connectedAgents(),
       cluster: () => parts.cluster(),
       draining: materials.isDraining,
       isAloneWithout: (reached) => parts.isAloneWithout(reached),

@@ -50,8 +50,6 @@ export interface NodeParts {
   readonly actors: HubActors & { receive(message: Tell): Promise<unknown> };
   /** Round trip of the key-value store in milliseconds. */
   keyValue(): Promise<number>;
-  /** Connected agents, over all nodes. */
-  connectedAgents(): number;
   readonly cluster: NodeHealth['cluster'];
   readonly isAloneWithout: NodeHealth['isAloneWithout'];
   /** True while this node owns the actors of this key. */

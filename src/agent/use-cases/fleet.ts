@@ -81,6 +81,8 @@ export interface Fleet {
     registrations: readonly RegistrationSummary[],
   ): Promise<readonly DescribedAgent[]>;
   list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
+  /** Agents of the caller's tenant with an open stream. An environment whose node does not answer counts as 0. */
+  countConnected(principal: Principal): Promise<number>;
   /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
   streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList>;
 }
@@ -111,6 +113,19 @@ export const createFleet = (ports: Ports): Fleet => ({
   },
 
   ofRegistrations: (principal, registrations) => describe(ports, principal, registrations, null),
+
+  async countConnected(principal) {
+    requireRole(principal, 'viewer');
+    const { tenantId } = principal;
+    const visible = environments.filter((env) => seesEnv(principal, env));
+    const answers = await Promise.allSettled(
+      visible.map((env) => ports.actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
+    );
+    return answers.reduce(
+      (sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value.connected : 0),
+      0,
+    );
+  },
 
   async streams(principal, agentId, limit) {
     requireRole(principal, 'viewer');
