@@ -3,6 +3,7 @@
 // stands where a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any
 // number of nodes may share one database.
 import { type Db, MongoClient, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { admissionTable } from '../../src/admission/table.ts';
 import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { connectFailure } from '../../src/shared/connect-failure.ts';
 import { HubError } from '../../src/shared/error.ts';
@@ -37,6 +38,8 @@ const authenticationFailed = 18;
 /** Any command but one that builds an index: that takes as long as the collection is large. */
 const commandMs = 8000;
 
+const [{ atOnce: maxCommands }] = admissionTable.mongoCommands.bounds;
+
 /** @throws HubError unavailable for what is no connection string */
 export function connect(url: string, socketTimeoutMS = commandMs, connectMs = pingMs): MongoClient {
   try {
@@ -50,12 +53,12 @@ export function connect(url: string, socketTimeoutMS = commandMs, connectMs = pi
 const clientOf = (url: string, socketTimeoutMS: number, connectMs: number): MongoClient =>
   new MongoClient(url, {
     appName: 'reeve',
-    maxPoolSize: 64,
+    maxPoolSize: maxCommands,
     maxConnecting: 8,
     serverSelectionTimeoutMS: connectMs,
     connectTimeoutMS: connectMs,
     socketTimeoutMS,
-    waitQueueTimeoutMS: 4000,
+    waitQueueTimeoutMS: admissionTable.mongoCommands.ms,
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',

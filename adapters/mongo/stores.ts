@@ -1,5 +1,7 @@
 // All stores on one database of MongoDB, without the guard.
 import type { Db } from 'mongodb';
+import { refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { createKeyedMutex, type KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
@@ -20,7 +22,6 @@ import { mongoEvents } from './events.ts';
 import { type ExportLinkRow, ExportLog } from './export-log.ts';
 import { exportRemovals } from './export-removals.ts';
 import { mongoExports } from './exports.ts';
-import { unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
 import { mongoIdentities } from './identities.ts';
 import { mongoInstallation } from './installation.ts';
@@ -134,7 +135,11 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clo
 /** @returns the stores, and the log of exports, which runs until it is closed */
 export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, clock: Clock) {
   // The process's own calls must not lose to each other at compare-and-set.
-  const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
+  const turn = createKeyedMutex({
+    now: clock.monotonic,
+    maxWaitMs: admissionTable.mongoDocumentChanges.ms,
+    refusal: () => refusalOf('mongoDocumentChanges'),
+  });
   const nextId = risingIds();
   const { stores, exportLog } = activityStores(db, audit, nextId, clock);
   return {

@@ -1,6 +1,8 @@
 // Answers to a client when the hub has no place for its work, class by class: status, code, message and Retry-After.
+import { MongoError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
+import { asHubError } from '../../adapters/mongo/failure.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createPasswords } from '../../adapters/node/passwords.ts';
@@ -20,10 +22,12 @@ import { IncomingBody } from '../../src/http/incoming-body.ts';
 import { createSocketMessages } from '../../src/http/live/socket-messages.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { createEvidence } from '../../src/run/use-cases/evidence.ts';
+import { createKeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Principal } from '../../src/shared/principal.ts';
 import { createAccounts } from '../../src/tenant/use-cases/accounts.ts';
 import { aSystem } from '../actors/runtime/counter.ts';
 import { ManualClock, settled } from '../clock.ts';
+import { memoryLog } from '../log.ts';
 import { recordedRefusals } from './recorded-refusals.ts';
 
 const mib = 1024 * 1024;
@@ -261,6 +265,29 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       receivedAt: 0,
     } as never;
     return late(16, 5_000, () => ingest.store(batch));
+  },
+  'a change of a document in MongoDB that waited for over 5 s': async () => {
+    const { ms } = admissionTable.mongoDocumentChanges;
+    const refusal = () => refusalOf('mongoDocumentChanges');
+    const turn = createKeyedMutex({ now: () => clock.monotonic(), maxWaitMs: ms, refusal });
+    let end = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    void turn('libraries/t1', () => held);
+    const late = turn('libraries/t1', never);
+    late.catch(() => {});
+    clock.advance(ms + 1);
+    end();
+    return late;
+  },
+  'a command to MongoDB that waited for a connection': async () => {
+    class PoolTimeout extends MongoError {
+      override get name() {
+        return 'MongoWaitQueueTimeoutError';
+      }
+    }
+    throw asHubError(new PoolTimeout('Timed out while checking out a connection'), memoryLog());
   },
   'a password beside 64 that wait': () => {
     const { checkPassword } = createPasswords({ cost: 2 ** 4 });
