@@ -1,6 +1,6 @@
 // All stores on one database of MongoDB, without the guard.
 import type { Db } from 'mongodb';
-import { refusalOf } from '../../src/admission/admission.ts';
+import { type Admission, refusalOf } from '../../src/admission/admission.ts';
 import { admissionTable } from '../../src/admission/table.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { createKeyedMutex, type KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
@@ -93,8 +93,13 @@ function ruleStores(db: Db, founding: TenantCollections, turn: KeyedMutex, newId
   };
 }
 
+interface NodeOptions {
+  readonly clock: Clock;
+  readonly admission: Admission;
+}
+
 /** Reports and requests of agents, their exports and their retention. */
-function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clock) {
+function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, { clock, admission }: NodeOptions) {
   const events = db.collection<EventRow>('events');
   const approvals = db.collection<ApprovalRow>('approvals');
   const links = db.collection<ExportLinkRow>('exportLinks');
@@ -107,6 +112,7 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clo
   const eventStore = mongoEvents(events, db.collection('runs'), audit, nextId, clock, {
     log: exportLog,
     removals,
+    admission,
   });
   const stores = {
     events: { ...eventStore, ingest: notingAgents(eventStore.ingest, agents) },
@@ -133,7 +139,8 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clo
 }
 
 /** @returns the stores, and the log of exports, which runs until it is closed */
-export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, clock: Clock) {
+export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, node: NodeOptions) {
+  const { clock } = node;
   // The process's own calls must not lose to each other at compare-and-set.
   const turn = createKeyedMutex({
     now: clock.monotonic,
@@ -141,7 +148,7 @@ export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore,
     refusal: () => refusalOf('mongoDocumentChanges'),
   });
   const nextId = risingIds();
-  const { stores, exportLog } = activityStores(db, audit, nextId, clock);
+  const { stores, exportLog } = activityStores(db, audit, nextId, node);
   return {
     stores: {
       ...tenantStores(db, founding, turn),

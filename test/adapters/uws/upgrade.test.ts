@@ -2,6 +2,7 @@
 // that speak at once.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
+import { Admission } from '../../../src/admission/admission.ts';
 import { createBudgets } from '../../../src/admission/byte-budgets.ts';
 import { plain } from '../../../src/http/encode.ts';
 import type { Session } from '../../../src/http/live/session.ts';
@@ -15,6 +16,7 @@ async function greeting(text: string) {
   const gone: Session[] = [];
   const pipeline: Pipeline = {
     budgets: createBudgets(),
+    admission: new Admission(systemClock),
     networkOf: () => 'here',
     isOpening: () => true,
     bodyLimit: () => 0,
