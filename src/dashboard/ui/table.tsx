@@ -46,12 +46,12 @@ const checkWidth = 36;
 const cardHeight = 76;
 
 /** Width of a bold letter, and of the rest of a header cell, in pixels. */
-const [letter, besides] = [9.2, 22];
+const [letter, padding] = [9.2, 22];
 
 /** Minimum width that keeps the words of a column's header whole. */
 function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
   const longest = Math.max(...label.split(' ').map((word) => word.length));
-  return Math.round(Math.max(width * narrowest, longest * letter + besides));
+  return Math.round(Math.max(width * narrowest, longest * letter + padding));
 }
 
 /** The rows in sight, and the request for more of them. */

@@ -87,7 +87,7 @@ export interface Deployments {
   ): Promise<Deployed>;
   /**
    * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was
-   * forced may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
+   * forced may be; and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
    * refused for want of them.
    */
   kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null>;
