@@ -46,7 +46,7 @@ export const fleetAgent = z.object({
   policy_version: z.string().nullable(),
   version: z.number().int().nullable(),
   status: driftStatus,
-  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: none is stored. */
   last_api: agentApi.nullable(),
   /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),

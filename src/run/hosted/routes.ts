@@ -37,7 +37,7 @@ export const hostedAgent = z.object({
   policy_version: name.nullable(),
   ...rulesetFields,
   drift: driftStatus,
-  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: none is stored. */
   last_api: agentApi.nullable(),
   /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),
