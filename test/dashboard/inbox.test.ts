@@ -2,7 +2,7 @@
 // whose decision is dropped with the connection.
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { accessible, ask, noFaults, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await hubOfFile();
@@ -172,7 +172,7 @@ it('takes a group back by a key, and drops a decision with the connection', asyn
   await hub.kill();
   await page.getByText(/^The connection is lost. The decision was not sent/).waitFor();
   await hub.start();
-  await page.getByRole('button', { name: 'Reconnect now' }).click();
+  await reconnect(page);
   await page.locator('.live-live').waitFor();
   const { body } = await hub.call('GET', `/api/v1/approvals/${ids[0]}`, { cookie });
   expect(body.status).toBe('pending');
