@@ -25,6 +25,8 @@ const perNames: { readonly [P in AdmittedPer]: string } = {
   socket: 'socket',
   actor: 'actor',
   shard: 'shard',
+  document: 'document',
+  channel: 'channel',
   method: 'kind of call',
 };
 

@@ -18,6 +18,7 @@ import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { tenantFileFormat } from '../adapters/node/tenant-file.ts';
 import { openSqliteInline, type SqliteStore } from '../adapters/sqlite/index.ts';
+import { Admission } from '../src/admission/admission.ts';
 import { createRouteLimits } from '../src/admission/route-limits.ts';
 import { RuleSets } from '../src/agent/rules/assignment.ts';
 import { Registrar } from '../src/agent/use-cases/registrar.ts';
@@ -253,6 +254,7 @@ export async function makeHub(
     version: full.version,
   });
   const appPorts: AppPorts = {
+    admission: new Admission(clock),
     store,
     actors,
     announcer,
@@ -293,7 +295,6 @@ export async function makeHub(
       keyValue: async () => 0.456,
       storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
       workers: () => ({ deadlines: 'running' }),
-      connectedAgents: () => 0,
       cluster: async () => ({
         mode: 'embedded',
         node: 'n1',

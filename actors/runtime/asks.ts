@@ -38,7 +38,7 @@ class Waiting implements Ask {
 }
 
 /**
- * The askers in the order in which they came. No Set: V8 links its table to the next one whenever it is built again, so
+ * The askers in the order in which they came. No Set: V8 links its table to the next one whenever it is built again. So
  * once one table is old, all that follow grow old with their askers and answers, dead as they are.
  */
 class WaitingList {

@@ -12,7 +12,7 @@ interface Window {
 }
 
 /**
- * Windows of one class of names. A window with a single hit of cost 1 is the time of that hit alone, because most
+ * Windows of one class of names. A window with a single hit of cost 1 is the time of that hit alone: most
  * callers of a large fleet have hit once.
  */
 interface WindowClass {

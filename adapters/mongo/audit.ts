@@ -2,7 +2,7 @@
 // entries' unique ids make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent
 // before the write, and leaves it once it is in the chain: a process that dies in between leaves the intent, which any
 // node records once that one is gone. No lease is needed to append: a node that was replaced and does not know it reads
-// a head that is no longer the last, and the number that it would take is taken. Keeps promise P30.
+// a head that is no longer the last; the number that it would take is taken. Keeps promise P30.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import type { AuditFilter, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';

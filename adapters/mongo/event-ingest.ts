@@ -5,7 +5,7 @@
 // dies between the insert and an outcome has not acknowledged either, and the repeat adds the outcome.
 import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { Admission } from '../../src/admission/admission.ts';
+import type { Admission } from '../../src/admission/admission.ts';
 import type { AgentStore } from '../../src/agent/port.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { EventBatch, EventStore, IngestResult } from '../../src/event/port.ts';
@@ -101,6 +101,7 @@ export class EventIngest {
     nextId: RisingIds,
     clock: Clock,
     exportLog: EventExportLog,
+    admission: Admission,
   ) {
     this.#events = events;
     this.#audit = audit;
@@ -108,7 +109,7 @@ export class EventIngest {
     this.#clock = clock;
     this.#exportLog = exportLog;
     this.#projection = new RunProjection(runs, events, audit);
-    this.#admission = new Admission(clock);
+    this.#admission = admission;
   }
 
   store(batch: EventBatch): Promise<IngestResult> {

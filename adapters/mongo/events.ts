@@ -1,6 +1,7 @@
 // Audit events in MongoDB: how they are found, read one by one, and removed. `event-ingest.ts` stores them.
 
 import type { Collection } from 'mongodb';
+import type { Admission } from '../../src/admission/admission.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { arrivalSlackMs, type EventOrder, type EventPage, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
@@ -93,9 +94,9 @@ export function mongoEvents(
   audit: Pick<AuditStore, 'append'>,
   nextId: RisingIds,
   clock: Clock,
-  { log, removals }: ExportParts,
+  { log, removals, admission }: ExportParts & { readonly admission: Admission },
 ): EventStore {
-  const eventIngest = new EventIngest(events, runs, audit, nextId, clock, log);
+  const eventIngest = new EventIngest(events, runs, audit, nextId, clock, log, admission);
   const scan = mongoEventScan(events);
 
   return {

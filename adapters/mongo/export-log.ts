@@ -1,5 +1,5 @@
 // The order of exports in MongoDB. A link is one document with a number of its tenant and kind; a unique index lets no
-// number be given twice, so that all writers continue one log, and no link appears before one that can be seen. A
+// number be given twice: so all writers continue one log, and no link appears before one that can be seen. A
 // link takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its
 // insert, and its writer appends its lines later. Any node appends the lines of a dead writer. Keeps promise P68.
 //

@@ -1,6 +1,7 @@
 // The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is
 // under way, refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import { refusalOf } from '../../src/admission/admission.ts';
 import { searchTimeout } from '../../src/event/record.ts';
 import { connectionLoss } from '../../src/shared/connect-failure.ts';
 import { HubError, taken } from '../../src/shared/error.ts';
@@ -21,6 +22,8 @@ const tooLarge = new Set([10334, 17419, 17420]);
 const duplicateKey = 11000;
 /** The bound that searches have: nothing else has one. */
 const tookTooLong = 50;
+/** No connection became free in time. The driver does not export the class. */
+const poolTimeout = 'MongoWaitQueueTimeoutError';
 
 export const unavailable = (): HubError =>
   new HubError('unavailable', 'The hub cannot reach its store. Try again in a moment.', { retryAfter });
@@ -120,7 +123,7 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
     return new HubError('internal', 'The store refused a command.');
   }
   log.warn(outageFields(error), 'cannot reach the store');
-  return unavailable();
+  return error.name === poolTimeout ? refusalOf('mongoCommands') : unavailable();
 }
 
 export interface GuardedStore {

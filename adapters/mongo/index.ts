@@ -3,6 +3,8 @@
 // stands where a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any
 // number of nodes may share one database.
 import { type Db, MongoClient, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { Admission } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { connectFailure } from '../../src/shared/connect-failure.ts';
 import { HubError } from '../../src/shared/error.ts';
@@ -29,6 +31,8 @@ export interface MongoOptions {
   readonly node?: string;
   readonly log: Log;
   readonly clock: Clock;
+  /** Shared with all of the node; default: its own. */
+  readonly admission?: Admission;
 }
 
 const pingMs = 2000;
@@ -36,6 +40,8 @@ const authenticationFailed = 18;
 
 /** Any command but one that builds an index: that takes as long as the collection is large. */
 const commandMs = 8000;
+
+const [{ atOnce: maxCommands }] = admissionTable.mongoCommands.bounds;
 
 /** @throws HubError unavailable for what is no connection string */
 export function connect(url: string, socketTimeoutMS = commandMs, connectMs = pingMs): MongoClient {
@@ -50,12 +56,12 @@ export function connect(url: string, socketTimeoutMS = commandMs, connectMs = pi
 const clientOf = (url: string, socketTimeoutMS: number, connectMs: number): MongoClient =>
   new MongoClient(url, {
     appName: 'reeve',
-    maxPoolSize: 64,
+    maxPoolSize: maxCommands,
     maxConnecting: 8,
     serverSelectionTimeoutMS: connectMs,
     connectTimeoutMS: connectMs,
     socketTimeoutMS,
-    waitQueueTimeoutMS: 4000,
+    waitQueueTimeoutMS: admissionTable.mongoCommands.ms,
     writeConcern: { w: 'majority', journal: true },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
@@ -78,7 +84,14 @@ export interface MongoStore extends DocumentStore {
  * @throws HubError unavailable when no server that takes writes answers within about 2 s; conflict when the database
  * has a format that does not fit this version
  */
-export async function openMongo({ url, database, node, log, clock }: MongoOptions): Promise<MongoStore> {
+export async function openMongo({
+  url,
+  database,
+  node,
+  log,
+  clock,
+  admission = new Admission(clock),
+}: MongoOptions): Promise<MongoStore> {
   const client = connect(url);
   const db = client.db(database ?? databaseOf(url));
   const founding: TenantCollections = {
@@ -103,7 +116,7 @@ export async function openMongo({ url, database, node, log, clock }: MongoOption
     intents: db.collection('auditIntents'),
   };
   const audit = mongoAudit(chain);
-  const { stores, exportLog } = storesOf(db, founding, audit, clock);
+  const { stores, exportLog } = storesOf(db, founding, audit, { clock, admission });
   const guarded = guardEach(guard, stores);
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   return {

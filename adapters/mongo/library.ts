@@ -1,5 +1,5 @@
-// A tenant's library in MongoDB: one document names the latest version of every contract and holds every composition,
-// so that pinning items, refusing to remove a contract in use, and importing many contracts are each one document's
+// A tenant's library in MongoDB: one document names the latest version of every contract and holds every composition.
+// So pinning items, refusing to remove a contract in use, and importing many contracts are each one document's
 // write. The words of a contract version are a row of their own, written before the document names it and never changed
 // after. A process that dies between the two leaves a row that nothing names. A version leaves the document only after
 // its row was marked `kept`: history reads kept rows and the rows that the document names.

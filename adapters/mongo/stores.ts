@@ -1,5 +1,7 @@
 // All stores on one database of MongoDB, without the guard.
 import type { Db } from 'mongodb';
+import { type Admission, refusalOf } from '../../src/admission/admission.ts';
+import { admissionTable } from '../../src/admission/table.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { createKeyedMutex, type KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
@@ -20,7 +22,6 @@ import { mongoEvents } from './events.ts';
 import { type ExportLinkRow, ExportLog } from './export-log.ts';
 import { exportRemovals } from './export-removals.ts';
 import { mongoExports } from './exports.ts';
-import { unavailable } from './failure.ts';
 import { mongoIdempotency } from './idempotency.ts';
 import { mongoIdentities } from './identities.ts';
 import { mongoInstallation } from './installation.ts';
@@ -92,8 +93,13 @@ function ruleStores(db: Db, founding: TenantCollections, turn: KeyedMutex, newId
   };
 }
 
+interface NodeOptions {
+  readonly clock: Clock;
+  readonly admission: Admission;
+}
+
 /** Reports and requests of agents, their exports and their retention. */
-function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clock) {
+function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, { clock, admission }: NodeOptions) {
   const events = db.collection<EventRow>('events');
   const approvals = db.collection<ApprovalRow>('approvals');
   const links = db.collection<ExportLinkRow>('exportLinks');
@@ -106,6 +112,7 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clo
   const eventStore = mongoEvents(events, db.collection('runs'), audit, nextId, clock, {
     log: exportLog,
     removals,
+    admission,
   });
   const stores = {
     events: { ...eventStore, ingest: notingAgents(eventStore.ingest, agents) },
@@ -132,11 +139,16 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, clock: Clo
 }
 
 /** @returns the stores, and the log of exports, which runs until it is closed */
-export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, clock: Clock) {
+export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, node: NodeOptions) {
+  const { clock } = node;
   // The process's own calls must not lose to each other at compare-and-set.
-  const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
+  const turn = createKeyedMutex({
+    now: clock.monotonic,
+    maxWaitMs: admissionTable.mongoDocumentChanges.ms,
+    refusal: () => refusalOf('mongoDocumentChanges'),
+  });
   const nextId = risingIds();
-  const { stores, exportLog } = activityStores(db, audit, nextId, clock);
+  const { stores, exportLog } = activityStores(db, audit, nextId, node);
   return {
     stores: {
       ...tenantStores(db, founding, turn),

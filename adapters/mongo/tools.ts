@@ -29,16 +29,11 @@ import {
 import { decide, readVersioned, type Step } from './versioned-document.ts';
 
 /** Texts and agents of an entry, under its id. */
-export interface DefinitionRow {
+export interface DefinitionRow
+  extends Pick<ToolDefinition, 'tenantId' | 'env' | 'server' | 'tool' | 'lastSeenAt' | 'definition'> {
   readonly _id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly server: string;
-  readonly tool: string;
-  readonly lastSeenAt: number;
   /** JSON of the agents. */
   readonly agents: string;
-  readonly definition: string | null;
   /** Set when its entry has a ruling, so that `remove` does not read it again. */
   readonly isRuled?: boolean;
 }

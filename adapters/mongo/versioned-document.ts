@@ -1,5 +1,5 @@
 // Versioned documents decide. Each holds everything that one decision depends on, and changes only by
-// compare-and-set on its revision, so that a decision over several records is still one document's write. Knows no
+// compare-and-set on its revision: so a decision over several records is still one document's write. Knows no
 // noun.
 import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';

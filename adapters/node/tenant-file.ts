@@ -1,5 +1,5 @@
-// Members of a tenant file: gzip (RFC 1952) with a field of their own in the header, `RV`, that contains the length of
-// the member and a proof of its content. So a file is one gzip stream that any tool reads, and can be sent in parts
+// Members of a tenant file: gzip (RFC 1952) with a field of their own in the header. The field `RV` contains the length
+// of the member and a proof of its content. So a file is one gzip stream that any tool reads, and can be sent in parts
 // without being read. Every byte is either fixed, the length, the proof, or proved.
 import { hash, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';

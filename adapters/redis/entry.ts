@@ -1,6 +1,6 @@
 // Format of a log's entry: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle.
 // Further fields follow, as far as one of them is set: the assigned bundle (false: none), the environment whose fleet
-// the frame is about, true for a change of tool pins, the environments of which a reader needs a role in one, the time
+// the frame is about; true for a change of tool pins; the environments of which a reader needs a role in one; the time
 // of acceptance, the trace, and the part of a stream. This file passes the JSON on as bytes, unread. Nodes of
 // neighbouring protocols run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';

@@ -40,7 +40,7 @@ end
 /**
  * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each
  * entry the number of its audience, its body and its idempotency key or ''. An entry holds its body (b), the position
- * before it (p, '' where none is known) and the bytes of the log up to it (t), of those that were trimmed too: so what
+ * before it (p, '' where none is known); and the bytes of the log up to it (t), of those that were trimmed too: so what
  * a log holds is known without counting.
  *
  * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log,

@@ -15,7 +15,7 @@ interface Statement {
 const mark = '\u0001';
 
 /**
- * The text as it is stored. SQLite's C strings end at NUL and UTF-8 has no lone surrogate, so such texts (and those
+ * The text as it is stored. SQLite's C strings end at NUL and UTF-8 has no lone surrogate. So such texts (and those
  * that look like their stored form) are kept as marked JSON; different texts stay different.
  */
 export const storedText = (text: string): string =>

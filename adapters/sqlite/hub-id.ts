@@ -1,6 +1,6 @@
 // Which hub a data folder belongs to: the file `hub.id` beside the database holds the mark that the database carries
 // within. A database that was copied without its write-ahead log, or lost, would otherwise start as a hub without
-// users, and the first visitor would become its admin.
+// users. The first visitor would become its admin.
 import { statSync } from 'node:fs';
 import { HubError } from '../../src/shared/error.ts';
 import type { Database } from './database.ts';

@@ -4,65 +4,34 @@ import type { Env } from '../../src/shared/ids.ts';
 import {
   type DefinitionAgent,
   defaultPinMode,
+  type FlatEntry,
+  flatRuling,
   type PinRuling,
+  type StoredToolServer,
   type ToolDefinition,
   type ToolEntry,
   type ToolObservation,
   type ToolRoom,
   type ToolServer,
+  toolDefinitionRecord,
+  toolEntryRecord,
+  toolServerRecord,
 } from '../../src/tool/record.ts';
 import type { ObservationPlan } from '../../src/tool/rules/observation.ts';
 import { agentsAfter, isStale } from '../../src/tool/rules/observers.ts';
 import type { Database, Row } from './database.ts';
-import { flag, json, number, table, text } from './table.ts';
+import { flag, tableOf } from './table.ts';
 
-/** An entry with its ruling in columns. */
-type FlatEntry = Omit<ToolEntry, 'ruling'> & {
-  readonly decision: PinRuling['decision'] | null;
-  readonly decidedBy: string | null;
-  readonly decidedAt: number | null;
-  readonly reason: string | null;
-};
-
-const entryColumns = {
-  id: text('id'),
-  tenantId: text('tenant_id'),
-  env: text<Env>('env'),
-  server: text('server'),
-  tool: text('tool'),
-  fingerprint: text('fingerprint'),
-  bytes: number('bytes'),
-  keyId: text<string | null>('key_id'),
-  firstSeenAt: number('first_seen_at'),
-  lastSeenAt: number('last_seen_at'),
-  isChange: flag('is_change'),
-  decision: text<PinRuling['decision'] | null>('decision'),
-  decidedBy: text<string | null>('decided_by'),
-  decidedAt: number<number | null>('decided_at'),
-  reason: text<string | null>('reason'),
-};
-
-export const flatEntries = table<FlatEntry>('tool_definitions', entryColumns);
-
-export const definitions = table<
-  FlatEntry & Pick<ToolDefinition, 'agents' | 'definition'> & { readonly isAnnounced: boolean }
->('tool_definitions', {
-  ...entryColumns,
-  agents: json<readonly DefinitionAgent[]>('agents'),
-  definition: text<string | null>('definition'),
-  isAnnounced: flag('is_announced'),
-});
-
-export const servers = table<ToolServer & { readonly tenantId: string; readonly env: Env }>('tool_servers', {
-  tenantId: text('tenant_id'),
-  env: text('env'),
-  server: text('server'),
-  ownMode: text<PinMode | null>('own_mode'),
-  info: json('info'),
-  refused: json('refused'),
-  agentId: text<string | null>('agent_id'),
-  lastSeenAt: number<number | null>('last_seen_at'),
-});
+export const flatEntries = tableOf<FlatEntry>(toolEntryRecord);
+/** The table's own column. */
+interface Announced {
+  readonly isAnnounced: boolean;
+}
+export const definitions = tableOf<FlatEntry & Pick<ToolDefinition, 'agents' | 'definition'>, Announced>(
+  toolDefinitionRecord,
+  { isAnnounced: flag('is_announced') },
+);
+export const servers = tableOf<StoredToolServer>(toolServerRecord);
 
 export function entryOf({ decision, decidedBy, decidedAt, reason, ...rest }: FlatEntry): ToolEntry {
   const ruling =
@@ -70,13 +39,7 @@ export function entryOf({ decision, decidedBy, decidedAt, reason, ...rest }: Fla
   return { ...rest, ruling };
 }
 
-const flatOf = ({ ruling, ...rest }: ToolEntry): FlatEntry => ({
-  ...rest,
-  decision: ruling?.decision ?? null,
-  decidedBy: ruling?.decidedBy ?? null,
-  decidedAt: ruling?.decidedAt ?? null,
-  reason: ruling?.reason ?? null,
-});
+const flatOf = ({ ruling, ...rest }: ToolEntry): FlatEntry => ({ ...rest, ...flatRuling(ruling) });
 
 export const readEntry = (row: Row): ToolEntry => entryOf(flatEntries.read(row));
 

@@ -3,7 +3,7 @@
 
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
-import { Admission, refusalOf } from '../../src/admission/admission.ts';
+import { type Admission, refusalOf } from '../../src/admission/admission.ts';
 import { admissionTable } from '../../src/admission/table.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
@@ -59,7 +59,7 @@ class UwsServer implements Server {
     this.#log = log;
     this.#app = uws.App();
     this.#unfinished = new Unfinished<Exchange>({ clock, log });
-    this.#admission = new Admission(clock);
+    this.#admission = pipeline.admission;
     this.#connections = new Connections(
       options.maxConnections ?? Number.POSITIVE_INFINITY,
       options.isProxy ?? (() => false),

@@ -80,13 +80,6 @@ function serverPredictions(agents: number, processes: number, costs: Costs): rea
   ];
 }
 
-const plain = (what: string, unit: string, value: number | null): Prediction => ({
-  what,
-  unit,
-  value,
-  streams: null,
-});
-
 /** Predicted needs of each tier for this number of agents. */
 export function predictScale(agents: number, costs: Costs): readonly Prediction[] {
   const { memory, kernelMemory, idleTime, openingTime, deployLast, ownerMemory, ownerTime, frameBytes } =

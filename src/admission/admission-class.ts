@@ -29,6 +29,8 @@ export type AdmittedPer =
   | 'socket'
   | 'actor'
   | 'shard'
+  | 'document'
+  | 'channel'
   | 'method';
 
 export interface Bound {

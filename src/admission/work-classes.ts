@@ -146,6 +146,25 @@ export const workClasses = {
       retryAfter: 5,
     },
   },
+  /** They wait for receivers, not for this process. */
+  notificationAttempts: {
+    title: 'Attempts to send notifications; further ones wait in the queue of jobs',
+    bounds: [{ per: 'node', atOnce: 1_024, waiting: Number.POSITIVE_INFINITY }],
+  },
+  notificationFanOuts: {
+    title:
+      'Approvals, and reports of tools, whose notifications are being written; further ones wait in the queue',
+    bounds: [{ per: 'node', atOnce: 4, waiting: Number.POSITIVE_INFINITY }],
+  },
+  channelAttempts: {
+    title: 'Attempts of one notification channel; further ones are put off',
+    bounds: [{ per: 'channel', atOnce: 4, waiting: 250 }],
+  },
+  /** So that many slow channels leave room for others. */
+  slowChannelAttempts: {
+    title: 'The same, of a channel whose last attempt took over 2 s',
+    bounds: [{ per: 'channel', atOnce: 4, waiting: 4 }],
+  },
 } as const satisfies { readonly [name: string]: AdmissionClass };
 
 /** Of actors and stores. */
@@ -189,6 +208,27 @@ export const queueClasses = {
       code: 'overloaded',
       message: 'The hub is writing too many events. Try again in a moment.',
       retryAfter: 1,
+    },
+  },
+  /** Compare-and-set of one process must not lose to itself. */
+  mongoDocumentChanges: {
+    title: 'Changes of one document in MongoDB, such as the library of a tenant',
+    bounds: [{ per: 'document', atOnce: 1, waiting: Number.POSITIVE_INFINITY }],
+    ms: 5_000,
+    refusal: {
+      code: 'unavailable',
+      message: 'Too many changes of one record wait for the store. Try again in a moment.',
+      retryAfter: 2,
+    },
+  },
+  mongoCommands: {
+    title: 'Commands to MongoDB, each on a connection of its own',
+    bounds: [{ per: 'node', atOnce: 64, waiting: Number.POSITIVE_INFINITY }],
+    ms: 4_000,
+    refusal: {
+      code: 'unavailable',
+      message: 'All connections to the store are in use. Try again in a moment.',
+      retryAfter: 2,
     },
   },
 } as const satisfies { readonly [name: string]: AdmissionClass };

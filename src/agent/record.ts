@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { manifestForm } from '../event/record/json.ts';
 import type { StoredManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
-import { field, instant, json, type RecordOf, record } from '../shared/record.ts';
+import { field, instant, json, type RecordOf, record, type StoredOf } from '../shared/record.ts';
 import { env, uuid } from '../shared/schemas.ts';
 import { type AgentApi, agentApis, type SeenOn } from '../shared/vocabulary.ts';
 
@@ -11,30 +11,32 @@ export type Tags = { readonly [key: string]: string };
 const tagMap = z.record(z.string(), z.string());
 
 const registrationFields = {
-  id: field(z.string()),
-  tenantId: field(z.string()),
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
   agentId: field(z.string()),
   displayName: field(z.string().nullable()),
   tags: field(json<Tags, typeof tagMap>(tagMap)),
   /** Explicit assignment. */
   bundleName: field(z.string().nullable()),
-  manifest: field(json<StoredManifest, z.ZodUnknown>(z.unknown(), manifestForm).nullable()),
-  lastEnv: field(env.nullable()),
+  /** The bundle that its assignment or a rule of its last environment gives it. */
+  resolvedBundle: field(z.string().nullable(), { stored: false }),
+  manifest: field(json<StoredManifest, z.ZodUnknown>(z.unknown(), manifestForm).nullable(), { wire: false }),
+  lastEnv: field(env.nullable(), { wire: false }),
   /** Every environment in which it was seen, in their usual order. */
-  seenEnvs: field(z.array(env)),
+  seenEnvs: field(z.array(env), { wire: false }),
   lastSeenAt: field(instant.nullable()),
   createdAt: field(instant),
   /**
    * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no
    * list shows it, and it counts as new when it is seen again. Null while it lives.
    */
-  retiredAt: field(instant.nullable()),
+  retiredAt: field(instant.nullable(), { wire: false }),
   /** This field and the next are an `AgentVocabulary`. */
-  lastApi: field(z.enum(agentApis).nullable()),
-  loadsAny: field(z.boolean()),
+  lastApi: field(z.enum(agentApis).nullable(), { wire: false }),
+  loadsAny: field(z.boolean(), { wire: false }),
 };
 
-export type Registration = RecordOf<typeof registrationFields>;
+export type Registration = StoredOf<typeof registrationFields>;
 
 export const registrationRecord = record('registrations', registrationFields);
 

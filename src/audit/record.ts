@@ -1,4 +1,4 @@
-// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant, each link
+// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant; each link
 // bound to the one before by a digest. Here: the fields of an entry, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
 import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
@@ -221,7 +221,7 @@ const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
 const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
 
 /**
- * True if a store's answer reports a change. These answers report none: null, false, an empty list, a word other than
+ * True if a store's answer reports a change. These answers report none: null, false, an empty list; a word other than
  * created, removed and rotated, and a record that lists the users of its subject or its missing parts.
  */
 export function didChange(answer: unknown): boolean {

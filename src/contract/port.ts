@@ -72,7 +72,7 @@ export interface ContractStore {
   /** Number of compositions that `listUsage` returns. */
   countUsage(tenantId: string, contractId: string): Promise<number>;
   /**
-   * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its
+   * Imports all in one step: creates or adds a version of each contract; creates `composition` unless one of its
    * name exists (its items are pinned to the versions made here). A contract of another type than the stored one:
    * nothing is written and its id is returned.
    */

@@ -20,7 +20,7 @@ const deploymentFields = {
   revisionHash: hiddenText,
   /**
    * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the
-   * deployment in epoch milliseconds, so that it grows also past a store that was restored from an older copy. A new
+   * deployment in epoch milliseconds: so it grows also past a store that was restored from an older copy. A new
    * signature keeps it.
    */
   sequence: field(z.number().int()),

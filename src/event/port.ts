@@ -141,7 +141,7 @@ export interface EventStore {
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
    * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may
-   * appear below the highest seq that was given out, within `arrivalSlackMs` of its receipt.
+   * appear below the highest seq given out: within `arrivalSlackMs` of its receipt.
    */
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */

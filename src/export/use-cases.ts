@@ -1,5 +1,5 @@
 // Exports by cursor: each line of a kind once, in the order of commits, to whoever reads on from any line.
-import { Admission } from '../admission/admission.ts';
+import type { Admission } from '../admission/admission.ts';
 import { noteOf } from '../audit/note.ts';
 import { auditActor, entriesOf } from '../audit/record.ts';
 import { requireRole, visibleEnvs } from '../shared/access.ts';
@@ -58,7 +58,7 @@ const auditBytes = 1024 * 1024;
 
 type Page = Omit<ExportPage, 'end'> & { readonly end: string | null };
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'health'>;
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'clock' | 'secrets' | 'health'>;
 
 class StreamedExports implements Exports {
   readonly #ports: Ports;
@@ -69,7 +69,7 @@ class StreamedExports implements Exports {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   async list(principal: Principal, request: ExportRequest): Promise<ExportAnswer> {

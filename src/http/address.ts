@@ -40,7 +40,7 @@ const forwarding =
 const loopback = /^(127(\.\d{1,3}){3}|::1)$/;
 
 /**
- * True when a request was sent on this machine itself. The name that it was sent to counts, because a web page can make
+ * True when a request was sent on this machine itself. The name that it was sent to counts: a web page can make
  * its visitor's browser send requests to loopback under a name of its own.
  */
 export function isLocal(remote: string, headers: ReadonlyMap<string, string>): boolean {

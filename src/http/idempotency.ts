@@ -1,4 +1,4 @@
-// Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
+// Idempotency-Key of routes that declare it: the first request under a key is carried out; a repeat is answered as it
 // was, on any node and after a restart, for 24 hours.
 
 import { callerNames } from '../admission/caller-name.ts';

@@ -67,12 +67,15 @@ export interface PipelineOptions {
   readonly probe?: Exposition | undefined;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
+  /** Shared with all of the node; default: its own. */
+  readonly admission?: Admission;
 }
 
 const maxStreamNetworks = 10_000;
 
 export interface Pipeline {
   readonly budgets: Budgets;
+  readonly admission: Admission;
   /** Network that a request comes from, as limits count it. */
   networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
@@ -88,10 +91,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => new Reques
 
 class RequestPipeline implements Pipeline {
   readonly budgets: Budgets;
+  readonly admission: Admission;
   readonly #options: PipelineOptions;
   readonly #router: ReturnType<typeof createRouter>;
   readonly #familyOf: ReturnType<typeof families>;
-  readonly #admission: Admission;
   readonly #routeAnswers: RouteAnswers;
   readonly #finish: ReturnType<typeof createFinish>;
   readonly #behindProxies: ReturnType<typeof clientAddress>;
@@ -105,8 +108,8 @@ class RequestPipeline implements Pipeline {
     this.budgets = options.budgets ?? createBudgets();
     this.#router = createRouter(options.families.map(({ routes }) => routes));
     this.#familyOf = families(options.families);
-    this.#admission = new Admission(options.clock);
-    this.#routeAnswers = new RouteAnswers({ ...options, budgets: this.budgets, admission: this.#admission });
+    this.admission = options.admission ?? new Admission(options.clock);
+    this.#routeAnswers = new RouteAnswers({ ...options, budgets: this.budgets, admission: this.admission });
     this.#finish = createFinish(options);
     this.#behindProxies = clientAddress(options.trustedProxies);
     for (const route of this.#router.routes) {
@@ -237,7 +240,7 @@ class RequestPipeline implements Pipeline {
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') this.#checkOrigin(caller, raw.headers);
     const counted = 'tenantId' in caller ? { tenantId: caller.tenantId } : {};
-    const admission = this.#admission.admit(counted, 'streamOpenings');
+    const admission = this.admission.admit(counted, 'streamOpenings');
     const permit = admission instanceof Promise ? await admission : admission;
     try {
       return { ...response, live: await openStream(raw, declaration, caller, revocations, this.#options) };

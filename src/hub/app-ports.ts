@@ -23,7 +23,7 @@ export interface OwnedPorts {
 }
 
 export function createAppPorts(
-  { config, clock, log, secrets, ruleSets, meters }: Materials,
+  { config, clock, admission, log, secrets, ruleSets, meters }: Materials,
   { store, announcer, broadcast, actors, limits, requestLimits, registrar, jobs }: NodeParts,
   health: NodeHealth,
   setupToken: SetupToken | null,
@@ -45,6 +45,7 @@ export function createAppPorts(
   );
   const outboundToIssuer = issuer.outbound;
   const ports: AppPorts = {
+    admission,
     store,
     actors,
     announcer,

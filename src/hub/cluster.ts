@@ -48,7 +48,7 @@ type ClusterConfig = NonNullable<Materials['config']['cluster']> & { readonly no
 
 /** Redis, MongoDB and the jobs. After a failure, what was opened is closed. */
 async function openServices(
-  { clock, log, workers }: ClusterMaterials,
+  { clock, log, workers, admission }: ClusterMaterials,
   { mongoUrl, redisUrl, name, node }: ClusterConfig,
 ) {
   const group = redisConnections(log);
@@ -65,7 +65,7 @@ async function openServices(
   });
   // Before the store: a node that is refused here leaves the database as it is.
   const documents = await refuseOtherFormats(redis.members)
-    .then(() => openMongo({ url: mongoUrl, node, log, clock }))
+    .then(() => openMongo({ url: mongoUrl, node, log, clock, admission }))
     .catch(async (error: unknown) => {
       await redis.close();
       throw error;
@@ -254,15 +254,12 @@ export async function openCluster(materials: ClusterMaterials, config: ClusterCo
   const { actors, recovery } = joinActors(materials, services, joined);
   const reach = createReach({ node, members: () => actors.members, notes: reachNotes });
   const waker = new Waker(actors, materials);
-  const othersAgents = (): number =>
-    actors.members.reduce((sum, { node: other, note }) => sum + (other === node ? 0 : note.agents), 0);
   return {
     ...{ node, store, announcer, registrar, jobs, actors },
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),
     keyValue: () => redis.ping(),
-    connectedAgents: () => othersAgents() + agents(),
     cluster: () => clusterStateOf(node, services, actors, agents),
     isAloneWithout(reached) {
       lacksStore = !reached.store;

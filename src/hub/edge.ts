@@ -104,13 +104,14 @@ function filesOf(config: Config) {
 
 export function createEdge(options: EdgeOptions): Edge {
   const { materials, parts, ports, hub, consoleApi, hostedApi, requests, exposition } = options;
-  const { config, clock, log, secrets, workers, streamApis, meters } = materials;
+  const { config, clock, admission, log, secrets, workers, streamApis, meters } = materials;
   const { store, broadcast } = parts;
   const { events, admitEvents } = eventStreams(hub);
   const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
   const callers = callersOf(options);
   const budgets = createBudgets();
   const live = createLive({
+    admission,
     budgets,
     broadcast,
     events,
@@ -123,6 +124,7 @@ export function createEdge(options: EdgeOptions): Edge {
     pushed: (acceptedAt) => meters.pushes.add(clock.now() - acceptedAt),
   });
   const pipeline = createPipeline({
+    admission,
     families: apiFamilies,
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,

@@ -54,7 +54,6 @@ export async function openEmbedded(materials: Materials): Promise<NodeParts> {
     jobs,
     actors,
     keyValue: () => store.ping(),
-    connectedAgents: materials.agents,
     cluster: async () => clusterOfOne(node, startedAt, materials.agents()),
     isAloneWithout: async () => true,
     owns: () => true,

@@ -13,6 +13,7 @@ import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { clusterClock } from '../../adapters/redis/clock.ts';
+import { Admission } from '../admission/admission.ts';
 import { RuleSets } from '../agent/rules/assignment.ts';
 import { proxyTest } from '../http/address.ts';
 import type { Hub, NodeHealth } from '../http/contract/handler.ts';
@@ -115,6 +116,7 @@ async function prepare(config: Config) {
   const materials: Materials = {
     config,
     clock,
+    admission: new Admission(clock),
     log,
     secrets,
     workers: createWorkers(clock),
@@ -296,7 +298,6 @@ class HubNode {
       keyValue: () => reach(parts.keyValue(), shared ? redisTimes : null),
       storage: () => store.storage(),
       workers: () => ({ ...materials.workers.states(), jobs: jobs.health().state }),
-      connectedAgents: () => parts.connectedAgents(),
       cluster: () => parts.cluster(),
       draining: materials.isDraining,
       isAloneWithout: (reached) => parts.isAloneWithout(reached),

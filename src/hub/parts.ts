@@ -2,6 +2,7 @@
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { RuleSets } from '../agent/rules/assignment.ts';
 import { Registrar } from '../agent/use-cases/registrar.ts';
 import type { NodeHealth } from '../http/contract/handler.ts';
@@ -23,6 +24,8 @@ import type { Workers } from './workers.ts';
 export interface Materials {
   readonly config: Config;
   readonly clock: Clock;
+  /** The places of this node, for everything that counts what runs at once. */
+  readonly admission: Admission;
   readonly log: Log;
   readonly secrets: Secrets;
   readonly workers: Workers;
@@ -50,8 +53,6 @@ export interface NodeParts {
   readonly actors: HubActors & { receive(message: Tell): Promise<unknown> };
   /** Round trip of the key-value store in milliseconds. */
   keyValue(): Promise<number>;
-  /** Connected agents, over all nodes. */
-  connectedAgents(): number;
   readonly cluster: NodeHealth['cluster'];
   readonly isAloneWithout: NodeHealth['isAloneWithout'];
   /** True while this node owns the actors of this key. */

@@ -1,6 +1,7 @@
 // The queues of notifications, worked on this node. The work of each job belongs to the use cases
 // (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
 
+import { admissionTable } from '../admission/table.ts';
 import type { Jobs } from '../shared/ports/jobs.ts';
 import { traced } from '../shared/tracing.ts';
 import {
@@ -13,11 +14,8 @@ import {
 import type { Channels } from './use-cases/channels.ts';
 import type { Notifications } from './use-cases/notifications.ts';
 
-/**
- * Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them.
- */
-const attemptsAtOnce = 1024;
-const fanOutsAtOnce = 4;
+const [{ atOnce: attemptsAtOnce }] = admissionTable.notificationAttempts.bounds;
+const [{ atOnce: fanOutsAtOnce }] = admissionTable.notificationFanOuts.bounds;
 
 export function workNotifications(
   jobs: Pick<Jobs, 'work'>,

@@ -1,5 +1,5 @@
 // Store port of runs: the summary of an agent's events in one session. Nobody writes one: EventStore.ingest does,
-// and the changes of an approval that names a session, which make a run where there is none and move its activity,
+// and the changes of an approval that names a session, which make a run where there is none; they move its activity,
 // never back.
 import type { Approval } from '../approval/record.ts';
 import type { AgentsIn, EnvFilter } from '../shared/ids.ts';

@@ -1,8 +1,8 @@
 // Positions in an audience's log: their form and their order, defined nowhere else. Pure.
 
 /**
- * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a
- * frame that was made for one stream alone: such frames sort between two that all streams get.
+ * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id). A frame that was made for one
+ * stream alone has `.<k>` after it: such frames sort between two that all streams get.
  */
 export type Position = string;
 

@@ -1,5 +1,6 @@
 // Everything a use case may be made with. Each names the few that it needs.
 import type { HubActors } from '../../actors/protocol.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { RuleSets } from '../agent/rules/assignment.ts';
 import type { Registrar } from '../agent/use-cases/registrar.ts';
 import type { AiModels } from '../assistant/port/model.ts';
@@ -73,6 +74,8 @@ export interface SetupToken {
 }
 
 export interface AppPorts {
+  /** The places of this node. */
+  readonly admission: Admission;
   readonly store: Store;
   readonly actors: HubActors;
   readonly announcer: Announcer;

@@ -1,13 +1,33 @@
 // Definitions of MCP tools that agents report, and the decisions about them: records as the store keeps them.
-import type { PinDecision, PinMode, RefusedTool, ToolPin } from 'reeve-agent/rules';
-import type { Env } from '../shared/ids.ts';
 
+import type { ToolPin } from 'reeve-agent/rules';
+import {
+  maxToolName,
+  type PinDecision,
+  type PinMode,
+  pinDecisions,
+  pinModes,
+  toolProblems,
+} from 'reeve-agent/rules';
+import { z } from 'zod';
+import type { Env } from '../shared/ids.ts';
+import { computed, field, instant, type RecordOf, record, type StoredOf } from '../shared/record.ts';
+import { env, uuid } from '../shared/schemas.ts';
+
+export const pinMode = z.enum(pinModes);
+export const pinDecision = z.enum(pinDecisions);
+/** `observed`: undecided in mode observe. `waiting`: undecided in another mode. */
+export const pinStatus = z.enum(['observed', 'waiting', ...pinDecisions]);
+
+const agentFields = {
+  agentId: field(z.string()),
+  firstSeenAt: field(instant),
+  lastSeenAt: field(instant),
+};
 /** An agent that reported a definition. Times are up to an hour late. */
-export interface DefinitionAgent {
-  readonly agentId: string;
-  readonly firstSeenAt: number;
-  readonly lastSeenAt: number;
-}
+export type DefinitionAgent = RecordOf<typeof agentFields>;
+const definitionAgentRecord = record('definition_agents', agentFields);
+export const agentOfPin = definitionAgentRecord.reply('console', 'one');
 
 /** A decision and its author. */
 export interface PinRuling {
@@ -18,27 +38,58 @@ export interface PinRuling {
   readonly reason: string | null;
 }
 
-/** One definition of a tool of a server in an environment, without its text. */
-export interface ToolEntry {
+const entryFields = {
   /** Follows from tenant, environment, server, tool and fingerprint (`rules/identity`). */
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
+  id: field(uuid),
+  tenantId: field(z.string(), { wire: false }),
+  env: field(env),
   /** The label that the agent's operator gives the server. */
-  readonly server: string;
+  server: field(z.string()),
   /** A tool's name, or `(instructions)`. */
-  readonly tool: string;
-  readonly fingerprint: string;
-  /** Bytes of the text in UTF-8; 0 until an agent sends it. */
-  readonly bytes: number;
-  /** The API key that reported it first; null if a person decided about it before that. */
-  readonly keyId: string | null;
-  readonly firstSeenAt: number;
-  readonly lastSeenAt: number;
+  tool: field(z.string()),
+  fingerprint: field(z.string()),
+  /** Follows from the ruling and the server's mode. */
+  status: field(pinStatus, { stored: false }),
   /** True if the tool had another definition before. */
-  readonly isChange: boolean;
+  isChange: field(z.boolean(), { name: 'changed' }),
+  /** Bytes of the text in UTF-8; 0 until an agent sends it. */
+  bytes: field(z.number().int()),
+  /** The API key that reported it first; null if a person decided about it before that. */
+  keyId: field(z.string().nullable(), { wire: false }),
+  firstSeenAt: field(instant),
+  lastSeenAt: field(instant),
+  /** Null in all four: no ruling. */
+  decision: field(pinDecision.nullable(), { wire: false }),
+  /** `first_seen` if the hub accepted it. */
+  decidedBy: field(z.string().nullable()),
+  decidedAt: field(instant.nullable()),
+  reason: field(z.string().nullable()),
+};
+export const toolEntryRecord = record('tool_definitions', entryFields);
+/** An entry with its ruling in fields of its own. */
+export type FlatEntry = StoredOf<typeof entryFields>;
+
+const definitionFields = {
+  ...entryFields,
+  /** RFC 8785 JSON; null until an agent sends it. */
+  definition: field(z.string().nullable()),
+  /** Oldest first, at most `maxAgentsOfDefinition`. */
+  agents: field(z.array(z.object({ agentId: z.string(), firstSeenAt: instant, lastSeenAt: instant }))),
+};
+export const toolDefinitionRecord = record('tool_definitions', definitionFields, {
+  console: {
+    agents: computed(z.array(agentOfPin), ({ agents }: RecordOf<typeof definitionFields>) =>
+      agents.map((agent) => definitionAgentRecord.render('console', agent)),
+    ),
+  },
+});
+
+interface Ruled {
   readonly ruling: PinRuling | null;
 }
+/** One definition of a tool of a server in an environment, without its text. */
+export type ToolEntry = Omit<FlatEntry, keyof PinRuling> & Ruled;
+export type ToolDefinition = ToolEntry & Pick<StoredOf<typeof definitionFields>, 'definition' | 'agents'>;
 
 /** An entry in a list. */
 export interface ListedTool extends ToolEntry {
@@ -46,30 +97,35 @@ export interface ListedTool extends ToolEntry {
   readonly agentCount: number;
 }
 
-export interface ToolDefinition extends ToolEntry {
-  /** RFC 8785 JSON; null until an agent sends it. */
-  readonly definition: string | null;
-  /** Oldest first, at most `maxAgentsOfDefinition`. */
-  readonly agents: readonly DefinitionAgent[];
-}
+/** The fields of a ruling as flat entries have them. */
+export const flatRuling = (ruling: PinRuling | null): Pick<FlatEntry, keyof PinRuling> =>
+  ruling ?? { decision: null, decidedBy: null, decidedAt: null, reason: null };
 
-/** A server of an environment, as its latest observation described it. */
-export interface ToolServer {
-  readonly server: string;
+/** A tool that the agent refused, or that the hub had no room for. */
+export const refusedTool = z.object({
+  name: z.string().max(maxToolName),
+  problem: z.enum([...toolProblems, 'no_room']),
+});
+export type RefusedListing = Readonly<z.output<typeof refusedTool>>;
+
+const serverFields = {
+  tenantId: field(z.string(), { wire: false }),
+  env: field(env, { wire: false }),
+  server: field(z.string()),
+  /** In force. */
+  mode: field(pinMode, { stored: false }),
   /** Null: the environment's mode holds. */
-  readonly ownMode: PinMode | null;
+  ownMode: field(pinMode.nullable()),
   /** The name and version that the server gives itself. Nothing is trusted by it. */
-  readonly info: { readonly name: string; readonly version: string } | null;
-  /** Tools that the agent refused, and those that the hub had no room for. */
-  readonly refused: readonly RefusedListing[];
-  readonly agentId: string | null;
-  readonly lastSeenAt: number | null;
-}
-
-export interface RefusedListing {
-  readonly name: string;
-  readonly problem: RefusedTool['problem'] | 'no_room';
-}
+  info: field(z.object({ name: z.string(), version: z.string() }).nullable(), { name: 'server_info' }),
+  refused: field(z.array(refusedTool)),
+  agentId: field(z.string().nullable()),
+  lastSeenAt: field(instant.nullable()),
+};
+export const toolServerRecord = record('tool_servers', serverFields);
+export type StoredToolServer = StoredOf<typeof serverFields>;
+/** A server of an environment, as its latest observation described it. */
+export type ToolServer = Omit<StoredToolServer, 'tenantId' | 'env'>;
 
 /** A server's tools as one agent lists them. */
 export interface ToolObservation {

@@ -162,6 +162,18 @@ export const recordedRefusals: {
     1,
     'The hub is writing too many events. Try again in a moment.',
   ],
+  'a change of a document in MongoDB that waited for over 5 s': [
+    503,
+    'unavailable',
+    2,
+    'Too many changes of one record wait for the store. Try again in a moment.',
+  ],
+  'a command to MongoDB that waited for a connection': [
+    503,
+    'unavailable',
+    2,
+    'All connections to the store are in use. Try again in a moment.',
+  ],
   'a password beside 64 that wait': [
     503,
     'overloaded',

@@ -1,6 +1,8 @@
 // Answers to a client when the hub has no place for its work, class by class: status, code, message and Retry-After.
+import { MongoError } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
+import { asHubError } from '../../adapters/mongo/failure.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createPasswords } from '../../adapters/node/passwords.ts';
@@ -20,10 +22,12 @@ import { IncomingBody } from '../../src/http/incoming-body.ts';
 import { createSocketMessages } from '../../src/http/live/socket-messages.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { createEvidence } from '../../src/run/use-cases/evidence.ts';
+import { createKeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Principal } from '../../src/shared/principal.ts';
 import { createAccounts } from '../../src/tenant/use-cases/accounts.ts';
 import { aSystem } from '../actors/runtime/counter.ts';
 import { ManualClock, settled } from '../clock.ts';
+import { memoryLog } from '../log.ts';
 import { recordedRefusals } from './recorded-refusals.ts';
 
 const mib = 1024 * 1024;
@@ -51,6 +55,8 @@ const agent = {
 const never = () => new Promise<never>(() => {});
 
 let clock: ManualClock;
+/** Of the node, new for each test. */
+let admission: Admission;
 
 /** Begins so many, of which the last one must be refused at once, and no other. @throws the refusal */
 async function last(count: number, begin: (n: number) => Promise<unknown>): Promise<unknown> {
@@ -86,11 +92,10 @@ const idle = <T extends { close(): Promise<void> }>(pool: T) =>
   Object.assign(pool, { [Symbol.asyncDispose]: () => pool.close() });
 
 const searches = () => {
-  const admission = new Admission(clock);
   return (subject: AdmissionSubject, search: () => Promise<unknown>) =>
     admission.run(subject, 'searches', search);
 };
-const evidence = () => createEvidence({ store: endless, secrets: endless, clock, runs: endless });
+const evidence = () => createEvidence({ admission, store: endless, secrets: endless, clock, runs: endless });
 const replayRequest = { env: null, agentId: null, sessionId: null, until: null, since: null } as never;
 const budgetsWith = (held: readonly (readonly [string, number])[]) => {
   const budgets = createBudgets();
@@ -103,7 +108,6 @@ const bodyOf = (budgets: ReturnType<typeof createBudgets>) =>
 /** Makes the class refuse. @throws the refusal */
 const refusals: { readonly [name: string]: () => Promise<unknown> } = {
   'a stream request that waited for 30 s': () => {
-    const admission = new Admission(clock);
     const enter = () =>
       new Promise((resolve, reject) => {
         admission.enter({ credential: 'c' }, 'streamRequests', { open: true }, (permit) =>
@@ -113,7 +117,6 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return late(512, 30_000, enter);
   },
   'a stream opening that waited for 30 s': () => {
-    const admission = new Admission(clock);
     return late(512, 30_000, () => admission.run(user, 'streamOpenings', never));
   },
   'a search of a user': () => {
@@ -133,15 +136,12 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return late(4, 2_000, () => search(user, never));
   },
   'an answer that waited for 10 s': () => {
-    const admission = new Admission(clock);
     return late(16, 10_000, () => admission.run(user, 'reads', never));
   },
   'an answer beside 4,000 that wait': () => {
-    const admission = new Admission(clock);
     return last(4_017, () => admission.run(user, 'reads', never));
   },
   'a large batch that waited for 10 s': () => {
-    const admission = new Admission(clock);
     return late(4, 10_000, () => admission.run(agent, 'largeBatches', never));
   },
   'a request of a caller with unread answers': async () =>
@@ -190,6 +190,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       store: { tenants: { anyUser: async () => false }, signing: endless },
       secrets: { uuid: () => 'id', hashPassword: never },
       clock,
+      admission,
       settings: { setupToken: null },
       log: endless,
       meters: endless,
@@ -203,6 +204,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       store: endless,
       evaluator: endless,
       clock,
+      admission,
       eventSearches: endless,
       runs: endless,
       recentToolSettings: endless,
@@ -210,11 +212,23 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return last(10, () => explanations.explain(principal, 'e', { env: null, since: null, until: null }));
   },
   'a third replay of a tenant': () => {
-    const replays = createReplays({ store: endless, evaluator: endless, replayer: endless, clock } as never);
+    const replays = createReplays({
+      store: endless,
+      evaluator: endless,
+      replayer: endless,
+      clock,
+      admission,
+    } as never);
     return last(3, () => replays.run(principal, replayRequest, never));
   },
   'a fifth replay': () => {
-    const replays = createReplays({ store: endless, evaluator: endless, replayer: endless, clock } as never);
+    const replays = createReplays({
+      store: endless,
+      evaluator: endless,
+      replayer: endless,
+      clock,
+      admission,
+    } as never);
     return last(5, (n) => replays.run({ ...principal, tenantId: `t${n}` }, replayRequest, never));
   },
   'a sixth decision bundle of a tenant': () => {
@@ -226,26 +240,37 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return late(1, 2_000, () => bundles.collect(principal, {} as never, {} as never, endless, endless));
   },
   'a third export of events': async () => {
-    const exports = createEventExports({ store: endless, clock, secrets: endless });
+    const exports = createEventExports({ admission, store: endless, clock, secrets: endless });
     for (let i = 0; i < 3; i++) exports.start(principal, {} as never);
   },
   'an eleventh export by cursor': () => {
-    const exports = createExports({ store: endless, clock, secrets: endless, health: endless } as never);
+    const exports = createExports({
+      admission,
+      store: endless,
+      clock,
+      secrets: endless,
+      health: endless,
+    } as never);
     const request = { kind: 'events', format: 'ndjson', after: null, limit: 1, waitMs: 0 } as const;
     return last(11, () => exports.list(principal, request));
   },
   'a third search of texts': () => {
-    const scans = createEventScans(endless, clock);
+    const scans = createEventScans(endless, clock, admission);
     return last(3, (n) =>
       scans.search({ ...principal, actor: { kind: 'system', name: `${n}` } }, {} as never, 1, null, 1),
     );
   },
   'a ninth AI answer': () => {
-    const assistant = createAssistant({ access: endless, log: endless, secrets: endless } as never);
+    const assistant = createAssistant({
+      admission,
+      access: endless,
+      log: endless,
+      secrets: endless,
+    } as never);
     return last(9, () => assistant.assist(principal, { messages: [], currentYaml: null }, endless));
   },
   'a write to MongoDB beside 256 that wait': () => {
-    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
+    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless, admission);
     const batch = {
       tenantId: 't1',
       events: [{ callId: 'c', agentId: 'a', payload: { session_id: 's' } }],
@@ -254,13 +279,36 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     return last(16 + 256 + 1, () => ingest.store(batch));
   },
   'a write to MongoDB that waited for 5 s': () => {
-    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless);
+    const ingest = new EventIngest(endless, endless, endless, () => 'id', clock, endless, admission);
     const batch = {
       tenantId: 't1',
       events: [{ callId: 'c', agentId: 'a', payload: { session_id: 's' } }],
       receivedAt: 0,
     } as never;
     return late(16, 5_000, () => ingest.store(batch));
+  },
+  'a change of a document in MongoDB that waited for over 5 s': async () => {
+    const { ms } = admissionTable.mongoDocumentChanges;
+    const refusal = () => refusalOf('mongoDocumentChanges');
+    const turn = createKeyedMutex({ now: () => clock.monotonic(), maxWaitMs: ms, refusal });
+    let end = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    void turn('libraries/t1', () => held);
+    const late = turn('libraries/t1', never);
+    late.catch(() => {});
+    clock.advance(ms + 1);
+    end();
+    return late;
+  },
+  'a command to MongoDB that waited for a connection': async () => {
+    class PoolTimeout extends MongoError {
+      override get name() {
+        return 'MongoWaitQueueTimeoutError';
+      }
+    }
+    throw asHubError(new PoolTimeout('Timed out while checking out a connection'), memoryLog());
   },
   'a password beside 64 that wait': () => {
     const { checkPassword } = createPasswords({ cost: 2 ** 4 });
@@ -308,6 +356,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
 describe('a refusal', () => {
   it.each(Object.keys(refusals))('of %s is as recorded', async (name) => {
     clock = new ManualClock();
+    admission = new Admission(clock);
     const error = await (refusals[name] ?? never)().catch((reason: unknown) => reason);
     const { status, headers, body } = problemOf(error);
     const wait = headers.find(([header]) => header === 'Retry-After')?.[1];

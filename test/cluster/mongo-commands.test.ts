@@ -9,6 +9,7 @@ import type { EventRow } from '../../adapters/mongo/event-row.ts';
 import { lastSeen } from '../../adapters/mongo/last-seen.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { Admission } from '../../src/admission/admission.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anApproval, anEvent, t0, uuid } from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
@@ -39,6 +40,7 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
     systemClock,
     // Its one command runs beside the insert (export-log.ts).
     { register: async () => {}, settle: async () => {}, written: async () => {}, abandoned: () => {} },
+    new Admission(systemClock),
   );
   const tenantId = uuid();
   const costOf = async (sessions: readonly string[]): Promise<readonly string[]> => {

@@ -169,6 +169,12 @@ async function audit(page: Page, how: 'once' | 'twice'): Promise<void> {
   }
 }
 
+/** Presses "Reconnect now" if it is there: the page may have reconnected by itself. */
+export const reconnect = (page: Page): Promise<void> =>
+  page
+    .getByRole('button', { name: 'Reconnect now' })
+    .evaluateAll(([button]) => (button as { click(): void } | undefined)?.click());
+
 /**
  * Puts a short text in the place of what an editor holds, until it stands there: a page that has just come back to the
  * front may lose what is typed.

@@ -32,6 +32,8 @@ beforeAll(async () => {
   expect(status).toBe(200);
 });
 
+type Box = NonNullable<Awaited<ReturnType<Locator['boundingBox']>>>;
+
 const chart = (page: Page): Locator => page.getByRole('slider', { name: 'Calls over time' });
 
 /** How many pixels of the drawing have the colour of a token. */
@@ -122,19 +124,39 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   await seen.context.close();
 });
 
+/** The place of a part that neither moves nor grows: rows that load and a scroll that runs on move what is below. */
+async function stillBox(part: Locator): Promise<Box> {
+  let before = '';
+  let box: Box | null = null;
+  await expect
+    .poll(
+      async () => {
+        box = await part.boundingBox();
+        const isStill = box !== null && JSON.stringify(box) === before;
+        before = JSON.stringify(box);
+        return isStill;
+      },
+      { interval: 150 },
+    )
+    .toBe(true);
+  if (box === null) throw new Error('nothing is drawn');
+  return box;
+}
+
 it('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto('/dashboard/explore');
   const over = page.locator('.plot .u-over');
   await over.waitFor();
+  // Without its rows, the page has nothing to scroll.
+  await page.getByRole('row').nth(10).waitFor();
   const session = await seen.context.newCDPSession(page);
   const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
     session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
   /** From a part of the drawing's width, by steps across or down, in pixels. */
   const drag = async (part: number, across: number, down: number): Promise<void> => {
-    const place = await over.boundingBox();
-    if (!place) throw new Error('nothing is drawn');
+    const place = await stillBox(over);
     const [x, y] = [place.x + place.width * part, place.y + place.height / 2];
     await touch('touchStart', [{ x, y }]);
     for (let n = 1; n <= 5; n += 1) {
@@ -148,8 +170,10 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
   await drag(0.5, 0, -120);
   await expect.poll(scrolled).toBeGreaterThan(40);
   expect(new URL(page.url()).searchParams.has('to')).toBe(false);
+  // The page scrolls on after the finger has left it.
+  await stillBox(over);
   await page.evaluate(`document.querySelector('.plot').scrollIntoView({ block: 'center' })`);
-  const { width } = (await over.boundingBox()) ?? { width: 0 };
+  const { width } = await stillBox(over);
   await drag(0.25, width * 0.25, 0);
   await choosesQuarter(page);
   noFaults(seen);

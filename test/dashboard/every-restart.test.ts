@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { itAtNight } from '../runs.ts';
-import { accessible, ask, noFaults, type View, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, type View, view } from './browser.ts';
 import { rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -163,9 +163,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     await hub.start();
     await change();
     proxy.isShut = false;
-    await page
-      .getByRole('button', { name: 'Reconnect now' })
-      .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+    await reconnect(page);
     await status(/^Live$/).waitFor();
     for (const [path, shows] of Object.entries(changes)) {
       await go(page, path.replace(/#.*/, ''));

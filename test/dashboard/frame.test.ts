@@ -2,7 +2,7 @@
 // open page.
 import { afterAll, describe, expect, it } from 'vitest';
 import { HubProcess, lines, run } from '../e2e/process.ts';
-import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, startedHub, view } from './browser.ts';
 
 const hubs: HubProcess[] = [];
 afterAll(() => Promise.all(hubs.map((hub) => hub.remove())));
@@ -105,8 +105,10 @@ describe('the web console', () => {
     await page.getByText(/The hub has not responded since/).waitFor();
     await accessible(page);
     await state.filter({ hasText: /^Stale since \d\d:\d\d$/ }).waitFor();
-    await hub.start();
+    // The bar stays as long as the hub is away, so the button cannot go from under the pointer.
     await page.getByRole('button', { name: 'Reconnect now' }).click();
+    await hub.start();
+    await reconnect(page);
     await state.filter({ hasText: /^Live$/ }).waitFor();
     noFaults(seen);
     await seen.context.close();

@@ -2,7 +2,7 @@
 // whose decision is dropped with the connection.
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { accessible, ask, noFaults, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await hubOfFile();
@@ -119,7 +119,11 @@ it('takes a call, and snoozes it for this browser', async () => {
   await page.getByRole('tab', { name: 'Snoozed' }).click();
   await card(page).getByRole('button', { name: 'End snooze' }).click();
   await page.getByText('No snoozed approvals').waitFor();
-  await page.getByRole('tab', { name: 'Pending' }).click();
+  await page.getByRole('tab', { name: 'Mine 1' }).click();
+  // The number stays while its tab is open.
+  await page.getByRole('tab', { name: 'Mine 1', selected: true }).waitFor();
+  await card(page).getByText('later number 0').waitFor();
+  await page.getByRole('tab', { name: 'Pending 1' }).click();
   await card(page).getByText('later number 0').waitFor();
   await accessible(page);
   await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
@@ -168,7 +172,7 @@ it('takes a group back by a key, and drops a decision with the connection', asyn
   await hub.kill();
   await page.getByText(/^The connection is lost. The decision was not sent/).waitFor();
   await hub.start();
-  await page.getByRole('button', { name: 'Reconnect now' }).click();
+  await reconnect(page);
   await page.locator('.live-live').waitFor();
   const { body } = await hub.call('GET', `/api/v1/approvals/${ids[0]}`, { cookie });
   expect(body.status).toBe('pending');

@@ -2,7 +2,7 @@
 // hub that is gone and comes back.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accessible, ask, noFaults, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -81,10 +81,7 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.getByRole('button', { name: /^Deny/ }).click();
     await page.getByText(/The hub did not respond/).waitFor();
     await hub.start();
-    // It may have come back by itself meanwhile.
-    await page
-      .getByRole('button', { name: 'Reconnect now' })
-      .evaluateAll(([button]) => (button as HTMLElement | undefined)?.click());
+    await reconnect(page);
     await live(page).waitFor();
     await page.getByRole('button', { name: /^Deny/ }).click();
     await page.getByText('Denied by admin@example.com').waitFor();

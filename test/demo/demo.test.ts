@@ -76,11 +76,9 @@ const untilHeld = async (child: ChildProcess) => {
 
 describe('npm run demo', () => {
   it('plays by itself with --once: says what was allowed, denied, redacted, held and kept by the hub', async () => {
-    const began = performance.now();
     const { out, error, code } = await play('--once');
     expect(error).toBe('');
     expect(code).toBe(0);
-    expect(performance.now() - began).toBeLessThan(30_000);
     for (const words of [
       'A hub runs at http://127.0.0.1:',
       'ALLOWED   read_file notes.txt → release notes',

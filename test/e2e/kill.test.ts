@@ -72,7 +72,13 @@ it(`loses nothing acknowledged and tells every agent the newest revision (SEED=$
     }),
   ];
 
-  await killAgain(fleet, chance.branch('kills'), { node: 0, times: 5, runs: [100, 1500] });
+  await killAgain(fleet, chance.branch('kills'), {
+    node: 0,
+    times: 5,
+    runs: [100, 1500],
+    // A busy machine gets less done in the time, and every kill must have something to lose.
+    hasWorked: (n) => decided.size > n + 1 && history.count('ingest').ok > 3 * (n + 1),
+  });
   running.abort();
   await Promise.all([...work, load.stop()]);
   await fleet.heal();
@@ -100,4 +106,4 @@ it(`loses nothing acknowledged and tells every agent the newest revision (SEED=$
   const versions = tenant.deployed.map(({ version }) => version);
   expect(crowd.flatMap((agent) => [...checkOrder(agent), ...checkVersions(agent, versions)])).toEqual([]);
   close(crowd);
-}, 60_000);
+}, 120_000);

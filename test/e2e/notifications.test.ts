@@ -52,16 +52,19 @@ const ask = async (n: number, name = 'agent'): Promise<string> => {
 it('tells a receiver of a request at once', async () => {
   await ask(0);
   await receiver.atLeast(1);
-  const took: number[] = [];
+  const requestMs: number[] = [];
+  const arrivalMs: number[] = [];
   for (let n = 1; n <= 20; n++) {
     const begun = performance.now();
     await ask(n);
+    requestMs.push(performance.now() - begun);
     await receiver.atLeast(n + 1);
-    took.push(performance.now() - begun);
+    arrivalMs.push(performance.now() - begun);
   }
-  took.sort((a, b) => a - b);
-  // A bound for a busy machine; docs/notifications.md promises no time.
-  expect(took[10]).toBeLessThan(500);
+  const median = (times: number[]): number => times.sort((a, b) => a - b)[10] ?? 0;
+  // docs/notifications.md promises no time. A notification that waited for a look-up each second would take hundreds
+  // of times as long as its request.
+  expect(median(arrivalMs) / median(requestMs)).toBeLessThan(50);
 });
 
 describe('buttons', () => {

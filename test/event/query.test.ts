@@ -1,6 +1,7 @@
 // The query language: texts, mistakes, canonical form, old filters, and which events match.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cpuMs } from '../../packages/agent/test/cpu.ts';
 import { toEventJson } from '../../src/event/record/json.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { agentGrammar, eventGrammar } from '../../src/event/rules/query/fields.ts';
@@ -233,9 +234,8 @@ describe('events that match', () => {
 
   it('a hostile wildcard takes no time', () => {
     const event = anEvent({ payload: { tool_args: { a: 'a'.repeat(60_000) } } });
-    const began = performance.now();
-    expect(matches(`args.a:${'a*'.repeat(200)}b`, event)).toBe(false);
-    expect(performance.now() - began).toBeLessThan(500);
+    const took = cpuMs(() => expect(matches(`args.a:${'a*'.repeat(200)}b`, event)).toBe(false));
+    expect(took).toBeLessThan(500);
   });
 });
 

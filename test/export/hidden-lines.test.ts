@@ -1,7 +1,9 @@
 // Exports for a reader who does not see all environments: an answer without lines is not the end.
 import { describe, expect, it } from 'vitest';
+import { Admission } from '../../src/admission/admission.ts';
 import { createExports } from '../../src/export/use-cases.ts';
 import type { Principal } from '../../src/shared/principal.ts';
+import { ManualClock } from '../clock.ts';
 
 const hidden = 20;
 
@@ -23,6 +25,7 @@ describe('a reader of staging beside many lines of production', () => {
   it('gets empty answers that say that they are not the end, and then its line', async () => {
     const { lines, clock } = slowStore();
     const ports = {
+      admission: new Admission(new ManualClock()),
       store: { exports: { lines }, audit: { append: async () => {} } },
       clock,
       secrets: { uuid: () => '0', token: () => '0' },

@@ -1,10 +1,13 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Reply } from '../../src/http/contract/call.ts';
 import type { NodeHealth } from '../../src/http/contract/handler.ts';
 import { health } from '../../src/hub/api/health-handlers.ts';
+import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import type { StorageState } from '../../src/shared/storage.ts';
-import { makeHub, type TestHub } from '../harness.ts';
+import { settled } from '../clock.ts';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 beforeEach(async () => {
@@ -111,6 +114,26 @@ it('tells a signed-in user the details', async () => {
     workers: 1,
     connected_agents: 0,
   });
+});
+
+it("counts the connected agents of the caller's tenant alone", async () => {
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const [first, second] = [await t.tenant(), await t.tenant()];
+  const connect = async (key: KeyCaller) => {
+    const stream = await streams.admitAgent(
+      key,
+      { env: key.env },
+      `${key.tenantId}/${key.env}/${key.agentId}`,
+    );
+    await stream.catchUp();
+  };
+  await connect(t.key(first));
+  await connect(t.key(second));
+  await connect(t.key(second, 'staging', 'agent-2'));
+  await settled();
+  const agentsOf = async (caller: UserCaller) =>
+    (await t.call('healthDetails', {}, caller)).body.connected_agents;
+  expect([await agentsOf(first), await agentsOf(second)]).toEqual([1, 2]);
 });
 
 it.each(ills)('has details that say degraded when %s', async (_what, changed) => {

@@ -4,21 +4,25 @@ import { z } from 'zod';
 import { Database } from '../../adapters/sqlite/database.ts';
 import { migrate } from '../../adapters/sqlite/schema/index.ts';
 import { tableOf } from '../../adapters/sqlite/table.ts';
-import { approvalFields, approvalRecord } from '../../src/approval/record.ts';
+import { approvalRecord } from '../../src/approval/record.ts';
+import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { openApiText } from '../../src/hub/api/openapi.ts';
 import { computed, field, instant, json, type RecordOf, record } from '../../src/shared/record.ts';
 import { anyObject } from '../../src/shared/schemas.ts';
 import { anApproval, hostileTexts } from '../conformance/fixtures.ts';
+import { wire } from '../http/fixtures.ts';
+import { aWideApproval, type WideApproval, wideApprovalRecord } from './wide-approval.ts';
 
+// test/cluster/mongo-record.test.ts has it come back from a database of MongoDB.
 describe('an approval with one more field', () => {
-  const fields = { ...approvalFields, costCentre: field(z.string().nullable()) };
-  const wider = record('approvals', fields);
-  const approval: RecordOf<typeof fields> = { ...anApproval(), costCentre: 'K7' };
+  const wider = wideApprovalRecord;
+  const approval = aWideApproval();
 
   it('comes back from SQLite', () => {
     const db = new Database(':memory:');
     migrate(db);
     db.run('ALTER TABLE approvals ADD COLUMN cost_centre TEXT');
-    const table = tableOf<typeof approval>(wider);
+    const table = tableOf<WideApproval>(wider);
     db.run(table.insert, table.values(approval));
     expect(table.maybe(db.get(`SELECT ${table.columns} FROM approvals`))).toEqual(approval);
     db.close();
@@ -35,6 +39,28 @@ describe('an approval with one more field', () => {
       expect(Object.keys(reply.shape)).toEqual(Object.keys(wider.render(api, approval)));
       expect(reply.parse(wider.render(api, approval))).toEqual(wider.render(api, approval));
       expect(z.toJSONSchema(reply).properties).toHaveProperty('cost_centre', { type: ['string', 'null'] });
+    }
+  });
+
+  it.each(['console', 'hosted'] as const)('is in the OpenAPI document of the %s API', (api) => {
+    const route = (path: string, reply: z.ZodType): RouteDeclaration => ({
+      ...{ method: 'GET', path, auth: ['key'], role: 'agent', envs: 'none', tag: 'approvals' },
+      ...{ summary: 'Approvals', status: 200, reply, errors: [] },
+    });
+    const routes = {
+      getWideApproval: route('/approval', wider.reply(api, 'one')),
+      listWideApprovals: route('/approvals', z.array(wider.reply(api, 'list'))),
+    };
+    const info = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
+    const { paths, components } = JSON.parse(openApiText([{ prefix: '', errors: 'detail', routes }], info));
+    const schemaOf = (path: string) => paths[path].get.responses['200'].content['application/json'].schema;
+    const referred = ({ $ref }: { readonly $ref: string }) =>
+      components.schemas[$ref.split('/').at(-1) ?? ''];
+    const one = referred(schemaOf('/approval'));
+    const list = referred(schemaOf('/approvals'));
+    for (const schema of [one, list.items.$ref === undefined ? list.items : referred(list.items)]) {
+      expect(schema.properties.cost_centre).toEqual({ type: ['string', 'null'] });
+      expect(schema.required).toContain('cost_centre');
     }
   });
 });

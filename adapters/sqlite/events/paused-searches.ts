@@ -19,12 +19,12 @@ export interface PausedSearch {
   readonly pausedAt: number;
 }
 
-/** After this time a search that goes on begins anew at its cursor. Milliseconds. */
+/** After this time a search that goes on starts again at its cursor. Milliseconds. */
 const pauseMs = 10_000;
 const maxPaused = 4;
 
 /**
- * Searches that their next pages go on with. Begun anew, each page would read all segments again that overlap its
+ * Searches that their next pages go on with. Started again, each page would read all segments that overlap its
  * cursor: thousands, where thousands of agents report at once.
  */
 export class PausedSearches {

@@ -184,7 +184,7 @@ export class EventRemover {
   }
 
   /**
-   * Another segment of an agent's hour. A slice removes as many of one as there are, because what is counted of each
+   * Another segment of an agent's hour. A slice removes as many of one as there are: what is counted of each
    * agent's hour that it touches is put right by a look over that hour's segments.
    */
   #alsoOf({ tenant, agent, hour, env }: Place, before: number): number | null {

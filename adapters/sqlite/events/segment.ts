@@ -252,7 +252,7 @@ export function readRuns(
 
 /** The counted parts of each event of a segment, by position; none when the segment is removed. */
 export function countedIn(db: Database, segment: number): (Counted | null)[] {
-  // Of one row: a removal numbers the tallies anew.
+  // Of one row: a removal numbers the tallies again.
   const row = db.get('SELECT tallies, marks, versions FROM segments WHERE id = ?', [segment]);
   const [tallies, marks, versions] = row ?? [];
   if (!(marks instanceof Uint8Array)) return [];

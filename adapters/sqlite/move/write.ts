@@ -4,6 +4,7 @@ import type { AuditLink } from '../../../src/audit/record.ts';
 import type { MovedRecords } from '../../../src/shared/ports/moved-records.ts';
 import type { WrittenKind } from '../../../src/tenant/port/files.ts';
 import { type RetentionKind, retentionKinds } from '../../../src/tenant/rules/retention.ts';
+import { flatRuling } from '../../../src/tool/record.ts';
 import { reports } from '../agent-reports.ts';
 import { registrations } from '../agent-seen.ts';
 import { agentStreams } from '../agent-streams.ts';
@@ -175,10 +176,7 @@ const writePins: Write<'toolPins'> = (db, tenantId, records) => {
       const row = {
         ...entry,
         lastSeenAt: entry.firstSeenAt,
-        decision: ruling?.decision ?? null,
-        decidedBy: ruling?.decidedBy ?? null,
-        decidedAt: ruling?.decidedAt ?? null,
-        reason: ruling?.reason ?? null,
+        ...flatRuling(ruling),
         agents: [],
         definition: null,
         isAnnounced,

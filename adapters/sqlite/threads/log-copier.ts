@@ -56,7 +56,7 @@ export class LogCopier {
 
   /**
    * A removal has ended: its arguments do not show how much it wrote. Small copies follow removals, because a commit
-   * waits for the disk while a large copy is written to it, and a slice of retention is bound to be short. Beside other
+   * waits for the disk while a large copy is written to it. A slice of retention is bound to be short. Beside other
    * writes they would come after every slice, and hold those up: then copies are as rare as without removals.
    */
   recount(): void {

@@ -112,7 +112,7 @@ export class UsageRemover {
 
   /**
    * Takes removed events from what is counted of an agent's hour. Counting what is left would read the whole hour for
-   * every slice of a removal, so only a time that a removed event held is looked for, from its end of the hour.
+   * every slice of a removal. So only a time that a removed event held is looked for, from its end of the hour.
    */
   #subtractPlaced(place: Place, removed: readonly Removed[]): void {
     const tools = new Map<string, ToolRow>();

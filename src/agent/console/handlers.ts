@@ -10,7 +10,7 @@ import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { CoverageCounts } from '../../usage/use-cases/coverage-figures.ts';
 import { renderCounts } from '../../usage/wire.ts';
-import type { AgentOrder, AgentPlace } from '../record.ts';
+import { type AgentOrder, type AgentPlace, registrationRecord } from '../record.ts';
 import { agentQueryTest, envOfQuery } from '../rules/query.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
 import type { MatrixCell } from '../use-cases/matrix.ts';
@@ -241,16 +241,8 @@ function readAgentPlace(text: string, sort: string): AgentPlace {
   throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without a cursor.`);
 }
 
-const render = ({ registration, resolution }: RegistrationView) => ({
-  id: registration.id,
-  agent_id: registration.agentId,
-  display_name: registration.displayName,
-  tags: { ...registration.tags },
-  bundle_name: registration.bundleName,
-  resolved_bundle: resolution.bundleName,
-  last_seen_at: isoOrNull(registration.lastSeenAt),
-  created_at: iso(registration.createdAt),
-});
+const render = ({ registration, resolution }: RegistrationView) =>
+  registrationRecord.render('console', { ...registration, resolvedBundle: resolution.bundleName });
 
 /** A cursor was sealed by this hub: what it holds is what was written. */
 const readPlace = (text: string): StatusStart => JSON.parse(text) as StatusStart;

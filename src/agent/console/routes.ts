@@ -14,6 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
+import { registrationRecord } from '../record.ts';
 import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
@@ -25,17 +26,7 @@ const cursor = text(4096, 1);
 /** Sentences: which agents cannot load what they are assigned; absent when all can. */
 export const assignmentWarnings = z.array(z.string()).optional();
 
-export const registration = z.object({
-  id: uuid,
-  agent_id: z.string(),
-  display_name: z.string().nullable(),
-  tags: z.record(z.string(), z.string()),
-  bundle_name: z.string().nullable(),
-  /** The bundle that its assignment or a rule of its last environment gives it. */
-  resolved_bundle: z.string().nullable(),
-  last_seen_at: instant.nullable(),
-  created_at: instant,
-});
+export const registration = registrationRecord.reply('console', 'one');
 
 /** An agent as the list of the fleet shows it. */
 export const fleetAgent = z.object({
@@ -55,7 +46,7 @@ export const fleetAgent = z.object({
   policy_version: z.string().nullable(),
   version: z.number().int().nullable(),
   status: driftStatus,
-  /** The API that it was last seen on: its stream, events, approvals or reports. Null: before that was kept. */
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: none is stored. */
   last_api: agentApi.nullable(),
   /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
   cannot_load: z.boolean(),

@@ -112,6 +112,22 @@ export class Fleet {
     return this.#describe(principal, registrations, null);
   }
 
+  /** Agents of the caller's tenant with an open stream. An environment whose node does not answer counts as 0. */
+  async countConnected(principal: Principal): Promise<number> {
+    requireRole(principal, 'viewer');
+    const { tenantId } = principal;
+    const visible = environments.filter((env) => seesEnv(principal, env));
+    const answers = await Promise.allSettled(
+      visible.map((env) =>
+        this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'fleet', null),
+      ),
+    );
+    return answers.reduce(
+      (sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value.connected : 0),
+      0,
+    );
+  }
+
   /** The open streams of an agent on all nodes, the newest first. @throws HubError not_found */
   async streams(principal: Principal, agentId: string, limit: number): Promise<AgentStreamList> {
     requireRole(principal, 'viewer');

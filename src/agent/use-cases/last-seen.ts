@@ -1,4 +1,4 @@
-// Registrations learn from requests that an agent was seen: at most one write per agent in 29 s, and a second later for
+// Registrations learn from requests that an agent was seen: at most one write per agent in 29 s; a second later for
 // an agent that this node knows, so `last_seen_at` is at most 30 s late.
 
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';

@@ -1,7 +1,7 @@
 // AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
 // descriptions of contracts.
 
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
 import type { JsonObject } from '../../contract/record.ts';
 import { listedEnvs, requireRole } from '../../shared/access.ts';
@@ -84,7 +84,10 @@ const describeTokens = 150;
 const maxDescription = 500;
 const weekMs = 7 * dayMs;
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' | 'settings'> & {
+type Ports = Pick<
+  AppPorts,
+  'admission' | 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' | 'settings'
+> & {
   readonly access: AiAccess;
   readonly inspector: Inspector;
 };
@@ -97,7 +100,7 @@ class ConversationAssistant implements Assistant {
   constructor(ports: Ports) {
     this.#ports = ports;
     this.#runTool = createToolRunner(ports);
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   async assist(

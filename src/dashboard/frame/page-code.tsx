@@ -50,7 +50,7 @@ export function pageCode(load: Load): (() => JSX.Element) & { readonly preload: 
   return Object.assign(Loaded, { preload });
 }
 
-const name = 'reeve-loaded-anew';
+const name = 'reeve-reloaded';
 
 /** True if this tab has reloaded for a missing page before, so that it does not reload forever. */
 const reloaded = {

@@ -229,9 +229,9 @@ export function useAction<N extends Operation>(operation: N, refreshes: readonly
 
 /**
  * Reloads the visible queries of these operations. Others reload when they become visible.
- * @param anew false: a running request is awaited instead of repeated
+ * @param restart false: a running request is awaited instead of repeated
  */
-export function refresh(operations: readonly (Operation | HostedOperation)[], anew = true): void {
+export function refresh(operations: readonly (Operation | HostedOperation)[], restart = true): void {
   for (const operation of operations)
-    void queries.invalidateQueries({ queryKey: [operation] }, { cancelRefetch: anew });
+    void queries.invalidateQueries({ queryKey: [operation] }, { cancelRefetch: restart });
 }

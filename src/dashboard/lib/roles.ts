@@ -1,4 +1,4 @@
-// A person's roles in words.
+// A person's roles as text.
 import type { Reply } from './api.ts';
 
 export type Role = Reply<'me'>['roles'][number];

@@ -1,4 +1,4 @@
-// One document of a replay at work: what it decides on a stored call, by the engine, and what about that is not certain
+// One document of a replay at work: what it decides on a stored call, by the engine; and what about that is not certain
 // because the event does not hold everything that a rule looks at. Pure.
 import {
   type CompiledBundle,

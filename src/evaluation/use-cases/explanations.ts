@@ -1,6 +1,6 @@
 // Why a stored call was decided as it was: from the conditions that the agent recorded, else by evaluating the agent's
 // document on the parts of the call that are stored. Keeps promise P70.
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { VerdictWord } from '../../event/record/words.ts';
@@ -78,7 +78,7 @@ export interface Explanations {
   explain(principal: Principal, eventId: string, range: ExplainRange): Promise<ExplainedEvent>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock'> & {
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'evaluator' | 'clock'> & {
   readonly eventSearches: Pick<EventSearches, 'get' | 'withEntries'>;
   readonly runs: { readonly names: Pick<Runs['names'], 'resolve'> };
   readonly recentToolSettings: RecentToolSettings;
@@ -131,7 +131,7 @@ class EventExplanations implements Explanations {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   explain(principal: Principal, eventId: string, range: ExplainRange): Promise<ExplainedEvent> {

@@ -1,7 +1,7 @@
 // Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
 // portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
 // nothing. Keeps promise P43.
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { type CountLimit, limits } from '../../admission/limit.ts';
 import type { BundleVersion } from '../../bundle/record.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
@@ -85,7 +85,7 @@ interface Document extends ReplaySide {
   readonly name: string | null;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secrets'> & {
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'evaluator' | 'replayer' | 'clock' | 'secrets'> & {
   readonly compositions: Pick<Compositions, 'preview'>;
 };
 
@@ -95,7 +95,7 @@ class BundleReplays implements Replays {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay> {

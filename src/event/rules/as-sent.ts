@@ -92,7 +92,7 @@ function hasRepeats(text: string, listLength: number, measures: readonly JsonMea
 
 /**
  * How often a member's name ends in the text. A text that begins with a colon counts too, so the number is never too
- * low, and a list with a repeated member has more than its value.
+ * low. A list with a repeated member has more than its value.
  */
 function countMembers(text: string): number {
   let count = 0;

@@ -1,5 +1,4 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
-import { Admission } from '../../admission/admission.ts';
 import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import type { JsonObject } from '../../contract/record.ts';
@@ -32,9 +31,11 @@ export interface EventExports {
 const textOf = ({ query }: EventFilter) =>
   query === undefined ? {} : { query: printQuery(query, eventGrammar) };
 
-export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): EventExports {
+export function createEventExports(
+  ports: Pick<AppPorts, 'admission' | 'store' | 'clock' | 'secrets'>,
+): EventExports {
   const { store } = ports;
-  const admission = new Admission(ports.clock);
+  const { admission } = ports;
 
   /** The export is recorded before its first event is sent. */
   async function* read(

@@ -1,6 +1,6 @@
 // Searches that read payloads: in slices, so that a person's newer search ends the older one, and two of a tenant at
 // once on a node.
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import type { Permit } from '../../shared/concurrency/semaphore.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -61,10 +61,10 @@ class SlicedScans implements EventScans {
   readonly #scans = new Map<string, Scan>();
   readonly #admission: Admission;
 
-  constructor(events: EventStore, clock: Clock) {
+  constructor(events: EventStore, clock: Clock, admission: Admission) {
     this.#events = events;
     this.#clock = clock;
-    this.#admission = new Admission(this.#clock);
+    this.#admission = admission;
   }
 
   search(
@@ -193,8 +193,8 @@ class SlicedScans implements EventScans {
   }
 }
 
-export const createEventScans = (events: EventStore, clock: Clock): EventScans =>
-  new SlicedScans(events, clock);
+export const createEventScans = (events: EventStore, clock: Clock, admission: Admission): EventScans =>
+  new SlicedScans(events, clock, admission);
 
 /** The values that an event has in each facet, each once. */
 function facetValues(event: StoredEvent): readonly (readonly [FacetName, string])[] {

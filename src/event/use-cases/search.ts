@@ -86,7 +86,7 @@ const defaultBudgetMs = 1_000;
 const readsPayloads = ({ query }: EventFilter): boolean =>
   query !== undefined && queryTest(query).needsPayload;
 
-type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entries'> };
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'clock'> & { readonly rulings: Pick<Rulings, 'entries'> };
 
 class QuerySearches implements EventSearches {
   readonly #ports: Ports;
@@ -95,7 +95,7 @@ class QuerySearches implements EventSearches {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#scans = createEventScans(ports.store.events, ports.clock);
+    this.#scans = createEventScans(ports.store.events, ports.clock, ports.admission);
     this.read = createQueryReader(ports);
   }
 

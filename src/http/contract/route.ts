@@ -12,14 +12,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the
- * OPERATOR_TOKEN as bearer token; its routes answer 404 when it is not set), `hostedKey` (an API key, of one
- * environment or of all), `operatorJwt` (a JWT of a person who operates a workspace, from an identity provider or from
+ * OPERATOR_TOKEN as bearer token; its routes answer 404 when it is not set); `hostedKey` (an API key, of one
+ * environment or of all); `operatorJwt` (a JWT of a person who operates a workspace, from an identity provider or from
  * the hub).
  */
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
 /**
- * Callers that a route is for, besides `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own
+ * Callers that a route is for, beside `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own
  * things of a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have no
  * role.
  */

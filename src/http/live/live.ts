@@ -1,6 +1,7 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
 // socket. Keeps promise P39.
 
+import type { Admission } from '../../admission/admission.ts';
 import { type Budgets, createBudgets } from '../../admission/byte-budgets.ts';
 import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
 import { ShortStreams } from '../../admission/short-streams.ts';
@@ -95,6 +96,8 @@ export interface LiveOptions {
   readonly handlers: Pick<StreamHandlers, 'message'>;
   /** Shared with the node's requests; default: its own. */
   readonly budgets?: Pick<Budgets, 'received'>;
+  /** Shared with all of the node; default: its own. */
+  readonly admission?: Admission;
   readonly clock: Clock;
   readonly log: Log;
   /** True if the store still knows the caller's key or login. @throws if the store cannot be reached */

@@ -34,13 +34,14 @@ export function createMissed({
   api,
   clock,
   log,
+  admission = new Admission(clock),
 }: {
   readonly events?: EventSource;
+  readonly admission?: Admission;
   readonly api: Pick<StreamFrames, 'resync'>;
   readonly clock: Clock;
   readonly log: Log;
 }) {
-  const admission = new Admission(clock);
   const read = <T>(task: () => Promise<T>): Promise<T> => admission.run({}, 'missedEvents', task);
   return {
     /** Before the stream is in its feed: from then on no event reaches it in another way. */

@@ -53,15 +53,8 @@ import * as sessions from '../../session/wire.ts';
 import { truncatedField } from '../../shared/truncated.ts';
 import { logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
-import {
-  agentOfPin,
-  pinMode,
-  pinStatus,
-  refusedTool,
-  signedPins,
-  toolPin,
-  toolPinDetail,
-} from '../../tool/console/routes.ts';
+import { signedPins, toolPin, toolPinDetail } from '../../tool/console/routes.ts';
+import { agentOfPin, pinMode, pinStatus, refusedTool } from '../../tool/record.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { callCounts } from '../../usage/console/routes.ts';
 import { message } from '../../user/console/login-routes.ts';

@@ -2,6 +2,7 @@
 
 import { Reply } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { fails, refuses } from '../../shared/storage.ts';
 import type { healthRoutes } from './health-routes.ts';
@@ -120,8 +121,11 @@ export const health: Handlers<typeof healthRoutes> = {
     };
   },
 
-  async healthDetails(hub) {
-    const { ready, database, cache, storage, workers } = await stateOf(hub);
+  async healthDetails(hub, _input, caller) {
+    const [{ ready, database, cache, storage, workers }, connectedAgents] = await Promise.all([
+      stateOf(hub),
+      hub.app.fleet.countConnected(principalOf(caller)),
+    ]);
     return {
       status: ready && !refuses(storage.state) ? 'ok' : 'degraded',
       version: hub.settings.version,
@@ -135,7 +139,7 @@ export const health: Handlers<typeof healthRoutes> = {
         reserve_bytes: storage.reserveBytes,
       },
       workers: Object.values(workers).filter((state) => state === 'running').length,
-      connected_agents: hub.health.connectedAgents(),
+      connected_agents: connectedAgents,
     };
   },
 };

@@ -175,6 +175,7 @@ export const healthRoutes = routes({
         reserve_bytes: z.number().int().nullable(),
       }),
       workers: z.number().int(),
+      /** Of the caller's tenant, in the environments that the caller sees. */
       connected_agents: z.number().int(),
     }),
     errors: [],

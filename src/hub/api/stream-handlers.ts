@@ -44,7 +44,7 @@ const keepalive = { type: 'keepalive' } as const;
 
 /**
  * Frames that a stream of the hosted API leaves out: events of another environment or session, and the document itself.
- * A stream receives the document if it follows one bundle, or if its agent fetched only its bundle, because clients
+ * A stream receives the document if it follows one bundle, or if its agent fetched only its bundle: clients
  * never compare the document's name with their own.
  */
 const skipsOf =

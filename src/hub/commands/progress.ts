@@ -14,7 +14,7 @@ export interface Progress {
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** Bytes in words, such as `1.5 GiB`. */
+/** Bytes with their unit, such as `1.5 GiB`. */
 export function inWords(bytes: number): string {
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
   const value = bytes / 1024 ** power;
@@ -23,7 +23,7 @@ export function inWords(bytes: number): string {
 
 /**
  * Says nothing of work that is done sooner than the first line is due.
- * @param words an amount in words; bytes by default
+ * @param words an amount as text; bytes by default
  */
 export function createProgress(clock: Pick<Clock, 'monotonic'>, words = inWords): Progress {
   const isTerminal = process.stderr.isTTY === true;

@@ -2,6 +2,7 @@
 // and jobs only trigger checks. Every step can be repeated, because a process may die between any two. Keeps promise
 // P57.
 
+import { admissionTable } from '../../admission/table.ts';
 import type { Approval } from '../../approval/record.ts';
 import { approvalLink } from '../../approval/rules/link.ts';
 import { isDue } from '../../approval/rules/state.ts';
@@ -67,11 +68,8 @@ const maxCounted = 1000;
 /** An attempt that took longer makes its channel a slow one. */
 const slowMs = 2000;
 
-/**
- * Attempts of a channel on this node. A slow channel may keep only a few waiting, so that many slow ones leave room for
- * others.
- */
-const laneLimits = { running: 4, waiting: 250, waitingWhenSlow: 4 };
+const [{ atOnce, waiting }] = admissionTable.channelAttempts.bounds;
+const [{ waiting: waitingWhenSlow }] = admissionTable.slowChannelAttempts.bounds;
 
 /** The message about an ended approval; null for none. */
 function eventOfEnd(
@@ -86,7 +84,7 @@ function eventOfEnd(
 
 class ChannelNotifications implements Notifications {
   readonly #ports: Ports;
-  readonly #lanes = new Lanes(laneLimits);
+  readonly #lanes = new Lanes({ running: atOnce, waiting, waitingWhenSlow });
 
   constructor(ports: Ports) {
     this.#ports = ports;

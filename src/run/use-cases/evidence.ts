@@ -1,6 +1,6 @@
 // Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
 // key.
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import type { Approval } from '../../approval/record.ts';
 import { asSeen } from '../../approval/rules/state.ts';
 import type { RulesetVersionKey } from '../../bundle/record.ts';
@@ -129,7 +129,7 @@ function requireComplete({ run }: RunView): void {
   );
 }
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs };
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'secrets' | 'clock'> & { readonly runs: Runs };
 
 class RunEvidence implements EvidenceOfRuns {
   readonly #ports: Ports;
@@ -137,7 +137,7 @@ class RunEvidence implements EvidenceOfRuns {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   collect<W extends EvidenceWriter>(

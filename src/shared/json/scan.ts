@@ -1,4 +1,4 @@
-// Finds the elements of a list inside a large JSON object without parsing it, so that they can be parsed a few at a
+// Finds the elements of a list inside a large JSON object without parsing it: so they can be parsed a few at a
 // time and one that is too deep costs nothing.
 import { HubError } from '../error.ts';
 import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';

@@ -3,8 +3,8 @@
 // keep promise P32, in detail:
 //
 // - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or
-//   loses the job's lease, the job runs again: handlers are idempotent. Such losses use up no attempt, but a job that
-//   was lost `maxLosses` times without progress in between is dead, because what kills its process would kill the next
+//   loses the job's lease, the job runs again: handlers are idempotent. Such losses use up no attempt. But a job that
+//   was lost `maxLosses` times without progress in between is dead: what kills its process would kill the next
 //   one too.
 // - Never before `runAt`, and normally at most 1 s after it, in no promised order. A lost one runs again within about
 //   two leases; where one process runs all jobs, as soon as it is started again.

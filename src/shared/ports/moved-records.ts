@@ -19,7 +19,7 @@ import type { KeySuccession, SigningKey } from '../../signing/record.ts';
 import type { TenantRecord } from '../../tenant/port/records.ts';
 import type { RetentionCounts } from '../../tenant/rules/retention.ts';
 import type { Setting } from '../../tenant/rules/settings.ts';
-import type { ToolEntry, ToolServer } from '../../tool/record.ts';
+import type { ToolDefinition, ToolEntry, ToolServer } from '../../tool/record.ts';
 import type { OperatorTokenRecord } from '../../user/port/operator-tokens.ts';
 import type { LinkedAccount, Login, ServiceAccount, ServiceToken, User } from '../../user/record.ts';
 import type { SavedView } from '../../view/record.ts';
@@ -123,16 +123,10 @@ export interface MovedPins {
   readonly entries: readonly (Omit<ToolEntry, 'lastSeenAt'> & { readonly isAnnounced: boolean })[];
 }
 
-export interface MovedDefinition {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly server: string;
-  readonly tool: string;
-  readonly lastSeenAt: number;
+export interface MovedDefinition
+  extends Pick<ToolDefinition, 'id' | 'tenantId' | 'env' | 'server' | 'tool' | 'lastSeenAt' | 'definition'> {
   /** JSON. */
   readonly agents: string;
-  readonly definition: string | null;
   readonly isRuled: boolean;
 }
 

@@ -80,8 +80,6 @@ export interface NodeHealth {
   /** The room for writes. */
   storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
-  /** Over all nodes. */
-  connectedAgents(): number;
   /** @throws HubError unavailable when the bus does not answer */
   cluster(): Promise<ClusterState>;
   draining(): boolean;

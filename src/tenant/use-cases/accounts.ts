@@ -1,7 +1,7 @@
 // Tenants and their first users: the set-up of a hub, tenants and users that the operator of the installation adds, and
 // missing signing keys. people.ts manages a tenant's users.
 
-import { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { limits, type OwnLimits } from '../../admission/limit.ts';
 import { noted } from '../../audit/note.ts';
 import { contentId } from '../../event/rules/decision.ts';
@@ -66,7 +66,7 @@ const emailTaken = () =>
 /** Characters of a tenant's name that a workspace's id becomes. */
 const maxName = 200;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log' | 'meters'>;
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'secrets' | 'clock' | 'settings' | 'log' | 'meters'>;
 
 class TenantAccounts implements Accounts {
   readonly #ports: Ports;
@@ -75,7 +75,7 @@ class TenantAccounts implements Accounts {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.#admission = new Admission(ports.clock);
+    this.#admission = ports.admission;
   }
 
   async isSetUp(): Promise<boolean> {

@@ -25,7 +25,7 @@ export interface Environments {
   /**
    * For what changes what agents enforce: deployments, assignments, rules, pins.
    * @param envs all environments that the change touches
-   * @throws HubError forbidden (role_required) without the role operator in each of them, environment_protected when
+   * @throws HubError forbidden (role_required) without the role operator in each of them; environment_protected when
    *   one is protected, and the principal is neither an admin nor an operator by a role that names it
    */
   requireChange(principal: Principal, envs: readonly Env[]): Promise<void>;

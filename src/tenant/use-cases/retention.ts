@@ -1,4 +1,4 @@
-// Retention: how long a tenant's records are kept, what a policy would remove, and the pass that removes it in slices
+// Retention: how long a tenant's records are kept, what a policy would remove; the pass that removes it in slices
 // between which other writes go first.
 import { changeBy, noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';

@@ -3,9 +3,16 @@
 import type { PinMode } from 'reeve-agent/rules';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
-import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { renderSuccessions } from '../../http/contract/signature.ts';
-import type { ToolDefinition, ToolEntry, ToolServer } from '../record.ts';
+import {
+  flatRuling,
+  type ToolDefinition,
+  type ToolEntry,
+  type ToolServer,
+  toolDefinitionRecord,
+  toolEntryRecord,
+  toolServerRecord,
+} from '../record.ts';
 import type { EnvironmentTools } from '../use-cases/decisions.ts';
 import type { SignedPins } from '../use-cases/signed-pins.ts';
 import type { toolRoutes } from './routes.ts';
@@ -94,45 +101,17 @@ const renderPins = ({ document, signature, publicKey, successions }: SignedPins)
   key_succession: renderSuccessions(successions),
 });
 
-const renderServer = (
-  { server, ownMode, info, refused, agentId, lastSeenAt }: ToolServer,
-  mode: PinMode,
-) => ({
-  server,
-  mode: ownMode ?? mode,
-  own_mode: ownMode,
-  server_info: info && { name: info.name, version: info.version },
-  refused: refused.map(({ name, problem }) => ({ name, problem })),
-  agent_id: agentId,
-  last_seen_at: isoOrNull(lastSeenAt),
-});
+const renderServer = (server: ToolServer, mode: PinMode) =>
+  toolServerRecord.render('console', { ...server, mode: server.ownMode ?? mode });
 
-const renderEntry = (entry: ToolEntry, mode: PinMode) => {
-  const { ruling } = entry;
+/** The entry's fields of replies, with the status that follows from its server's mode. */
+const flatOf = <E extends ToolEntry>({ ruling, ...entry }: E, mode: PinMode) => {
   const undecided = mode === 'observe' ? 'observed' : 'waiting';
-  return {
-    id: entry.id,
-    env: entry.env,
-    server: entry.server,
-    tool: entry.tool,
-    fingerprint: entry.fingerprint,
-    status: ruling?.decision ?? (undecided as 'observed' | 'waiting'),
-    changed: entry.isChange,
-    bytes: entry.bytes,
-    first_seen_at: iso(entry.firstSeenAt),
-    last_seen_at: iso(entry.lastSeenAt),
-    decided_by: ruling?.decidedBy ?? null,
-    decided_at: isoOrNull(ruling?.decidedAt ?? null),
-    reason: ruling?.reason ?? null,
-  };
+  return { ...entry, ...flatRuling(ruling), status: ruling?.decision ?? undecided } as const;
 };
 
-const renderDefinition = (definition: ToolDefinition, mode: PinMode) => ({
-  ...renderEntry(definition, mode),
-  definition: definition.definition,
-  agents: definition.agents.map(({ agentId, firstSeenAt, lastSeenAt }) => ({
-    agent_id: agentId,
-    first_seen_at: iso(firstSeenAt),
-    last_seen_at: iso(lastSeenAt),
-  })),
-});
+const renderEntry = (entry: ToolEntry, mode: PinMode) =>
+  toolEntryRecord.render('console', flatOf(entry, mode));
+
+const renderDefinition = (definition: ToolDefinition, mode: PinMode) =>
+  toolDefinitionRecord.render('console', flatOf(definition, mode));

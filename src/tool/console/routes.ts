@@ -6,22 +6,26 @@ import {
   maxServerLabel,
   maxToolName,
   maxTools,
-  pinDecisions,
-  pinModes,
-  toolProblems,
 } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { anyObject, env, line, paging, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
-import { maxPinReason, maxRefusedListings } from '../record.ts';
+import {
+  maxPinReason,
+  maxRefusedListings,
+  pinDecision,
+  pinMode,
+  refusedTool,
+  toolDefinitionRecord,
+  toolEntryRecord,
+  toolServerRecord,
+} from '../record.ts';
 
 const server = line(maxServerLabel);
 const toolName = z.string().max(maxToolName).refine(isToolName, 'must be the name of a tool');
 const fingerprint = z.string().regex(fingerprintPattern, 'must be sha256: and 64 hex characters');
-export const pinMode = z.enum(pinModes);
-const pinDecision = z.enum(pinDecisions);
 
 const observedTool = z.object({
   name: toolName,
@@ -29,13 +33,6 @@ const observedTool = z.object({
   /** JSON text of the fingerprint's members, or the object. */
   definition: z.union([z.string().max(maxDefinitionBytes), anyObject]).optional(),
 });
-
-export const refusedTool = z.object({
-  name: z.string().max(maxToolName),
-  problem: z.enum([...toolProblems, 'no_room']),
-});
-
-const serverInfo = z.object({ name: z.string(), version: z.string() });
 
 /** A pin document as a client checks it. */
 export const signedPins = z.object({
@@ -47,48 +44,9 @@ export const signedPins = z.object({
   key_succession: z.array(keySuccession),
 });
 
-export const toolServer = z.object({
-  server: z.string(),
-  /** In force. */
-  mode: pinMode,
-  /** Null: the environment's mode holds. */
-  own_mode: pinMode.nullable(),
-  /** The name that the server gives itself; nothing is trusted by it. */
-  server_info: serverInfo.nullable(),
-  refused: z.array(refusedTool),
-  agent_id: z.string().nullable(),
-  last_seen_at: instant.nullable(),
-});
-
-/** `observed`: undecided in mode observe. `waiting`: undecided in another mode. */
-export const pinStatus = z.enum(['observed', 'waiting', 'accepted', 'rejected']);
-
-export const toolPin = z.object({
-  id: uuid,
-  env,
-  server: z.string(),
-  tool: z.string(),
-  fingerprint: z.string(),
-  status: pinStatus,
-  /** True if the tool had another definition before. */
-  changed: z.boolean(),
-  /** 0 until an agent sends the definition. */
-  bytes: z.number().int(),
-  first_seen_at: instant,
-  last_seen_at: instant,
-  /** `first_seen` if the hub accepted it. */
-  decided_by: z.string().nullable(),
-  decided_at: instant.nullable(),
-  reason: z.string().nullable(),
-});
-
-export const agentOfPin = z.object({ agent_id: z.string(), first_seen_at: instant, last_seen_at: instant });
-
-export const toolPinDetail = toolPin.extend({
-  /** JSON text; null until an agent sends it. */
-  definition: z.string().nullable(),
-  agents: z.array(agentOfPin),
-});
+export const toolServer = toolServerRecord.reply('console', 'one');
+export const toolPin = toolEntryRecord.reply('console', 'one');
+export const toolPinDetail = toolDefinitionRecord.reply('console', 'one');
 
 const params = z.object({ pin_id: uuid });
 

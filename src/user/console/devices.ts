@@ -1,4 +1,4 @@
-// The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the
+// The device cookie: a browser that signed in to an account before brings it: so strangers who guess at the
 // account's password do not lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../http/contract/cookie.ts';
 import type { Hub } from '../../http/contract/handler.ts';

@@ -28,8 +28,8 @@ export interface OperatorIdentity {
 export interface OperatorTokens {
   /**
    * Reads a token only after its signature, issuer, audience and times hold.
-   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong), forbidden (reason
-   *   workspace_required or role_required) for a good token that gives no rights here, unavailable when the issuer's
+   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong); forbidden (reason
+   *   workspace_required or role_required) for a good token that gives no rights here; unavailable when the issuer's
    *   keys cannot be had
    */
   identify(token: string): Promise<OperatorIdentity>;

@@ -1,4 +1,4 @@
-// Invitations: until somebody uses one, it stands in the place of the password's hash, so that a password can be set by
+// Invitations: until somebody uses one, it stands in the place of the password's hash: so a password can be set by
 // it once, and a newer one ends it. Pure.
 import { dayMs } from '../../shared/duration.ts';
 

@@ -33,7 +33,7 @@ interface Admitted {
 
 /**
  * Counts the attempt and decides whether the password is looked at. After 20 failures in 15 minutes for one e-mail,
- * whether or not it is known, only addresses that signed in to it within 30 days and browsers with its device cookie
+ * whether or not it is known: only addresses that signed in to it within 30 days and browsers with its device cookie
  * are tried: 20 attempts in 15 minutes each.
  * @throws HubError rate_limited; bad_request when the address is unknown
  */

@@ -56,14 +56,23 @@ export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promi
   return done;
 }
 
-/** kill -9 of one node again and again, each time after it ran for a while: at whatever moment that is. */
+/**
+ * kill -9 of one node again and again, each time after it ran for a while: at whatever moment that is.
+ * @param wishes.hasWorked true if enough was done before kill `n`, which waits for it; default: nothing is needed
+ */
 export async function killAgain(
   fleet: Fleet,
   random: Random,
-  wishes: { readonly node: number; readonly times: number; readonly runs: readonly [number, number] },
+  wishes: {
+    readonly node: number;
+    readonly times: number;
+    readonly runs: readonly [number, number];
+    readonly hasWorked?: (n: number) => boolean;
+  },
 ): Promise<void> {
   for (let n = 0; n < wishes.times; n++) {
     await wait(random.between(...wishes.runs));
+    while (wishes.hasWorked?.(n) === false) await wait(20);
     await fleet.kill(wishes.node);
     await fleet.start(wishes.node);
   }

@@ -39,7 +39,7 @@ const guards = new WeakMap<object, Governs>();
  * arguments as the model sent them. A refused call answers with its reason as text; one of a tool with an output schema
  * goes to the tool's error function, or throws.
  * @returns the same tools
- * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor), and
+ * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor); and
  *   for one under another guard
  */
 export function guardOpenAiTools<T extends readonly OpenAiTool[]>(

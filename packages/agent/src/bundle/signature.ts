@@ -24,7 +24,7 @@ export interface Attested {
 
 /** The bundle is not what it claims to be, is not in force any more, or nobody known signed it. */
 export class BundleRejectedError extends Error {
-  /** The file whose deletion makes the agent trust the hub anew; null when the bundle would be refused all the same. */
+  /** The file whose deletion makes the agent trust the hub again; null when the bundle would still be refused. */
   readonly pinFile: string | null;
 
   constructor(message: string, pinFile: string | null = null) {

@@ -1,4 +1,4 @@
-// `--tools FILE`, in YAML or JSON: what the arguments of tools hold, the same mapping as the guard's option
+// `--tools FILE`, in YAML or JSON: what the arguments of tools hold: the same mapping as the guard's option
 // `toolArguments`, the selectors and operators that agents register, profiles of programs, and their isolation. The
 // settings of a hub (`GET /api/v1/settings/tools`) are such a file, too.
 import { isMapping } from '../rules/bundle/reader.ts';

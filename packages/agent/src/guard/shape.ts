@@ -1,5 +1,5 @@
-// Finds the kind of an argument's value, and doubts that all its readers see the same. A value that runs code when it
-// is read, or that hides part of itself from some readers, can be judged as one thing and used as another.
+// Finds the kind of an argument's value, and doubts that all its readers see the same. A value that runs code when
+// read, or that hides a part from some readers, can be judged as one thing and used as another.
 import { EventEmitter } from 'node:events';
 import { ReadStream, WriteStream } from 'node:fs';
 import { Socket } from 'node:net';
@@ -85,7 +85,7 @@ function builtInShape(value: object, kind: object): Seen | null {
 function plainest(shape: Shape, value: object, builtIn: boolean, ownNames = 0): Seen {
   if (!builtIn)
     return { shape, doubt: `has a class derived from ${shape === 'text' ? 'a built-in' : shape}` };
-  return { shape, doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields besides its content' : null };
+  return { shape, doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields beside its content' : null };
 }
 
 function bytesShape(value: object, kind: object): Seen {

@@ -179,9 +179,9 @@ function Calls({
   const slots = useMemo(
     () =>
       bucketsOfReply(histogramQuery.data ?? []).map(
-        ({ at, allowed, denied, pending, observed }): Slot => ({
+        ({ at, allowed, denied, asked, would_deny: would }): Slot => ({
           at,
-          values: [allowed + denied + pending + observed, denied, pending, observed],
+          values: [allowed + denied + asked + would, denied, asked, would],
         }),
       ),
     [histogramQuery.data],

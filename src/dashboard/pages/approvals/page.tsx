@@ -50,13 +50,12 @@ export default function Approvals(): JSX.Element {
   const isWhole = !isCut && !isOld && q === '' && view !== 'mine' && pending.data !== undefined;
   const waiting = list.filter(({ status }) => status === 'pending');
   const size = isCut && q === '' && view !== 'mine' ? (total ?? waiting.length) : null;
-  const numbers = isWhole
-    ? {
-        pending: waiting.filter((one) => !isSnoozed(one) && !isOfSample(one)).length,
-        mine: waiting.filter(({ assignee }) => assignee?.id === me).length,
-        snoozed: waiting.filter(isSnoozed).length,
-      }
-    : { pending: total ?? 0, mine: 0, snoozed: 0 };
+  const hasMine = isWhole || (view === 'mine' && q === '' && !isCut && !isOld);
+  const numbers = {
+    pending: isWhole ? waiting.filter((one) => !isSnoozed(one) && !isOfSample(one)).length : (total ?? 0),
+    mine: hasMine ? waiting.filter(({ assignee }) => assignee?.id === me).length : 0,
+    snoozed: isWhole ? waiting.filter(isSnoozed).length : 0,
+  };
   // A phone has no room beside the names; the title and the navigation count there.
   const isPhone = usePhone();
   const tab = (name: string, number: number): string =>

@@ -13,7 +13,7 @@ function useSameRows(rows: readonly Approval[]): readonly Approval[] {
 
 /**
  * The queue in its order, the same list until a row changes. An approval that is decided while it is open stays in its
- * place until the person selects another one, because nothing may move under the pointer.
+ * place until the person selects another one: nothing may move under the pointer.
  */
 export function useQueue(
   list: readonly Approval[],

@@ -22,6 +22,8 @@ import { DecidedCalls } from './decided-calls.tsx';
 import { ContractForm } from './form.tsx';
 import { Versions } from './versions.tsx';
 
+type Mode = 'read' | 'edit' | 'copy' | 'delete';
+
 /** A contract by its id. The page of an entry's id, which events and approvals link to, moves to its contract's. */
 function useContract(id: string) {
   const navigate = useNavigate();
@@ -50,7 +52,7 @@ export function ContractDetail({
 }): JSX.Element {
   const contractQuery = useContract(id);
   const navigate = useNavigate();
-  const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
+  const [mode, setMode] = useState<Mode>('read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
   const read = (): void => {
@@ -87,24 +89,7 @@ export function ContractDetail({
             </p>
             <DataParagraph text={sentenceOf(contract.type, contract.definition)} mono={false} max={240} />
             <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
-            {!isPeek && (
-              <div className="decide-buttons">
-                <ActButton operation="updateContract" kind="primary" onClick={() => setMode('edit')}>
-                  Edit contract
-                </ActButton>
-                <ActButton operation="createContract" icon="copy" onClick={() => setMode('copy')}>
-                  Duplicate
-                </ActButton>
-                <ActButton
-                  operation="deleteContract"
-                  kind="danger"
-                  icon="trash"
-                  onClick={() => setMode('delete')}
-                >
-                  Delete
-                </ActButton>
-              </div>
-            )}
+            {!isPeek && <Acts onMode={setMode} />}
             <Editor
               key={contract.version}
               label="Definition as YAML"
@@ -144,6 +129,20 @@ export function ContractDetail({
     </QueryResult>
   );
 }
+
+const Acts = ({ onMode }: { readonly onMode: (mode: Mode) => void }): JSX.Element => (
+  <div className="decide-buttons">
+    <ActButton operation="updateContract" kind="primary" onClick={() => onMode('edit')}>
+      Edit contract
+    </ActButton>
+    <ActButton operation="createContract" icon="copy" onClick={() => onMode('copy')}>
+      Duplicate
+    </ActButton>
+    <ActButton operation="deleteContract" kind="danger" icon="trash" onClick={() => onMode('delete')}>
+      Delete
+    </ActButton>
+  </div>
+);
 
 function Usage({ id }: { readonly id: string }): JSX.Element {
   const contractUsageQuery = useCall('contractUsage', { params: { contract_id: id } });

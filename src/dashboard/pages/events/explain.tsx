@@ -1,4 +1,4 @@
-// Why a call was decided so: the lines of the deciding contract, what each of its conditions compared, the contract and
+// Why a call was decided so: the lines of the deciding contract, what each of its conditions compared; the contract and
 // the verdict of the version that runs now, and similar calls.
 import './events.css';
 import { Link } from '@tanstack/react-router';

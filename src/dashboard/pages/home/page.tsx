@@ -1,4 +1,4 @@
-// The overview: figures beside those of the range before, calls over time with the deployments, what needs attention,
+// The overview: figures beside those of the range before; calls over time with the deployments, what needs attention,
 // recent changes, and the contracts, tools and agents with most denials.
 import './home.css';
 import type { JSX } from 'react';

@@ -1,5 +1,5 @@
-// A modern client before a legacy server: the handshake is the proxy's, and a request of the server for its client ends
-// the client's request for now (`input_required`), while the call stays open at the server until the retry.
+// A modern client before a legacy server: the handshake is the proxy's; a request of the server for its client ends
+// the client's request for now (`input_required`). The call stays open at the server until the retry.
 
 import { type Fields, fieldsOf, without } from '../../fields.ts';
 import {
@@ -121,7 +121,7 @@ export class LegacyServer implements Translation {
     const { id, params } = sent;
     const call = this.#held.take(sent);
     if (!call) {
-      const reason = 'the request state belongs to no request that waits here; make the request anew';
+      const reason = 'the request state belongs to no request that waits here; repeat the request';
       return void this.#wire.toClient(failureOf(id, codes.params, reason), id);
     }
     call.request = sent;

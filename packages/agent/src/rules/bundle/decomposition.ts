@@ -9,7 +9,7 @@ import { type AcceptedKinds, contractWords, kindsOf, spellRule, vocabularyOf } f
 export interface ImportedContract {
   readonly contractId: string;
   readonly type: RuleType;
-  /** The id in words: `block-env_files` becomes "Block Env Files". */
+  /** The id as a title: `block-env_files` becomes "Block Env Files". */
   readonly name: string;
   /** The entry without its `id`, in the words of contracts. */
   readonly definition: JsonObject;

@@ -11,6 +11,7 @@ import { nearestWord } from './distance.ts';
 import { type LanguageOptions, type ReadBundle, readBundle } from './document.ts';
 import { type Entry, effectOf, entryOf } from './entries.ts';
 import { severalLeaves } from './leaves.ts';
+import { operandDoubts } from './operands.ts';
 import { laterRefusals, vainQuestions } from './order.ts';
 import { emptyPlaceholders, selectorsIn } from './placeholders.ts';
 import { isMapping, pathText } from './reader.ts';
@@ -43,6 +44,7 @@ export const lintCodes = [
   'unknown-field',
   'never-matches',
   'placeholder-operand',
+  'unsafe-number',
   'unknown-tool',
   'glob-key',
   'built-in-limit',
@@ -97,8 +99,6 @@ const builtInLimits: readonly (readonly [key: string, max: number])[] = [
   ['max_tool_calls', defaultMaxToolCalls],
   ['max_attempts', defaultMaxAttempts],
 ];
-const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', 'not_in']);
-const wholePlaceholder = /^\{[^{}]+\}$/;
 /** Shorter names are too often one letter apart. */
 const minToolName = 4;
 const globCharacters = /[*?[]/;
@@ -196,7 +196,8 @@ class Linter {
       else {
         this.#selector(entry, key, at);
         for (const [operator, operand] of Object.entries(isMapping(inner) ? inner : {})) {
-          if (equalities.has(operator)) this.#operand(entry, operand, [...at, operator]);
+          for (const { severity, code, message } of operandDoubts(operator, operand))
+            this.#add(entry, severity, code, [...at, operator], message);
         }
       }
     }
@@ -252,14 +253,6 @@ class Linter {
       const message = `${root} is not a built-in root, so it matches only for agents that register it. If yours do, list it under custom_selectors.`;
       this.#add(entry, 'error', 'unknown-root', at, message);
     }
-  }
-
-  #operand(entry: Entry, operand: Json, at: YamlPath): void {
-    const texts = Array.isArray(operand) ? operand : [operand];
-    const placeholder = texts.find((text) => typeof text === 'string' && wholePlaceholder.test(text));
-    if (placeholder === undefined) return;
-    const message = `${String(placeholder)} is compared literally: only messages fill placeholders.`;
-    this.#add(entry, 'error', 'placeholder-operand', at, message);
   }
 
   /** A tool that is not declared, one letter beside one that is. Numbered tools are meant. */

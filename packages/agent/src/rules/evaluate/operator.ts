@@ -92,14 +92,18 @@ function isMember(field: unknown, list: Json, budget: Budget): boolean {
   return (list as Json[]).some((item) => isSame(field, item, budget));
 }
 
-const isNumeric = (value: unknown): boolean =>
+type Numeric = boolean | number | bigint;
+const isNumeric = (value: unknown): value is Numeric =>
   typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint';
+
+/** Exact: a comparison does not round a big integer, as Number() would. False for two NaN. */
+const isSameNumber = (a: Numeric, b: Numeric): boolean => a >= b && a <= b;
 
 /** Deep equality in which 1, 1.0 and true are the same, keys are unordered, and inherited keys do not count. */
 export function isSame(a: unknown, b: unknown, budget: Budget): boolean {
   spend(budget, 1);
   if (a === b) return true;
-  if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
+  if (isNumeric(a) && isNumeric(b)) return isSameNumber(a, b);
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -29,7 +29,7 @@ export const looksLikeUrl = (text: string): boolean =>
   /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/]|[^\s@/:]+@[^\s@/:]+:\S*$)/i.test(text);
 
 /**
- * The host of a canonical URL in lower case without a trailing dot. "" for every other text, and for a scheme with a
+ * The host of a canonical URL in lower case without a trailing dot. "" for every other text; also for a scheme with a
  * dot, which is a host to some programs.
  */
 function hostOf(url: string): string {

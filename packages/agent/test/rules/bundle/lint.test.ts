@@ -194,6 +194,21 @@ describe('conditions that can never match', () => {
   });
 });
 
+describe('numbers', () => {
+  it.each([
+    ['{equals: 9007199254740993}', 1],
+    ['{in: [1, -9007199254740993]}', 1],
+    ['{gt: 1e300}', 1],
+    ['{equals: 9007199254740991}', 0],
+    ['{lt: 0.1}', 0],
+    ['{equals: "9007199254740993"}', 0],
+  ])('%s: beyond those that are exact', (operation, count) => {
+    expect(found(bundle(pre(`{args.id: ${operation}}`)))).toEqual(
+      Array(count).fill(['warning', 'unsafe-number', null]),
+    );
+  });
+});
+
 describe('several conditions in one mapping', () => {
   it.each([
     [

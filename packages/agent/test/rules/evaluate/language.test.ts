@@ -93,6 +93,17 @@ describe('operators', () => {
     expect(run('{args.f: {gt: 1}}', { f: 2n })).toBe('fires');
   });
 
+  it('round no big integer', () => {
+    const operand = 2 ** 53;
+    for (const operation of [`{in: [${operand}]}`, `{equals: ${operand}}`]) {
+      expect(run(`{args.f: ${operation}}`, { f: BigInt(operand) })).toBe('fires');
+      expect(run(`{args.f: ${operation}}`, { f: BigInt(operand) + 1n })).toBe('passes');
+      expect(run(`{args.f: ${operation}}`, { f: Number.NaN })).toBe('passes');
+    }
+    expect(run(`{args.f: {not_in: [${operand}]}}`, { f: BigInt(operand) + 1n })).toBe('fires');
+    expect(run(`{args.f: {gt: ${operand}}}`, { f: BigInt(operand) + 1n })).toBe('fires');
+  });
+
   it('takes no numeric text for a number', () => {
     expect(run('{args.f: {gt: 5}}', { f: '10' })).toBe('fault');
   });

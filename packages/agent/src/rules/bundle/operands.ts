@@ -1,0 +1,31 @@
+// Operands that a comparison does not read as their author meant.
+import type { Json } from '../yaml.ts';
+
+export interface OperandDoubt {
+  readonly severity: 'error' | 'warning';
+  readonly code: 'placeholder-operand' | 'unsafe-number';
+  readonly message: string;
+}
+
+const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', 'not_in']);
+const orders: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
+const wholePlaceholder = /^\{[^{}]+\}$/;
+
+/** At most one doubt of each kind. */
+export function operandDoubts(operator: string, operand: Json): readonly OperandDoubt[] {
+  const doubts: OperandDoubt[] = [];
+  const isEquality = equalities.has(operator);
+  if (!isEquality && !orders.has(operator)) return doubts;
+  const values = Array.isArray(operand) ? operand : [operand];
+  const placeholder = values.find((value) => typeof value === 'string' && wholePlaceholder.test(value));
+  if (isEquality && placeholder !== undefined) {
+    const message = `${String(placeholder)} is compared literally: only messages fill placeholders.`;
+    doubts.push({ severity: 'error', code: 'placeholder-operand', message });
+  }
+  const unsafe = values.find((value) => Number.isInteger(value) && !Number.isSafeInteger(value));
+  if (unsafe !== undefined) {
+    const message = `Agents read this number as ${String(unsafe)}: whole numbers beyond ±9007199254740991 are rounded.`;
+    doubts.push({ severity: 'warning', code: 'unsafe-number', message });
+  }
+  return doubts;
+}

@@ -1,0 +1,94 @@
+// Names and sentences of the product: no name is a participle, no sentence of a comment is longer than a reader holds,
+// and none has the words that say nothing.
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+const sources = (folders: readonly string[], name: RegExp): readonly Source[] =>
+  folders.flatMap((folder) =>
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
+      .filter((file) => name.test(file) && !/(?:^|\/)(?:node_modules|dist|generated)\//.test(file))
+      .map((file) => ({ file: `${folder}/${file}`, text: readFileSync(`${root}${folder}/${file}`, 'utf8') })),
+  );
+
+const code = sources(['src', 'actors', 'adapters', 'packages/agent/src'], /\.tsx?$/);
+const pages = [
+  ...sources(['docs'], /\.md$/),
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages/agent/README.md'].map(
+    (file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }),
+  ),
+];
+
+const participles = 'found|known|asked|given|wanted|told|shown|made|named|said|seen';
+/** Declarations by a keyword, and the one parameter of an arrow function; `npm run measure` counts all parameters. */
+const declaration = new RegExp(
+  `\\b(?:const|let|var|function) (?:${participles})\\b|\\((?:${participles})(?:: [^()]*)?\\) =>`,
+);
+const idle = /\b(?:meanwhile|besides|anew|as it stands|unless[ ]told)\b|\bin words(?=[.,:;)])/i;
+const maxWords = 25;
+
+const withoutStrings = (text: string): string => text.replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''");
+
+/** Each comment as one text: tags and list items are sentences of their own. */
+function commentsOf(text: string): readonly string[] {
+  const blocks = [...text.matchAll(/\/\*\*([\s\S]*?)\*\//g)].map(([, block = '']) =>
+    block.replace(/^\s*\* ?/gm, ''),
+  );
+  const lines = [...text.matchAll(/(?:^[ \t]*\/\/.*\n?)+/gm)].map(([block]) =>
+    block.replace(/^\s*\/\/ ?/gm, ''),
+  );
+  return [...blocks, ...lines].map((comment) =>
+    comment
+      .replace(/\s(?=@(?:param|returns|throws|template)\b)/g, ' . ')
+      .replace(/^- /gm, '. ')
+      .replace(/\s+/g, ' '),
+  );
+}
+
+/** Semicolons and colons end a sentence, too. */
+const sentencesOf = (comment: string): readonly string[] =>
+  comment.split(/(?<=[.!?])\s+(?=[A-Z`@(])|(?<=[;:])\s+/).map((sentence) => sentence.trim());
+
+const wordCount = (sentence: string): number => sentence.split(/\s+/).length;
+
+it('declares no name that is a participle', () => {
+  expect(code.length).toBeGreaterThan(900);
+  const places = code.flatMap(({ file, text }) => {
+    const name = declaration.exec(withoutStrings(text))?.[0];
+    return name === undefined ? [] : [`${file}: ${name}`];
+  });
+  expect(places).toEqual([]);
+});
+
+it('writes no idle word into code and pages', () => {
+  const places = [...code, ...pages].flatMap(({ file, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, at) => (idle.test(line) ? [`${file}:${at + 1}: ${idle.exec(line)?.[0]}`] : [])),
+  );
+  expect(places).toEqual([]);
+});
+
+it(`writes comments in sentences of at most ${maxWords} words`, () => {
+  const sentences = code.flatMap(({ file, text }) =>
+    commentsOf(text).flatMap((comment) => sentencesOf(comment).map((sentence) => ({ file, sentence }))),
+  );
+  expect(sentences.length).toBeGreaterThan(15_000);
+  const long = sentences.filter(({ sentence }) => wordCount(sentence) > maxWords);
+  expect(long.map(({ file, sentence }) => `${file}: ${sentence}`)).toEqual([]);
+});
+
+it('finds a participle, an idle word and a long sentence', () => {
+  expect(declaration.test('const found = 1')).toBe(true);
+  expect(declaration.test('(found: string) => 1')).toBe(true);
+  expect(idle.test('and meanwhile it waits')).toBe(true);
+  const [comment = ''] = commentsOf(`// ${'word '.repeat(maxWords + 1)}\n`);
+  expect(sentencesOf(comment).map(wordCount)).toEqual([maxWords + 1]);
+});
