@@ -34,7 +34,7 @@ export const detail = contractRecord.reply('console', 'one').extend({
 
 /** Only with `include_rules`. */
 const rule = z.object({
-  /** The definition in words, at most 240 characters. */
+  /** The definition as a sentence of at most 240 characters. */
   sentence: z.string(),
   /** Names and patterns, the first 20; empty: the contract names none. */
   tools: z.array(z.string()),

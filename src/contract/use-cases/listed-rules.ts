@@ -1,4 +1,4 @@
-// Rules of listed contracts in words, and the deployed documents that were assembled from them.
+// Rules of listed contracts as sentences, and the deployed documents that were assembled from them.
 import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { seesEnv } from '../../shared/access.ts';

@@ -13,12 +13,12 @@ export const widthStep = 16;
 export const checkWidth = 36;
 
 /** Width of a bold letter, and of the rest of a header cell, in pixels. */
-const [letter, besides] = [9.2, 22];
+const [letter, padding] = [9.2, 22];
 
 /** Minimum width that keeps the words of a column's header whole. */
 function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
   const longest = Math.max(...label.split(' ').map((word) => word.length));
-  return Math.round(Math.max(width * narrowest, longest * letter + besides));
+  return Math.round(Math.max(width * narrowest, longest * letter + padding));
 }
 
 type Widths = { readonly [column: string]: number };

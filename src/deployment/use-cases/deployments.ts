@@ -102,9 +102,8 @@ export class Deployments {
   }
 
   /**
-   * The vocabulary of a document. Null when agents of both load it, but also for what cannot be read, as what was
-   * forced may be, and while the evaluator has too much to do: warnings alone need it, and no deploy or rollback is
-   * refused for want of them.
+   * The vocabulary of a document. Null when agents of both load it, for what cannot be read, and while the evaluator
+   * has too much to do. Warnings alone need it, and no deploy or rollback is refused for want of them.
    */
   async kindOf(tenantId: string, yaml: string): Promise<DocumentKind | null> {
     const outline = await this.#ports.evaluator.outline(tenantId, yaml).catch((error: unknown) => {

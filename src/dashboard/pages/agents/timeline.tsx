@@ -3,6 +3,7 @@ import { type JSX, useEffect, useMemo } from 'react';
 import { displayWord } from '../../../../packages/agent/src/rules/state-words.ts';
 import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { usePrefs } from '../../lib/prefs.ts';
 import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
@@ -75,27 +76,12 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
             <Lane
               name="Streams"
               axis={axis}
-              bars={(first?.reply.streams ?? []).map((one): Bar => {
-                const from = Date.parse(one.from);
-                const to = one.to === null ? null : Date.parse(one.to);
-                const transport = one.transport ? ` by ${one.transport}` : '';
-                const words = `Connected${transport}, ${period(from, to)}${one.is_end_estimated ? ' at the latest' : ''}`;
-                return { key: `${one.from} ${one.to}`, from, to, words, tone: 'plain' };
-              })}
+              bars={(first?.reply.streams ?? []).map((stream) => streamBar(stream, period))}
             />
             <Lane
               name="Documents"
               axis={axis}
-              bars={(first?.reply.documents ?? []).map((one): Bar => {
-                const from = Date.parse(one.at);
-                return {
-                  key: `${one.at} ${one.kind} ${one.bundle_name}`,
-                  ...{ from, to: from },
-                  words: `${at(from)} ${middleCut(visible(one.bundle_name), 60)} v${one.version} ${one.kind}`,
-                  label: `v${one.version}`,
-                  tone: one.kind === 'undeployed' ? 'unknown' : one.kind === 'running' ? 'allow' : 'drift',
-                };
-              })}
+              bars={(first?.reply.documents ?? []).map((document) => documentBar(document, at))}
             />
             <div className="lane-chart">
               <dt className="heard">Calls</dt>
@@ -141,6 +127,31 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
+type Timeline = Reply<'agentTimeline'>;
+
+function streamBar(
+  stream: Timeline['streams'][number],
+  period: (from: number, to: number | null) => string,
+): Bar {
+  const from = Date.parse(stream.from);
+  const to = stream.to === null ? null : Date.parse(stream.to);
+  const transport = stream.transport ? ` by ${stream.transport}` : '';
+  const words = `Connected${transport}, ${period(from, to)}${stream.is_end_estimated ? ' at the latest' : ''}`;
+  return { key: `${stream.from} ${stream.to}`, from, to, words, tone: 'plain' };
+}
+
+function documentBar(document: Timeline['documents'][number], at: (time: number) => string): Bar {
+  const from = Date.parse(document.at);
+  const { kind, version, bundle_name: name } = document;
+  return {
+    key: `${document.at} ${kind} ${name}`,
+    ...{ from, to: from },
+    words: `${at(from)} ${middleCut(visible(name), 60)} v${version} ${kind}`,
+    label: `v${version}`,
+    tone: kind === 'undeployed' ? 'unknown' : kind === 'running' ? 'allow' : 'drift',
+  };
+}
+
 const toneOf = (statuses: readonly string[]): string =>
   statuses.every((status) => status === 'approved') ? 'allow' : statuses.includes('denied') ? 'deny' : 'ask';
 
@@ -179,9 +190,14 @@ function Calls({
   const slots = useMemo(
     () =>
       bucketsOfReply(histogramQuery.data ?? []).map(
-        ({ at, allowed, denied, asked, would_deny: would }): Slot => ({
-          at,
-          values: [allowed + denied + asked + would, denied, asked, would],
+        (bucket): Slot => ({
+          at: bucket.at,
+          values: [
+            bucket.allowed + bucket.denied + bucket.asked + bucket.would_deny,
+            bucket.denied,
+            bucket.asked,
+            bucket.would_deny,
+          ],
         }),
       ),
     [histogramQuery.data],

@@ -161,6 +161,26 @@ const firstOpenGroup = (
 ): AlikeCalls | undefined =>
   groups.flatMap((one) => (one ? [openCalls(one, heldIds)] : [])).find(({ calls }) => calls.length > 0);
 
+/** The group of the chosen call, and the one that a person reviews. */
+function useReview({ sections, chosen }: ReturnType<typeof useOpenRow>, heldIds: ReadonlySet<string>) {
+  const [review, setReview] = useState<AlikeCalls | null>(null);
+  const group = sections.find(({ rows: own }) => chosen && own.includes(chosen))?.group ?? null;
+  const nextGroup = firstOpenGroup([group, ...sections.map((section) => section.group)], heldIds);
+  useCommand('reviewGroup', nextGroup ? () => setReview(nextGroup) : null);
+  return { group, review, setReview };
+}
+
+/** The keys that decide a call. @param call null: no key decides */
+function useDecisions(call: Approval | null, reasons: { readonly [id: string]: string }): void {
+  const [, change] = useFilters();
+  const cannot = useActionBlockReason('decideApproval', call ? [call.env] : []);
+  useDecideKeys(call, (approved) => {
+    if (!call || cannot) return;
+    change({ id: call.id }, true);
+    void decide(call.id, approved, reasons[call.id] ?? '');
+  });
+}
+
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
   const isAway = useSnoozed();
@@ -177,7 +197,6 @@ export function Queue(props: QueueProps): JSX.Element {
   const openRow = useOpenRow(props, passed, heldIds);
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
   useThingLink(chosen && linkTo.approval(chosen.id));
-  const cannot = useActionBlockReason('decideApproval', chosen ? [chosen.env] : []);
   const at = chosen ? rows.indexOf(chosen) : -1;
   const { onEnd } = props;
   useEndOfRows(at, rows.length, onEnd);
@@ -186,16 +205,8 @@ export function Queue(props: QueueProps): JSX.Element {
     change({ id: row.id }, true);
   };
   useSteps(rows, at, open);
-  const [review, setReview] = useState<AlikeCalls | null>(null);
-  const group = sections.find(({ rows: own }) => chosen && own.includes(chosen))?.group ?? null;
-  const nextGroup = firstOpenGroup([group, ...sections.map((section) => section.group)], heldIds);
-  useCommand('reviewGroup', nextGroup ? () => setReview(nextGroup) : null);
-  const press = (approved: boolean): void => {
-    if (!chosen || cannot) return;
-    change({ id: chosen.id }, true);
-    void decide(chosen.id, approved, reasons[chosen.id] ?? '');
-  };
-  useDecideKeys(chosen && isOpen(chosen) && !isArriving ? chosen : null, press);
+  const { group, review, setReview } = useReview(openRow, heldIds);
+  useDecisions(chosen && isOpen(chosen) && !isArriving ? chosen : null, reasons);
   useSentDecision(chosen, decisionsById, (decidedId) => {
     const place = rows.findIndex((row) => row.id === decidedId);
     const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find(isOpen);
