@@ -160,7 +160,7 @@ export const settings: readonly Setting[] = [
   setting(
     'CORS_ORIGINS',
     '',
-    'Browser origins that can call the hub, beside BASE_URL, comma separated; * is refused',
+    'Browser origins that can call the hub, in addition to BASE_URL, comma separated; * is refused',
   ),
   setting(
     'TRUSTED_PROXIES',

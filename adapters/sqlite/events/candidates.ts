@@ -45,7 +45,7 @@ export class Candidates {
     this.#bodies.clear();
   }
 
-  /** @param times bounds beside the filter's, which the caller checks: they only save work */
+  /** @param times bounds in addition to the filter's, which the caller checks: they only save work */
   of(segment: Summary, times: Times = {}): Iterable<Candidate> {
     if (this.#needsBodies) return this.#ofBody(segment);
     // Tallies contain neither outcomes nor versions.

@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** False: the body of a 2xx is not looked at. `leniently`: a body that is not JSON is null. Default true. */
   readonly parse?: boolean | 'leniently';
-  /** Beside those of every request; the same at every attempt. */
+  /** Headers in addition to those of every request; the same at every attempt. */
   readonly headers?: { readonly [name: string]: string };
 }
 

@@ -209,6 +209,13 @@ describe('arguments that say several things', () => {
     expect(guard.events.last().session_attempt_count).toBe(1);
     expect(() => guard.evaluate('read', { path: new Proxy({}, {}) })).toThrow(/args\.path is a proxy/);
   });
+
+  it.each([
+    ['bytes', Buffer.from('a'), 'args.value has fields other than its bytes'],
+    ['a moment', new Date(0), 'args.value has fields other than its content'],
+  ])('of %s with a field name it', (_, value, doubt) => {
+    expect(judgedArguments({ value: Object.assign(value, { secret: 'a' }) }).doubt).toBe(doubt);
+  });
 });
 
 describe('arguments that say one thing', () => {

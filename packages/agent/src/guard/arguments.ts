@@ -199,7 +199,7 @@ class Copier {
     if (!ArrayBuffer.isView(value)) return new Uint8Array(value as ArrayBuffer).slice();
     const { buffer, offset, length } = placeOf(value);
     const copy = new Uint8Array(buffer, offset, length).slice();
-    if (this.doubt === null && hasNamedFields(value, copy)) this.#doubts('has fields beside its bytes');
+    if (this.doubt === null && hasNamedFields(value, copy)) this.#doubts('has fields other than its bytes');
     return copy;
   }
 }

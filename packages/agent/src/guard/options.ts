@@ -29,7 +29,7 @@ export interface GuardOptions extends Language {
   readonly hooks?: readonly BeforeHook[];
   /** Contracts as code: `pre` ones before those of the document, `session` and `post` ones after them. */
   readonly contracts?: readonly CodeContract[];
-  /** Beside the collecting sink, which is always first. */
+  /** Sinks in addition to the collecting one, which is always first. */
   readonly sinks?: readonly Sink[];
   /** Records kept in memory (`guard.events`); default 1,000. */
   readonly maxEvents?: number;

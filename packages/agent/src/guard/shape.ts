@@ -85,7 +85,10 @@ function builtInShape(value: object, kind: object): Seen | null {
 function plainest(shape: Shape, value: object, builtIn: boolean, ownNames = 0): Seen {
   if (!builtIn)
     return { shape, doubt: `has a class derived from ${shape === 'text' ? 'a built-in' : shape}` };
-  return { shape, doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields beside its content' : null };
+  return {
+    shape,
+    doubt: Reflect.ownKeys(value).length > ownNames ? 'has fields other than its content' : null,
+  };
 }
 
 function bytesShape(value: object, kind: object): Seen {
