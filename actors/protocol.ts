@@ -200,8 +200,9 @@ export type EnvironmentMessages = {
   /** Announces again what an approval came to, unless that was announced: its owner may have died before. */
   announceApproval: { body: { readonly id: string }; reply: null };
   /**
-   * A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version,
-   * has not; and the bundle it follows, which an assignment may have changed since the opening.
+   * A stream opened (or is announced again). The reply contains the current deployments that the stream lacks by its
+   * policy version. The reply also contains the bundle to follow, which an assignment may have changed since the
+   * opening.
    */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };

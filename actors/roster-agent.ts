@@ -192,8 +192,8 @@ export function newestOf(streams: readonly RosterStream[], isGone: IsGone): Rost
 }
 
 /**
- * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the
- * newest of any bundle, because an agent that still runs another bundle has drifted.
+ * The version that counts for a stream: the newest report for its bundle or for none in particular. Without one, the
+ * newest report of any bundle counts, because an agent that still runs another bundle has drifted.
  */
 export const newest = (versions: readonly ReportedVersion[], bundleName: string | null): string | null =>
   newestReport(versions, bundleName)?.policyVersion ?? null;

@@ -38,8 +38,8 @@ class Waiting implements Ask {
 }
 
 /**
- * The askers in the order in which they came. No Set: V8 links its table to the next one whenever it is built again. So
- * once one table is old, all that follow grow old with their askers and answers, dead as they are.
+ * The askers in the order in which they came. This is no Set, because V8 links a Set's table to the next one at every
+ * rebuild. Once one table is old, all later tables grow old too, with their dead askers and answers.
  */
 class WaitingList {
   first: Waiting | null = null;

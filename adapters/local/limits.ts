@@ -12,8 +12,8 @@ interface Window {
 }
 
 /**
- * Windows of one class of names. A window with a single hit of cost 1 is the time of that hit alone: most
- * callers of a large fleet have hit once.
+ * Windows of one class of names. A window with a single hit of cost 1 is the time of that hit alone. Most callers of a
+ * large fleet have hit once.
  */
 interface WindowClass {
   readonly windows: Map<string, Window | number>;

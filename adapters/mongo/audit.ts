@@ -1,8 +1,8 @@
 // The audit chain in MongoDB. A link is one document with its entries; its unique number makes forks impossible and its
 // entries' unique ids make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent
 // before the write, and leaves it once it is in the chain: a process that dies in between leaves the intent, which any
-// node records once that one is gone. No lease is needed to append: a node that was replaced and does not know it reads
-// a head that is no longer the last; the number that it would take is taken. Keeps promise P30.
+// node records once that one is gone. No lease is needed to append. A node that does not know of its replacement reads
+// an old head, and the number after that head is taken. Keeps promise P30.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import type { AuditFilter, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';

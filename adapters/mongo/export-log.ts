@@ -1,7 +1,7 @@
-// The order of exports in MongoDB. A link is one document with a number of its tenant and kind; a unique index lets no
-// number be given twice: so all writers continue one log, and no link appears before one that can be seen. A
-// link takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its
-// insert, and its writer appends its lines later. Any node appends the lines of a dead writer. Keeps promise P68.
+// The order of exports in MongoDB. A link is one document with a number of its tenant and kind. A unique index lets no
+// number be used twice. So all writers continue one log, and no link appears before one that readers can see. A link
+// takes the lines of whole batches. Numbering follows the acknowledgement: a batch is registered beside its insert, and
+// its writer appends its lines later. Any node appends the lines of a dead writer. Keeps promise P68.
 //
 // A batch's item is written once, by the first of these: its writer, a node that meets its events as repeats, or the
 // sweep. Lines that the item lacks are items of their own (`late/…`), each once.

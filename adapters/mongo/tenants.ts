@@ -1,7 +1,7 @@
 // Tenants and users in MongoDB. A tenant begins with one document: its admin's, which carries the tenant and its
 // signing key as `founding` until both are copied to where they are read (finishFounding). The unique e-mail decides
 // about it, and the unique field `first`, which only the very first one of all has, decides the bootstrap. If the
-// process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant; every copy
+// process dies before the copying, it is done at the next start, or as soon as someone looks for the tenant. Every copy
 // is an insert that may be repeated.
 import type { Collection } from 'mongodb';
 import type { EnvRole } from '../../src/shared/env-roles.ts';

@@ -1,6 +1,5 @@
-// Versioned documents decide. Each holds everything that one decision depends on, and changes only by
-// compare-and-set on its revision: so a decision over several records is still one document's write. Knows no
-// noun.
+// Versioned documents decide. Each holds everything that one decision depends on, and changes only by compare-and-set
+// on its revision. So a decision over several records is still one document's write. Knows no noun.
 import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import { unavailable } from './failure.ts';

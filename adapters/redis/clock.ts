@@ -1,6 +1,6 @@
 // The time that all nodes of a cluster go by: Redis's, which a node asks for now and then and counts on from by its own
-// monotonic clock. Nodes whose machines' clocks differ would time out each other's approvals; store events behind the
-// place up to which others have read; and take each other's unfinished requests for abandoned ones.
+// monotonic clock. Nodes whose clocks differ would time out each other's approvals, and store events behind the place
+// up to which others have read. Nodes would also take each other's unfinished requests for abandoned ones.
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { Link } from './link.ts';

@@ -1,4 +1,4 @@
-// Sliding-window limits in Redis: one sorted set of hits per name and their sum beside it; changed by one script in
+// Sliding-window limits in Redis: one sorted set of hits per name and their sum beside it. One script changes both in
 // Redis's own time, so that all nodes count alike. Without Redis nothing is let through: the calls throw.
 import type { LimitAnswer, Limits } from '../../src/shared/ports/limits.ts';
 import { type Link, script } from './link.ts';

@@ -40,8 +40,8 @@ end
 /**
  * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each
  * entry the number of its audience, its body and its idempotency key or ''. An entry holds its body (b), the position
- * before it (p, '' where none is known); and the bytes of the log up to it (t), of those that were trimmed too: so what
- * a log holds is known without counting.
+ * before the entry (p, '' if unknown), and the log's bytes up to the entry (t). `t` includes trimmed entries, so the
+ * bytes of a log are known without counting.
  *
  * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log,
  * `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and the

@@ -1,5 +1,5 @@
-// The members of the cluster in Redis: one hash of node → time of its last heartbeat (in Redis's own time) and note;
-// one sorted set of nodes by the time of their last pulse.
+// The members of the cluster in Redis. One hash holds each node's note and the time of its last heartbeat, in Redis's
+// own time. One sorted set holds the nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
 import {
   type Member,

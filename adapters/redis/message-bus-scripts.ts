@@ -32,7 +32,7 @@ return places
 /**
  * KEYS: streams. ARGV: group, consumer, whether to take this consumer's own entries again. Makes missing groups.
  * Answers of each stream the last position handed out, and the entries that others (or this one) had taken and not
- * acknowledged; those others are forgotten.
+ * acknowledged. Those others are forgotten.
  */
 export const claimScript = script(`
 local group, me, own = ARGV[1], ARGV[2], ARGV[3] == '1'
@@ -80,8 +80,9 @@ return found
 `);
 
 /**
- * KEYS: streams. ARGV: group, how many of the KEYS lose entries, life of a reply stream in ms; then of each of those
- * the number of entries and their positions; then of each other one the number of replies and their bytes.
+ * KEYS: streams. ARGV: group, how many of the KEYS lose entries, life of a reply stream in ms. For each of the KEYS
+ * that lose entries follow the number of entries and their positions. For each other one follow the number of replies
+ * and their bytes.
  */
 export const acknowledgeScript = script(`
 local group, done = ARGV[1], tonumber(ARGV[2])

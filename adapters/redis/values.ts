@@ -1,5 +1,5 @@
 // Session values in Redis: a text `<expiry>/<environment> <value>` per key. The expiry is judged by the caller's time,
-// as the port has it; Redis removes a value some time after that by itself, so a sweep has nothing to do. A hash sums
+// as the port has it. Redis removes a value some time after that by itself, so a sweep has nothing to do. A hash sums
 // the room that the values of an environment take: in all, and by the hour of their expiry. The hourly sums let the
 // total lose the values that Redis removed by itself.
 import { hourMs } from '../../src/shared/duration.ts';

@@ -15,8 +15,8 @@ interface Statement {
 const mark = '\u0001';
 
 /**
- * The text as it is stored. SQLite's C strings end at NUL and UTF-8 has no lone surrogate. So such texts (and those
- * that look like their stored form) are kept as marked JSON; different texts stay different.
+ * The text as it is stored. SQLite's C strings end at NUL, and UTF-8 has no lone surrogate. Texts with either, and
+ * texts that look like their stored form, are kept as marked JSON. Different texts stay different.
  */
 export const storedText = (text: string): string =>
   text.includes('\0') || text.startsWith(mark) || !isWellFormed(text) ? mark + JSON.stringify(text) : text;

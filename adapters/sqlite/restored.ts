@@ -2,8 +2,9 @@
 import { Database } from './database.ts';
 
 /**
- * Gives every current deployment, and the tool pins of every environment, a sequence that no agent can have seen:
- * agents then take both although they ran newer ones. The hub attests deployments again when it starts.
+ * Gives every current deployment, and the tool pins of every environment, a sequence that no agent can have seen.
+ * Agents then take the deployments and the pins, although they ran newer ones. The hub attests deployments again when
+ * it starts.
  * @param now epoch milliseconds; no sequence is above the time of its deployment by more than a few
  * @returns how many there are
  */

@@ -94,7 +94,7 @@ export class Exchange implements Sink {
     this.#res = null;
     res.cork(() => {
       // Not asked to close: the native server would write that header here, in the middle of the chunks. The stream's
-      // head has it instead, so the client closes; a connection that is left open is idle, and idle ones are closed
+      // head has it instead, so the client closes. A connection that is left open is idle, and idle ones are closed
       // after 9 to 12 s.
       const last = this.#nextFrame?.end() ?? '';
       if (last === '') res.end();

@@ -1,6 +1,7 @@
 // How a frame of a live stream reaches clients at once that read whole chunks. The native server ends a chunk only
-// together with the beginning of the next one. Such a client would see every frame when the next one comes. So the
-// first byte of the next frame follows a frame in a chunk of its own. Others are spared it: it is one more packet.
+// together with the beginning of the next one. A client that reads whole chunks would see every frame only when the
+// next one comes. So the first byte of the next frame follows a frame in a chunk of its own. Others are spared it: it
+// is one more packet.
 
 /** urllib3 hands a chunk on when it has read its end, and so does Python's requests, which is built on it. */
 const inWholeChunks = /\b(?:python-requests|python-urllib3|urllib3)\//i;

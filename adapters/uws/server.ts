@@ -281,7 +281,7 @@ function watchBody(res: HttpResponse, body: IncomingBody): void {
 }
 
 /**
- * True when nothing answers there. The native server would share a port that another one listens on; its exclusive
+ * True when nothing answers there. The native server would share a port that another one listens on. Its exclusive
  * option would not, but then refuses a port for a minute after a crash, because old connections wait there.
  */
 function isFree(host: string, port: number): Promise<boolean> {

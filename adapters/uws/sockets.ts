@@ -140,10 +140,10 @@ export function completeUpgrade(
   const { sender } = session;
   const size = messageSizeOf(session, partial);
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that
-  // state all the same: when another allocation has taken the memory, its bytes may mean "close after the
-  // response"; the new WebSocket is cut right after the 101 (often the first ones of a process: functions are
-  // compiled, hidden classes are laid out). So nothing of ours happens from the upgrade to the end of the cork: both
-  // callbacks are bound native functions, there is no user data to copy, and the session begins after.
+  // state all the same. When another allocation has taken the memory, its bytes may mean "close after the response".
+  // Then the new WebSocket is cut right after the 101 (often the first ones of a process: functions are compiled,
+  // hidden classes are laid out). So nothing of ours happens from the upgrade to the end of the cork: both callbacks
+  // are bound native functions, there is no user data to copy, and the session begins after.
   const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, contexts[size]);
   try {
     res.cork(() => {

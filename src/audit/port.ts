@@ -26,8 +26,8 @@ export interface PlacedAuditEntry extends AuditPlace {
 export interface AuditStore {
   /**
    * Adds notes of one tenant to its chain, without those whose ids it has already. They are one link, which may hold
-   * those of other calls of the same moment. Safe to repeat. For what has no write of its own to go with; a write takes
-   * its note along (`Store.noting`), and a batch of events those of its decisions (`EventStore.ingest`).
+   * those of other calls of the same moment. Safe to repeat. For notes without a write of their own. A write takes its
+   * note along (`Store.noting`), and a batch of events takes the notes of its decisions (`EventStore.ingest`).
    */
   append(notes: readonly AuditNote[]): Promise<void>;
   /**
@@ -53,7 +53,7 @@ export interface AuditStore {
   /** The signed head that the kept chain starts behind; null when it starts with link 1. */
   start(tenantId: string): Promise<SignedHead | null>;
   /**
-   * Takes away links that occurred before `before`, up to the last one that a signed head covers; the chain starts
+   * Takes away links that occurred before `before`, up to the last one that a signed head covers. The chain starts
    * behind that head from the first call on. The newest link and that head stay. Safe to repeat. @returns how many
    * links went, at most `limit`; 0: none is left
    */

@@ -72,9 +72,9 @@ export interface ContractStore {
   /** Number of compositions that `listUsage` returns. */
   countUsage(tenantId: string, contractId: string): Promise<number>;
   /**
-   * Imports all in one step: creates or adds a version of each contract; creates `composition` unless one of its
-   * name exists (its items are pinned to the versions made here). A contract of another type than the stored one:
-   * nothing is written and its id is returned.
+   * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its
+   * name exists. The items of a new composition are pinned to the versions made here. If a contract has another type
+   * than the stored one, nothing is written and its id is returned.
    */
   importBundle(
     tenantId: string,

@@ -14,9 +14,8 @@ export interface DeploymentStore {
   /**
    * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the
    * last one of (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
-   * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the
-   *   environment throws
-   *   HubError unavailable (a stale owner) and writes nothing
+   * @param fence the writer's epoch. Where nodes share the store, an epoch below that of an earlier deployment in the
+   *   environment throws HubError unavailable (a stale owner) and writes nothing
    */
   deploy(
     deployment: Deployment,

@@ -20,8 +20,8 @@ const deploymentFields = {
   revisionHash: hiddenText,
   /**
    * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the
-   * deployment in epoch milliseconds: so it grows also past a store that was restored from an older copy. A new
-   * signature keeps it.
+   * deployment in epoch milliseconds. So the sequence also grows past a store that was restored from an older copy. A
+   * new signature keeps the sequence.
    */
   sequence: field(z.number().int()),
   /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */

@@ -116,10 +116,10 @@ export interface EventStore {
   /**
    * Stores a batch, the effects on its runs (run/port), and its decisions of runs in the audit chain, as one link:
    * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
-   * outcome when they contain a new one (event/record); that counts in its run as an event does. Safe to repeat as a
-   * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
-   * only its reserve of room left. Its agents are noted in the same commit; where a store has no such commits, after
-   * the events, and an agent that could not be noted makes it throw: the repeat notes it again.
+   * outcome when they contain a new one (event/record). The outcome counts in its run as an event does. Safe to repeat
+   * as a whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store
+   * has only its reserve of room left. Its agents are noted in the same commit. A store without such commits notes the
+   * agents after the events, and throws if an agent could not be noted: the repeat notes it again.
    */
   ingest(batch: EventBatch): Promise<IngestResult>;
   /**
@@ -140,8 +140,8 @@ export interface EventStore {
   ): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
-   * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may
-   * appear below the highest seq given out: within `arrivalSlackMs` of its receipt.
+   * Events with a `seq` above `after`, in its order. Where nodes share the store, an event of another node may appear
+   * below the highest `seq` that was given out, within `arrivalSlackMs` of its receipt.
    */
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */

@@ -1,5 +1,5 @@
-// Idempotency-Key of routes that declare it: the first request under a key is carried out; a repeat is answered as it
-// was, on any node and after a restart, for 24 hours.
+// Idempotency-Key of routes that declare it. The first request under a key is carried out. A repeat is answered as the
+// first one was, on any node and after a restart, for 24 hours.
 
 import { callerNames } from '../admission/caller-name.ts';
 import { dayMs } from '../shared/duration.ts';

@@ -21,8 +21,8 @@ interface SignedIn {
 
 export interface LoginSessions {
   /**
-   * The signed-in user of a token; `renewed` is the Set-Cookie text when the expiry moved (at most once a minute).
-   * is_admin is at most 5 s old.
+   * The signed-in user of a token. `renewed` is the Set-Cookie text when the expiry moved (at most once a minute).
+   * `is_admin` is at most 5 s old.
    * @throws HubError unauthenticated
    */
   find(token: string): Promise<SignedIn & { readonly tokenHash: string; readonly renewed: string | null }>;

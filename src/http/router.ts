@@ -37,9 +37,9 @@ const parameterPattern = /^\{([a-z_]+)(\+?)\}$/;
 export interface Router {
   readonly routes: readonly Route[];
   /**
-   * The route of a path and method; the list of allowed methods when the path has routes but not this method; null when
-   * it has none. A fixed segment wins over a parameter, a parameter over a tail. Nothing is normalised: `..` is a name
-   * like any other.
+   * The route of a path and method. If the path has routes but not this method, the list of allowed methods. If the
+   * path has no route, null. A fixed segment wins over a parameter, a parameter over a tail. Nothing is normalised:
+   * `..` is a name like any other.
    * @throws HubError bad_request for a bad escape or `%00` in a parameter
    */
   match(method: string, path: string): Match | readonly Method[] | null;

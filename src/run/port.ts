@@ -1,6 +1,6 @@
-// Store port of runs: the summary of an agent's events in one session. Nobody writes one: EventStore.ingest does,
-// and the changes of an approval that names a session, which make a run where there is none; they move its activity,
-// never back.
+// Store port of runs: the summary of an agent's events in one session. No caller writes a run: EventStore.ingest does,
+// and so do the changes of an approval that names a session. Such a change makes a run where there is none, and moves
+// the run's activity forward, never back.
 import type { Approval } from '../approval/record.ts';
 import type { AgentsIn, EnvFilter } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';

@@ -88,8 +88,8 @@ export type LoginFailure =
   | 'operator_token'
   | 'bearer';
 /**
- * Why a node took shards: it had just started; another node went without giving them back; its own leases had expired
- * (it was paused, or Redis was away); or the shards were distributed again.
+ * Why a node took shards: it had just started, or another node went without giving them back. Or its own leases had
+ * expired (it was paused, or Redis was away), or the shards were distributed again.
  */
 export type TakeoverReason = 'start' | 'node_gone' | 'lease_expired' | 'rebalanced';
 

@@ -1,5 +1,5 @@
-// Which call ids are stored, and where. New ones are held in memory and merged into the table in sorted slices:
-// random ids written one by one would touch a page each. After a crash the newest are read back from the segments.
+// Which call ids are stored, and where. New ones are held in memory and merged into the table in sorted slices. Random
+// ids, written one by one, would touch a page each. After a crash the newest are read back from the segments.
 import { type Database, givenText } from '../database.ts';
 import { bucketsOf } from './call-buckets.ts';
 import { CallFilter } from './call-filter.ts';

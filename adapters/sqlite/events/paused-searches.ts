@@ -24,8 +24,8 @@ const pauseMs = 10_000;
 const maxPaused = 4;
 
 /**
- * Searches that their next pages go on with. Started again, each page would read all segments that overlap its
- * cursor: thousands, where thousands of agents report at once.
+ * Searches that later pages continue. A page that starts its search again would read all segments again that overlap
+ * its cursor: thousands, where thousands of agents report at once.
  */
 export class PausedSearches {
   readonly #searches = new Map<string, PausedSearch>();

@@ -184,8 +184,8 @@ export class EventRemover {
   }
 
   /**
-   * Another segment of an agent's hour. A slice removes as many of one as there are: what is counted of each
-   * agent's hour that it touches is put right by a look over that hour's segments.
+   * Another segment of an agent's hour. A slice removes as many of one hour as there are. Each agent's hour that a
+   * slice touches costs a look over all segments of the hour, which puts its counts right.
    */
   #alsoOf({ tenant, agent, hour, env }: Place, before: number): number | null {
     const row = this.#db.get(

@@ -55,9 +55,9 @@ export class LogCopier {
   }
 
   /**
-   * A removal has ended: its arguments do not show how much it wrote. Small copies follow removals, because a commit
-   * waits for the disk while a large copy is written to it. A slice of retention is bound to be short. Beside other
-   * writes they would come after every slice, and hold those up: then copies are as rare as without removals.
+   * A removal has ended: its arguments do not show how much it wrote. Small copies follow removals: a commit waits for
+   * the disk during a large copy, and a slice of retention is bound to be short. Beside other writes, a copy would
+   * follow every slice and hold up those writes. Then copies are as rare as without removals.
    */
   recount(): void {
     const { pages, count } = this.#options;

@@ -56,7 +56,7 @@ export interface SqliteOptions {
 
 /**
  * A commit that balanced a tree looks through all pages that the writer keeps. In files below 1 GiB, SQLite counts the
- * page which it never uses among them. Four times as many made no commit faster.
+ * page which it never uses among them. Four times as many pages made no commit faster.
  */
 const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 

@@ -1,5 +1,5 @@
-// In which order writes go into commits: decisions before events, events of all tenants in turns, and no commit longer
-// than some milliseconds: so neither a decision nor another tenant's event waits for all that one tenant sends.
+// The order in which writes go into commits: decisions before events, and events of all tenants in turns. No commit is
+// longer than some milliseconds. So neither a decision nor another tenant's event waits for all that one tenant sends.
 // Keeps promises P21 and P22.
 import { FairQueue } from '../../../src/shared/concurrency/fair-queue.ts';
 import type { EncodedBatch } from '../events/encode.ts';

@@ -54,8 +54,7 @@ export const fleetAgent = z.object({
   /** Open streams. */
   streams: z.number().int(),
   /**
-   * Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it
-   * used none.
+   * Of the tools that it used in the last 24 hours, in the requested environment, else in all. Null where it used none.
    */
   coverage: coverageCounts.nullable(),
   /** The version that the environment runs under the bundle that it should run; null: none. */

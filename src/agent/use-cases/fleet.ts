@@ -327,7 +327,7 @@ function isIn(env: Env, { lastEnv }: RegistrationSummary, stateIn: (env: Env) =>
 
 /**
  * The environment that an agent appears in: where it is connected, else where it was seen last, of those that the
- * principal sees; its last one when there is none of these, null when there is none at all.
+ * principal sees. Its last one when there is none of these, and null when there is none at all.
  */
 function placeOf(
   principal: Principal,

@@ -1,5 +1,5 @@
-// Registrations learn from requests that an agent was seen: at most one write per agent in 29 s; a second later for
-// an agent that this node knows, so `last_seen_at` is at most 30 s late.
+// A request renews the last-seen time in its agent's registration: at most one write per agent in 29 s. The write comes
+// a second later for an agent that this node knows. So `last_seen_at` is at most 30 s late.
 
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { hourMs } from '../../shared/duration.ts';

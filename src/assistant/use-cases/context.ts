@@ -1,5 +1,5 @@
 // The assistant's input: its task, the tenant's data and the conversation. Data is in user messages, between marks that
-// it cannot contain: so no content from an agent, a tool or a document becomes an instruction. Pure.
+// it cannot contain. So no content from an agent, a tool or a document becomes an instruction. Pure.
 
 import type { ContractSummary } from '../../contract/port.ts';
 import type { AiMessage } from '../port/model.ts';

@@ -1,6 +1,6 @@
 // A tenant's choice of who assists its people: kept with the key sealed, tried out, and what its use cost. Everybody
-// who signs in may change it; a key that is kept never goes to another provider or address than the one it was entered
-// for.
+// who signs in may change the choice. A key that is kept never goes to another provider or address than the one it was
+// entered for.
 
 import { type CountLimit, limits } from '../../admission/limit.ts';
 import { changeBy, noted } from '../../audit/note.ts';

@@ -1,5 +1,5 @@
-// One document of a replay at work: what it decides on a stored call, by the engine; and what about that is not certain
-// because the event does not hold everything that a rule looks at. Pure.
+// One document of a replay at work: its decision on a stored call, by the engine, and the doubts about this decision. A
+// doubt arises where the event does not hold everything that a rule looks at. Pure.
 import {
   type CompiledBundle,
   type Decision,

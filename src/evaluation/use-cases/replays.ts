@@ -67,8 +67,7 @@ export interface Replay extends ReplayReport, ReplaySize {
 export interface Replays {
   /**
    * @throws HubError forbidden, not_found, unprocessable (what is wrong with which document; the window; a base that is
-   *   missing; another name),
-   *   rate_limited (replay_busy when too many run), overloaded, search_timeout
+   *   missing; another name), rate_limited (replay_busy when too many run), overloaded, search_timeout
    */
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay>;
 }

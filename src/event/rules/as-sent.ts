@@ -91,8 +91,8 @@ function hasRepeats(text: string, listLength: number, measures: readonly JsonMea
 }
 
 /**
- * How often a member's name ends in the text. A text that begins with a colon counts too, so the number is never too
- * low. A list with a repeated member has more than its value.
+ * How often a member's name ends in the text. A text that begins with a colon counts too. So the number is never too
+ * low, and exceeds the members of the value if a member is repeated.
  */
 function countMembers(text: string): number {
   let count = 0;

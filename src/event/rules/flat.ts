@@ -38,7 +38,7 @@ export const maxExtraBytes = 8 * 1024;
 
 /**
  * A payload's fields as they stand at the top of the flat form. All others, words of the hub among them, stand in
- * `extra` in the order of their names, as far as they fit; they are left out beyond that.
+ * `extra` in the order of their names, as far as they fit. Fields that do not fit are left out.
  */
 export function flatFields(payload: JsonObject | null): { readonly extra?: JsonObject } & JsonObject {
   if (payload === null) return {};

@@ -36,7 +36,7 @@ export const reportedCall = {
   tool_success: z.boolean().nullish(),
   postconditions_passed: z.boolean().nullish(),
   /**
-   * Run time of the tool, in milliseconds. On the console API, it counts if `tool_success` shows that the tool ran; on
+   * Run time of the tool, in milliseconds. On the console API, it counts if `tool_success` shows that the tool ran. On
    * the hosted API, 0 does not count, because many clients do not measure.
    */
   duration_ms: z.number().nullish(),

@@ -11,17 +11,17 @@ import type { FrameTable } from './frame-table.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the
- * OPERATOR_TOKEN as bearer token; its routes answer 404 when it is not set); `hostedKey` (an API key, of one
- * environment or of all); `operatorJwt` (a JWT of a person who operates a workspace, from an identity provider or from
- * the hub).
+ * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), or `hostedKey` (an API
+ * key, of one environment or of all). `operatorToken` is the OPERATOR_TOKEN as bearer token; its routes answer 404 when
+ * it is not set. `operatorJwt` is a JWT of a person who operates a workspace, from an identity provider or from the
+ * hub.
  */
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
 /**
- * Callers that a route is for, beside `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person` (own
- * things of a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs; keys have no
- * role.
+ * Callers that a route is for, in addition to `auth`: `nobody` (no sign-in needed), `agent` (API keys alone), `person`
+ * (own things of a signed-in person), `installation` (the OPERATOR_TOKEN), else the role that a person needs. Keys have
+ * no role.
  */
 export type RouteRole = 'nobody' | 'agent' | 'person' | 'installation' | OperatorRole;
 

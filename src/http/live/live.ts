@@ -70,7 +70,7 @@ export interface Live {
   /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
   /**
-   * Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the
+   * Takes revocations, sign-outs and requests for the roster, of any node. When some may have been missed, asks the
    * store about every caller and announces every agent stream.
    */
   control(message: Control): void;

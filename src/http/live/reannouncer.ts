@@ -1,4 +1,4 @@
-// Announcing the open streams of an audience again, in slices: when an environment actor was activated and asks for its
+// Announces the open streams of an audience again, in slices. An environment actor was activated and asks for its
 // roster, or may have asked while this node received nothing.
 import { type Clock, pause } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';

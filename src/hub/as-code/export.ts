@@ -1,5 +1,5 @@
-// Writes a hub's state as a folder. A file that has the content already stays as it is, with its comments; a file of an
-// earlier export whose thing is gone is removed.
+// Writes a hub's state as a folder. A file that has the content already stays as it is, with its comments. A file from
+// an earlier export is removed if its record is gone.
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringifyYaml } from 'reeve-agent/rules';

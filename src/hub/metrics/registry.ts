@@ -66,7 +66,9 @@ export function createRegistry(sources: RegistrySources): Registry {
 /** Upper bounds that Prometheus receives, in milliseconds: eleven and an open one, 14 series a route. */
 const bounds = durationBuckets.filter((bound) => bound !== 2 && bound !== 5000);
 
-/** A request of at most 2 ms counts with those of at most 5 ms; one of at most 5 s with those of at most 10 s. */
+/**
+ * Requests of at most 2 ms count with those of at most 5 ms. Requests of at most 5 s count with those of at most 10 s.
+ */
 function durationsOf({ route, method, buckets, sumMs }: Series): DurationSeries {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   for (const [i, count] of buckets.entries()) {

@@ -32,7 +32,8 @@ const longestWaitMs = 6 * hourMs;
 const longestAskedMs = dayMs;
 
 /**
- * 5 s, then three times as long each time up to six hours; and up to a quarter more so that many do not come at once.
+ * 5 s, then three times as long each time up to six hours. A random part of up to a quarter is added, so that many
+ * deliveries do not come at once.
  */
 export function waitAfter(attempts: number, random: number): number {
   const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(attempts - 1, 20));

@@ -147,8 +147,8 @@ export class ChatDecisions {
 
   /**
    * Decides in the channel's tenant, as a person in the console does. A press counts in a channel that the approval was
-   * sent to and whose filters pass it still; and by a person whom the channel's list allows. A press that comes twice
-   * changes nothing.
+   * sent to and whose filters still pass it. The channel's list must allow the person. A press that comes twice changes
+   * nothing.
    * @param open those of `signedChannels`, or the one that the callback's address names
    * @param via labels the platform in records
    * @throws HubError overloaded, unavailable

@@ -1,5 +1,5 @@
-// Finds the elements of a list inside a large JSON object without parsing it: so they can be parsed a few at a
-// time and one that is too deep costs nothing.
+// Finds the elements of a list inside a large JSON object without parsing the object. So the elements can be parsed a
+// few at a time, and one that is too deep costs nothing.
 import { HubError } from '../error.ts';
 import { mayLoseDigits, withExactNumbers } from './exact-numbers.ts';
 import {

@@ -41,7 +41,7 @@ export interface Broadcast {
   ): Promise<Following>;
   onControl(listener: (message: Control) => void): void;
   /**
-   * The frames after `position`, oldest first, up to the log's end; `gone` when the log no longer reaches back that
+   * The frames after `position`, oldest first, up to the log's end. `gone` when the log no longer reaches back that
    * far, or has never had that position (another epoch).
    */
   since(audience: Audience, position: Position): Promise<readonly BroadcastEntry[] | 'gone'>;

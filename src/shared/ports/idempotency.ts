@@ -39,7 +39,8 @@ export type Claim =
 export interface IdempotencyStore {
   /**
    * One atomic step over all nodes: of many at once one claims. A request whose time is over without an answer is
-   * claimed again under the id of the first time: so what was made is not made again. An expired one is forgotten.
+   * claimed again under the id of the first time. So a record that was made is not made again. An expired request is
+   * forgotten.
    * @param newId the id for a request that is not known
    */
   claim(request: KeyedRequest, newId: string, times: ClaimTimes): Promise<Claim>;

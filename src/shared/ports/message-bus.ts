@@ -59,8 +59,8 @@ export interface MessageBus {
   /**
    * Begins to read a shard: first what earlier readers took and did not acknowledge, oldest first, then what comes,
    * each once and in order. Resolves when the earlier ones were delivered, with the position up to which all was
-   * delivered or acknowledged. Another reader may have taken envelopes before it knew that it had lost the
-   * shard: they are taken over within a few seconds.
+   * delivered or acknowledged. Another reader may take envelopes before it knows that it lost the shard. Those
+   * envelopes are taken over within a few seconds.
    * @throws HubError unavailable; nothing is read then
    */
   open(shard: number): Promise<BusPosition>;

@@ -38,8 +38,8 @@ export interface TenantRecordStore {
   /** Tenants for which nobody may call: suspended, or being removed. At most 100,000. */
   listClosed(): Promise<readonly TenantRecord[]>;
   /**
-   * Erases up to about `limit` records of a tenant that is being removed, of every kind but events and session values;
-   * the tenant's own record stays. The bytes are overwritten. @returns how many; 0: none is left
+   * Erases up to about `limit` records of a tenant that is being removed, of every kind but events and session values.
+   * The tenant's own record stays. The bytes are overwritten. @returns how many; 0: none is left
    */
   removeRecords(tenantId: string, limit: number): Promise<number>;
   /** Removes the tenant's own record, the last. */

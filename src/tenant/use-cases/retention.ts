@@ -1,5 +1,5 @@
-// Retention: how long a tenant's records are kept, what a policy would remove; the pass that removes it in slices
-// between which other writes go first.
+// Retention: how long a tenant's records are kept, and which records a policy would remove. The pass removes records in
+// slices, between which other writes go first.
 import { changeBy, noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';

@@ -1,5 +1,5 @@
-// The device cookie: a browser that signed in to an account before brings it: so strangers who guess at the
-// account's password do not lock its owner out. It gives no access to anything.
+// The device cookie. A browser sends the cookie to an account that it signed in to before. So strangers who guess at
+// the account's password do not lock its owner out. The cookie gives no access to anything.
 import { cookieOf } from '../../http/contract/cookie.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { dayMs } from '../../shared/duration.ts';

@@ -1,5 +1,5 @@
-// Invitations: until somebody uses one, it stands in the place of the password's hash: so a password can be set by
-// it once, and a newer one ends it. Pure.
+// Invitations. An invitation stands in the place of the password's hash until somebody uses it. So an invitation sets a
+// password once, and a newer invitation ends it. Pure.
 import { dayMs } from '../../shared/duration.ts';
 
 /** Life of a link, in milliseconds. */

@@ -1,5 +1,5 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept for the time that
-// it sets; while it is away those of the last 24 hours go on being good.
+// the provider sets. While the provider is away, the keys of the last 24 hours stay good.
 import { dayMs, minuteMs } from '../../shared/duration.ts';
 import { HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';

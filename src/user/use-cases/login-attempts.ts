@@ -32,9 +32,9 @@ interface Admitted {
 }
 
 /**
- * Counts the attempt and decides whether the password is looked at. After 20 failures in 15 minutes for one e-mail,
- * whether or not it is known: only addresses that signed in to it within 30 days and browsers with its device cookie
- * are tried: 20 attempts in 15 minutes each.
+ * Counts the attempt and decides whether the password is looked at. After 20 failures in 15 minutes for one e-mail, a
+ * user's or not, only familiar clients are tried: 20 attempts in 15 minutes each. Familiar are addresses that signed in
+ * to the account within 30 days, and browsers with its device cookie.
  * @throws HubError rate_limited; bad_request when the address is unknown
  */
 export async function admitAttempt(

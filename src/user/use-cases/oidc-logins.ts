@@ -1,6 +1,6 @@
 // Signing in through the installation's identity provider. A person is an account there (issuer and subject): linked by
-// that person while signed in, by an open invitation to the verified e-mail, or made at the first sign-in; never linked
-// by e-mail alone. Roles follow the claims at each sign-in, unless they are given here.
+// that person while signed in, by an open invitation to the verified e-mail, or made at the first sign-in. An e-mail
+// alone never links one. Roles follow the claims at each sign-in, unless they are given here.
 
 import { noted } from '../../audit/note.ts';
 import { anyEnv, type EnvRole, rolesText } from '../../shared/env-roles.ts';

@@ -57,8 +57,8 @@ const guarded = new WeakSet<object>();
  * handlers of the low-level server by those that the client sent. A denial is a result with `isError`. Tools that run
  * as tasks are refused. A tool that asks its user (`input_required`) and its retries are one call.
  * @returns the same server
- * @throws TypeError for what is no server of the MCP SDK 1 or 2; for a server that is guarded already, and for an
- *   `McpServer` that answers `tools/call` already: guard it before its first tool is registered
+ * @throws TypeError for a value that is no server of the MCP SDK 1 or 2, and for a server that is guarded already. Also
+ *   for an `McpServer` that answers `tools/call` already: guard it before its first tool is registered
  */
 export function guardServer<S extends McpServerLike>(
   guard: Governs,

@@ -36,11 +36,11 @@ const guards = new WeakMap<object, Governs>();
 
 /**
  * Puts function tools under the guard, in place: whoever holds such a tool calls it governed. The rules see the
- * arguments as the model sent them. A refused call answers with its reason as text; one of a tool with an output schema
- * goes to the tool's error function, or throws.
+ * arguments as the model sent them. A refused call answers with its reason as text. If the tool has an output schema,
+ * the refusal goes to the tool's error function, or throws.
  * @returns the same tools
- * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor); and
- *   for one under another guard
+ * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor). Also
+ *   for a tool under another guard
  */
 export function guardOpenAiTools<T extends readonly OpenAiTool[]>(
   guard: Governs,

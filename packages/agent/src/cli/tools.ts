@@ -1,6 +1,6 @@
-// `--tools FILE`, in YAML or JSON: what the arguments of tools hold: the same mapping as the guard's option
-// `toolArguments`, the selectors and operators that agents register, profiles of programs, and their isolation. The
-// settings of a hub (`GET /api/v1/settings/tools`) are such a file, too.
+// The file of `--tools FILE`, in YAML or JSON, describes the arguments of tools by the same mapping as the guard's
+// option `toolArguments`. The file also holds the selectors and operators that agents register, profiles of programs,
+// and their isolation. The settings of a hub (`GET /api/v1/settings/tools`) are such a file, too.
 import { isMapping } from '../rules/bundle/reader.ts';
 import { RuleError } from '../rules/error.ts';
 import { type IsolationMode, isolationModes } from '../rules/isolation.ts';

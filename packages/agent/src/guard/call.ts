@@ -120,8 +120,8 @@ export interface RunOptions<R> {
   /** The value whose own fields `result.*` selects. Default: the result. */
   readonly resultFields?: (result: R) => unknown;
   /**
-   * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text; one
-   * that does not have the result's form any more is thrown as ResultReplacedError.
+   * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text. A text
+   * without the result's form is thrown as ResultReplacedError.
    */
   readonly replaceText?: (result: R, text: string) => R;
   /** For a call of several rounds. Default: every result ends the call. */

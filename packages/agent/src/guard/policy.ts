@@ -105,7 +105,7 @@ export class Policy {
   }
 
   /**
-   * The conditions of one contract of the document as they come out for a call, values as they are; none where the
+   * The conditions of one contract of the document as they come out for a call, values as they are. None where the
    * document has no contract with that id.
    */
   conditionsOf(id: string | null, call: ToolCall, counters: Counters): readonly EvaluatedCondition[] {

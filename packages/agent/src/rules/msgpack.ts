@@ -17,8 +17,8 @@ export interface MessagePackBounds {
 
 /**
  * The one value these bytes hold. A `__proto__` becomes a key of its own.
- * @throws RangeError with a reason: bytes that end too soon or go on too long; nesting deeper than JSON may, keys that
- *   are no texts, texts that are not UTF-8, a type that JSON has not
+ * @throws RangeError with a reason, for bytes that end too soon or go on too long, and for nesting deeper than JSON may
+ *   have. Also for keys that are no texts, texts that are not UTF-8, and a type that JSON has not
  */
 export function readMessagePack(bytes: Uint8Array, bounds: MessagePackBounds = {}): unknown {
   const reader = new Reader(bytes, bounds);

@@ -43,8 +43,8 @@ const maxFractionDigits = 18;
 
 /**
  * Reads one JSON text.
- * @throws StrictJsonError for a text that is not JSON; a member that stands twice in one object, a surrogate without
- *   its other half; nesting over `maxDepth`, or a number that `numbers` refuses
+ * @throws StrictJsonError for a text that is not JSON, for nesting over `maxDepth`, and for a number that `numbers`
+ *   refuses. Also for a member that stands twice in one object, and for a surrogate without its other half
  */
 export function readStrictJson(text: string, options: StrictJsonOptions = {}): unknown {
   const reader = new StrictReader(text, options);

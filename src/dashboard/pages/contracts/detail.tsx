@@ -1,5 +1,5 @@
-// One contract: its rule with an editor for a new version; the calls that it decided, and past calls that it matches;
-// its uses, its versions, and its deletion.
+// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, its
+// uses, versions and deletion.
 
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';

@@ -26,7 +26,7 @@ function visitLeaves(value: unknown, path: Path, visit: (path: Path, text: strin
 
 /**
  * The paths in these values with the number of calls that have them, below `field`, and the values of each path, below
- * `field.path`; the most frequent first.
+ * `field.path`. The most frequent come first.
  */
 export function argumentValues(field: string, calls: readonly unknown[]): QueryValues {
   const counts = new Map<string, Map<string, number>>();

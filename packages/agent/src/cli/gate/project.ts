@@ -4,8 +4,8 @@ import type { Variables } from '../../environment.ts';
 import type { HookFormat, HookInput } from './formats.ts';
 
 /**
- * The folders of the project, absolute: those of `--project`, else those that the payload names; else the one that the
- * assistant's environment names, else the folder that the hook was started in.
+ * The folders of the project, absolute: those of `--project`, else those that the payload names. Without either: the
+ * one that the assistant's environment names, else the folder that the hook was started in.
  * @param options the folders of `--project`
  * @param start the folder that the hook was started in
  */

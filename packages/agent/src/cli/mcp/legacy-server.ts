@@ -1,4 +1,4 @@
-// A modern client before a legacy server: the handshake is the proxy's; a request of the server for its client ends
+// A modern client before a legacy server. The handshake is the proxy's. A request from the server to its client ends
 // the client's request for now (`input_required`). The call stays open at the server until the retry.
 
 import { type Fields, fieldsOf, without } from '../../fields.ts';

@@ -87,8 +87,8 @@ export function readMessages(text: string): Message[] {
 }
 
 /**
- * Messages of a server. A text with answers that cannot be judged gives an error in the place of each of its answers:
- * so nobody waits for them.
+ * Messages of a server. A text with answers that cannot be judged gives an error in the place of each answer, so that
+ * nobody waits for one.
  * @throws MessageError for a text without answers that is no message
  */
 export function readServerMessages(text: string): Message[] {

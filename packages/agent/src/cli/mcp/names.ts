@@ -36,8 +36,8 @@ export interface AmbiguousName {
 }
 
 /**
- * The first name in the arguments that folds to a step of a path; or to a property of the schema at its place, without
- * being equal to it. Names without a step or a property at their place are free.
+ * The first name in the arguments that folds to an expected name at its place without being equal to it. Expected names
+ * are the steps of paths and the properties of the schema. Names without a step or a property at their place are free.
  * @param paths of arguments that contracts look at, as lists of steps
  * @param schema of the tool's arguments; null: not known
  */

@@ -64,9 +64,10 @@ export const noEnabledContracts = 'Composition has no enabled contracts';
  * Builds the bundle: enabled items by position, then contract id; `mode` is the item's override, else the definition's,
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
  *
- * Released clients know one `tool` in a `pre` or `post` contract: one with `tools` becomes an entry for each; the first
- * under its own id, the others under `<id>-2` and so on, and `entries` of its record names them. They read one selector
- * and one operator in a mapping of `when`: several are written as `all: [{selector: {operator: value}}, …]`.
+ * Released clients know one `tool` in a `pre` or `post` contract. A contract with `tools` becomes an entry for each
+ * tool: the first under its own id, the others under `<id>-2` and so on. The record's `entries` contains these ids.
+ * Released clients read one selector and one operator in a mapping of `when`: several are written as
+ * `all: [{selector: {operator: value}}, …]`.
  */
 export function assembleBundle(composition: Composition): AssembledBundle {
   const kind = composition.kind ?? defaultBundleKind;

@@ -1,8 +1,8 @@
 // Distance between two words, for "did you mean".
 
 /**
- * Letters to insert, remove, replace or swap with a neighbour to make one word of the other (optimal string alignment);
- * more than `max` is answered as `max + 1`. Time: the product of both lengths, so words are expected to be short.
+ * Letters to insert, remove, replace or swap with a neighbour to make one word of the other (optimal string alignment).
+ * More than `max` is answered as `max + 1`. Time: the product of both lengths, so words are expected to be short.
  */
 export function wordDistance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1;

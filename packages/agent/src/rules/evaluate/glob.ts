@@ -15,8 +15,9 @@ interface Pattern {
 
 /**
  * Compiles a glob: `*` any text, `?` one character, `[seq]` and `[!seq]` one character of (not of) a set; all else is
- * literal, an unclosed `[` too. The whole text must match. A match reads the text once for each literal of a pattern
- * of `*` alone; else it takes one step for each character of the text and each 31 of the pattern, whatever they hold.
+ * literal, an unclosed `[` too. The whole text must match. A match reads the text once for each literal of a pattern of
+ * `*` alone. Any other match takes one step for each character of the text and each 31 of the pattern, whatever they
+ * hold.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   if (pattern === '*') return () => true;

@@ -10,7 +10,7 @@ export { type Budget, BudgetSpent, spend } from './classes.ts';
 
 /**
  * Steps of one condition: 50 patterns read 1 MB each. A text that needs more is a fault. A step is a character that a
- * pattern reads, or less than what that takes, about 10 ns; the same condition takes the same steps for the same text
+ * pattern reads, or less than what that takes, about 10 ns. The same condition takes the same steps for the same text
  * wherever it is judged, whatever else is judged.
  */
 export const maxSteps = 50_000_000;

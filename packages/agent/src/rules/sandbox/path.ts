@@ -30,7 +30,8 @@ export const isRooted = (path: string): boolean => /^[/~$]/.test(path) || drive.
 
 /**
  * Canonical form by text alone: relative paths are taken from `cwd`, `..` never leaves the root. `~`, `$NAME` and
- * drives are kept as names below the root: a path through them lies within nothing that does not say so itself.
+ * drives are kept as names below the root. So a path through one of them lies only within folders whose own path
+ * contains it.
  */
 export function lexicalPath(path: string, cwd = '/'): string {
   let absolute = isRooted(path) ? path : `${cwd}/${path}`;

@@ -29,8 +29,8 @@ export const looksLikeUrl = (text: string): boolean =>
   /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/]|[^\s@/:]+@[^\s@/:]+:\S*$)/i.test(text);
 
 /**
- * The host of a canonical URL in lower case without a trailing dot. "" for every other text; also for a scheme with a
- * dot, which is a host to some programs.
+ * The host of a canonical URL in lower case without a trailing dot. The host is "" for every other text, and for a
+ * scheme with a dot, which some programs take for a host.
  */
 function hostOf(url: string): string {
   if (!canonicalForm.test(url) || !URL.canParse(url)) return '';
