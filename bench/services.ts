@@ -13,7 +13,7 @@ export interface BenchServices {
   stop(): Promise<void>;
 }
 
-/** A hub or a client that was just killed has its last write behind it. Milliseconds. */
+/** After this time a killed hub or client writes no more. Milliseconds. */
 const lastWriteMs = 500;
 
 /** Servers of the environment stay, so the databases and keys of this run must go. */

@@ -31,7 +31,7 @@ export interface MongoOptions {
   readonly node?: string;
   readonly log: Log;
   readonly clock: Clock;
-  /** Shared with all of the node; default: its own. */
+  /** Shared by all parts of the node. Default: one for this store alone. */
   readonly admission?: Admission;
 }
 

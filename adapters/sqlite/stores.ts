@@ -67,7 +67,7 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
 }
 
 /**
- * `calls` and `usage` are what the connection that writes keeps in memory, loaded; others never ask them.
+ * `calls` and `usage` are loaded into memory for the connection that writes. Connections that read never use them.
  * @param mayGrow false while the disk has too little room for what can wait
  */
 export function storesOf(

@@ -84,7 +84,7 @@ function installPackages(source: string, folder: string): void {
 /** A build takes minutes. Milliseconds. */
 const draftAgeMs = 3_600_000;
 
-/** Removes what builds of any commit have left that were killed; younger drafts may be those of another run. */
+/** Removes the drafts of killed builds, of any commit. Younger drafts may belong to another run. */
 function removeOldDrafts(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!/\.(?:draft|tar)$/.test(name)) continue;

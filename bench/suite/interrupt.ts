@@ -1,4 +1,4 @@
-// The end of the suite by a signal: processes end first, then what they have stored in servers that stay is removed.
+// The end of the suite by a signal: processes end first. Then their data is removed from servers that stay.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Milliseconds that removals can take. */

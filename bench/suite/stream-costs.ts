@@ -23,7 +23,7 @@ type CostName = keyof typeof costFigures;
 
 /** In the unit of the figure, without "per stream". */
 export interface Cost {
-  /** What no stream adds; 0 with one size. */
+  /** The part of a hub without streams; 0 with one size. */
   readonly fixed: number;
   readonly perStream: number;
   /** Streams of the runs, in ascending order. */

@@ -210,7 +210,7 @@ export const queueClasses = {
       retryAfter: 1,
     },
   },
-  /** Compare-and-set of one process must not lose to itself. */
+  /** One at a time: two changes in one process would make each other's compare-and-set fail. */
   mongoDocumentChanges: {
     title: 'Changes of one document in MongoDB, such as the library of a tenant',
     bounds: [{ per: 'document', atOnce: 1, waiting: Number.POSITIVE_INFINITY }],

@@ -173,7 +173,7 @@ export class AuditLog {
     return true;
   }
 
-  /** Signs the head of every chain that grew since it was signed last. @returns how many */
+  /** Signs the head of every chain that grew since its last signature. @returns how many */
   async signHeads(): Promise<number> {
     const { store, log } = this.#ports;
     let signed = 0;
@@ -190,7 +190,8 @@ export class AuditLog {
   }
 
   /**
-   * Takes away a slice of what is older than is kept and covered by a signed head, of every tenant.
+   * Removes a slice of links from the chain of every tenant: those older than the retention and covered by a signed
+   * head.
    * @returns how many links
    */
   async retain(): Promise<number> {

@@ -67,7 +67,7 @@ export interface PipelineOptions {
   readonly probe?: Exposition | undefined;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
-  /** Shared with all of the node; default: its own. */
+  /** Shared by all parts of the node. Default: one for this pipeline alone. */
   readonly admission?: Admission;
 }
 

@@ -24,7 +24,7 @@ import type { Workers } from './workers.ts';
 export interface Materials {
   readonly config: Config;
   readonly clock: Clock;
-  /** The places of this node, for everything that counts what runs at once. */
+  /** Limits the work that runs at once in this node, for all its parts. */
   readonly admission: Admission;
   readonly log: Log;
   readonly secrets: Secrets;

@@ -74,7 +74,7 @@ export interface SetupToken {
 }
 
 export interface AppPorts {
-  /** The places of this node. */
+  /** Limits the work that runs at once in this node. */
   readonly admission: Admission;
   readonly store: Store;
   readonly actors: HubActors;

@@ -125,7 +125,7 @@ export class Bundles {
     return bundle;
   }
 
-  /** The bytes as uploaded; who sees them as `getVersion`. @throws HubError not_found */
+  /** The bytes as uploaded, for the same principals as `getVersion`. @throws HubError not_found */
   async getYaml(principal: Principal, name: string, version: number): Promise<Uint8Array> {
     await this.#requireVisible(principal, name, version);
     const yaml = await this.#ports.store.bundles.getYaml(principal.tenantId, name, version);
