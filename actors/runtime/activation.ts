@@ -58,8 +58,8 @@ const toHubError = (error: unknown): HubError =>
   error instanceof HubError ? error : new HubError('internal', 'Internal error.');
 
 /**
- * Messages that every actor takes: be awake; and be built again from the store, because something was written past this
- * activation.
+ * Messages that every actor takes. One wakes it. The other has it built again from the store, because something was
+ * written past this activation.
  */
 export const wakeMessage = '@wake';
 export const rebuildMessage = '@rebuild';

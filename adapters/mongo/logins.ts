@@ -1,4 +1,4 @@
-// Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in
+// Logins in MongoDB: one document each, under the hash of its token, and one for each network that a user signed in
 // from.
 import type { Collection } from 'mongodb';
 import { type LoginStore, maxNetworks } from '../../src/user/port/logins.ts';

@@ -1,4 +1,4 @@
-// Password hashes: scrypt on libuv's threads, a few at a time, the rest in two bounded queues: strangers never stand
+// Password hashes: scrypt on libuv's threads, a few at a time, the rest in two bounded queues. Strangers never stand
 // before people whom the hub knows. Stores nothing.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { refusalOf } from '../../src/admission/admission.ts';

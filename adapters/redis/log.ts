@@ -1,4 +1,4 @@
-// An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and beside it its floor: the
+// An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and its floor. The floor is the
 // position of the last entry that was trimmed (or a moment before the first one). A position that is neither the floor
 // nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that readers detect
 // missed entries.
@@ -43,9 +43,9 @@ end
  * before the entry (p, '' if unknown), and the log's bytes up to the entry (t). `t` includes trimmed entries, so the
  * bytes of a log are known without counting.
  *
- * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log,
- * `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and the
- * script looks up in the entries what it lacks.
+ * Redis hands a script whole entries only, and each may be a megabyte. So a list of the entries' sizes stands beside
+ * the log, `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and
+ * the script looks up in the entries what it lacks.
  */
 const appendScript = script(`${begin}
 local keep, max, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]

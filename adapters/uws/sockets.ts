@@ -18,8 +18,8 @@ export interface Carried {
 
 /**
  * Where each size is at home. A socket has the size of the route that its handshake named to the native server, and any
- * handshake may name any route: so each route fits every path that has a stream, and differs from the others, as two
- * alike would be one.
+ * handshake may name any route. So each route fits every path that has a stream. The routes differ from each other,
+ * because two alike would be one.
  */
 const patterns: { readonly [S in MessageSize]: readonly string[] } = {
   none: ['/*'],

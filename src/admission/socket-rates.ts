@@ -1,5 +1,5 @@
 // Limits for WebSocket clients: messages, bytes and mistakes, counted per socket and per caller (an API key with its
-// agent id and network): a client can open a new socket at once.
+// agent id and network). A limit per socket is not enough, because a client can open a new one at once.
 import { type Rate, TokenBucket } from '../shared/concurrency/token-bucket.ts';
 import { admissionTable } from './table.ts';
 

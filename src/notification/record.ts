@@ -1,4 +1,4 @@
-// Notification channels, where people receive news of approvals: their fields, configurations and filters; and the
+// Notification channels, where people receive news of approvals: their fields, configurations and filters, and the
 // fields of deliveries.
 import { globMatch } from 'reeve-agent/rules';
 import { z } from 'zod';

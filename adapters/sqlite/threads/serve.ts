@@ -225,8 +225,8 @@ class WriteServer implements ThreadServer {
 }
 
 /**
- * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
- * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
+ * Group commit: one failing call undoes itself alone, and a failing commit fails its whole group. If the disk had no
+ * room for the group, each call has a commit of its own. So a large batch does not take a decision with it.
  * @param maintain runs before the first events of each commit that stores some
  * @param beforeEnd runs last in each commit, which may be one that must write all that was gathered
  * @param now milliseconds of a clock that never jumps

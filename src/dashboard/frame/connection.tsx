@@ -1,4 +1,4 @@
-// The state of the connection: Live, Reconnecting, or Stale with its time; and a bar with the time of the next attempt.
+// The state of the connection: Live, Reconnecting, or Stale with its time. A bar shows the time of the next attempt.
 import type { JSX } from 'react';
 import type { Env } from '../../shared/ids.ts';
 import type { Operation } from '../lib/api.ts';

@@ -144,8 +144,8 @@ export type PageQuery = { readonly [name: string]: string | number };
 export class List<T> {
   readonly items: readonly T[];
   /**
-   * The parameters of the next page, null when nothing is left; or a function that gives those of the page after the
-   * first `sent` items: then the edge sends no more of the items than one answer may hold.
+   * The parameters of the next page; null when nothing is left. If this is a function, it returns those of the page
+   * after the first `sent` items. With a function, the edge sends no more items than one answer may hold.
    */
   readonly next: PageQuery | null | ((sent: number) => PageQuery | null);
   /** The field of an object that holds the array; null: the answer is the array itself. */

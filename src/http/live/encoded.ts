@@ -1,5 +1,5 @@
-// A frame in the encodings that connections want, each made at most once, whatever the number of connections; and what
-// one socket alone is sent. Keeps promise P38.
+// A frame in the encodings that connections want, each made at most once, whatever the number of connections. Also the
+// frames for one socket alone. Keeps promise P38.
 import { encode } from '@msgpack/msgpack';
 import type { Frame } from '../../shared/frame.ts';
 import { idWithPlace, type Position } from '../../shared/position.ts';

@@ -62,7 +62,7 @@ export class Pins {
     return this.#write(this.#tenantId, { hub: this.#scope.url, tenant });
   }
 
-  /** Advice, as a sentence, for an intended change that a pin contradicts; and the file of that pin, null in memory. */
+  /** Advice, as a sentence, for a change that a pin contradicts, and the file of that pin (null in memory). */
   undo(place: PinPlace | 'tenant'): { readonly advice: string; readonly file: string | null } {
     const file = this.#fileOf(place === 'tenant' ? this.#tenantId : this.#idOf(place));
     return {

@@ -1,5 +1,5 @@
-// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed
-// heads; decision bundles of runs (verify-bundle.ts).
+// `reeve-agent verify` checks signatures of the hub, offline: exports of the audit chain, line by line, with their
+// signed heads, and decision bundles of runs (verify-bundle.ts).
 import { createReadStream } from 'node:fs';
 import type { BundleVerdict, DecisionBundle } from '../evidence/bundle.ts';
 import { ChainCheck } from '../evidence/chain.ts';

@@ -1,4 +1,4 @@
-// Assignment rules: bundles for agents by pattern and tags, the lowest priority number first; and a tester for one
+// Assignment rules: bundles for agents by pattern and tags, the lowest priority number first, and a tester for one
 // agent.
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';

@@ -1,5 +1,5 @@
-// The playground: a document, a call, and below them the result of each contract and condition: at once from the
-// browser, then from the hub.
+// The playground: a document, a call, and below them the result of each contract and condition. The browser computes
+// the result at once, then the hub.
 import './playground.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';

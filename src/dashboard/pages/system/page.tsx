@@ -1,4 +1,4 @@
-// The system page: store, disk, bus, workers; and for admins nodes with their shards, and queues.
+// The system page: store, disk, bus and workers. Admins also see the nodes with their shards, and the queues.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';

@@ -1,5 +1,6 @@
 // JSON-RPC 2.0 messages of the Model Context Protocol: read from text, and rebuilt from the members that the protocol
-// knows, so that what is judged is what is sent: no second `method` or `Params` that another parser would read instead.
+// knows, so that the guard judges what is sent. No second `method` or `Params` is left that another parser would read
+// instead.
 import { foldCase } from '../../rules/fold.ts';
 import {
   exactNumbers,
