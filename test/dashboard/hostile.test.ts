@@ -90,11 +90,17 @@ beforeAll(async () => {
         },
       },
     };
+    const plain = { ...event, call_id: `plain-${n}`, agent_id: `agent-${n}`, tool_name: `tool-${n}` };
     await put(
       'POST',
       '/api/v1/events',
       {
-        events: [event, { ...event, call_id: `plain-${n}`, agent_id: `agent-${n}`, tool_name: `tool-${n}` }],
+        events: [
+          event,
+          plain,
+          // An outcome in a word that every object has.
+          { ...plain, verdict: 'constructor' },
+        ],
       },
       `agent-${n}`,
     );

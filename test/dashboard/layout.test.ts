@@ -78,30 +78,60 @@ it('moves the border of the inbox', async () => {
   await seen.context.close();
 });
 
+/** Pins a column, or unpins it. */
+async function pin(page: Page, table: string, column: string): Promise<void> {
+  await page.getByRole('button', { name: `Columns for ${table}` }).click();
+  await page.getByRole('menuitem', { name: 'Pinned columns' }).click();
+  await page
+    .getByRole('menu', { name: 'Pinned columns' })
+    .getByRole('menuitemcheckbox', { name: column })
+    .click();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'hidden' });
+}
+
+/** The role of the cell whose content is at the middle of an element. */
+const roleAtMiddle = (what: Locator): Promise<string | null | undefined> =>
+  what.evaluate((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    const top = document.elementFromPoint(x + width / 2, y + height / 2);
+    return top?.closest('[role="columnheader"], [role$="cell"]')?.role;
+  });
+
 it('changes the widths of columns by drag and by keys, keeps pinned ones in sight, and remembers both', async () => {
+  // More calls than fit on a page, of another agent.
+  const others = Array.from({ length: 60 }, (_, n) => ({
+    ...{ call_id: `other-${n}`, agent_id: 'agent-2', tool_name: 'list_files', verdict: 'call_allowed' },
+    timestamp: new Date(Date.now() - 60_000).toISOString(),
+  }));
+  expect((await hub.call('POST', '/api/v1/events', { key, body: { events: others } })).status).toBe(200);
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');
   const table = page.getByRole('grid', { name: 'Events' });
   const head = (name: string) => table.getByRole('columnheader', { name, exact: true });
-  const pinAgent = async (): Promise<void> => {
-    await page.getByRole('button', { name: 'Columns for events' }).click();
-    await page.getByRole('menuitem', { name: 'Pinned columns' }).click();
-    await page
-      .getByRole('menu', { name: 'Pinned columns' })
-      .getByRole('menuitemcheckbox', { name: 'Agent' })
-      .click();
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Escape');
-    await page.getByRole('menu').waitFor({ state: 'hidden' });
-  };
+  const pinAgent = () => pin(page, 'events', 'Agent');
   await table.getByRole('link', { name: 'read_file' }).waitFor();
   const before = await widthOf(head('Tool'));
+  // Neither a press without a move nor a drag that the browser cancels is a choice.
+  const hasWidths = () => page.evaluate(() => Object.values(localStorage).join().includes('"tool"'));
+  const edge = head('Tool').locator('.column-edge');
+  await drag(page, edge, 0);
+  await edge.hover();
+  await page.mouse.down();
+  await page.mouse.move(900, 400);
+  await expect.poll(() => widthOf(head('Tool'))).not.toBe(before);
+  await edge.dispatchEvent('pointercancel');
+  await page.mouse.up();
+  await expect.poll(() => widthOf(head('Tool'))).toBe(before);
+  expect(await hasWidths()).toBe(false);
   await drag(page, head('Tool').locator('.column-edge'), 90);
   await expect.poll(() => widthOf(head('Tool'))).toBeCloseTo(before + 90, -1);
   const wide = await widthOf(head('Tool'));
   await head('Tool').getByRole('button').press('Alt+ArrowLeft');
   await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
+  expect(await hasWidths()).toBe(true);
   // A change of the width sorts nothing.
   expect(await table.locator('[aria-sort]').count()).toBe(0);
   await page.reload();
@@ -118,6 +148,10 @@ it('changes the widths of columns by drag and by keys, keeps pinned ones in sigh
   expect(await place()).toBe(left);
   const cell = table.getByRole('gridcell', { name: 'agent-1', exact: true });
   expect(Math.round((await cell.boundingBox())?.x ?? 0)).toBe(left);
+  await scroll.evaluate((box) => box.scrollBy(-600, 300));
+  expect(await scroll.evaluate((box) => box.scrollTop)).toBeGreaterThan(200);
+  expect(await roleAtMiddle(head('Agent'))).toBe('columnheader');
+  await scroll.evaluate((box) => box.scrollTo(0, 0));
   await accessible(page);
   await page.reload();
   await expect.poll(names).toEqual(['Time', 'Agent']);
@@ -125,6 +159,35 @@ it('changes the widths of columns by drag and by keys, keeps pinned ones in sigh
   await pinAgent();
   await expect.poll(names).not.toEqual(['Time', 'Agent']);
   await expect.poll(() => widthOf(head('Tool'))).toBe(before);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('keeps the checkboxes of pinned rows in sight, and changes the width of a column without a sort', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/fleet?view=agents');
+  const table = page.getByRole('grid', { name: 'Agents' });
+  const calls = table.getByRole('columnheader', { name: 'Calls', exact: true });
+  await table.getByRole('link', { name: 'agent-1', exact: true }).waitFor();
+  const before = await widthOf(calls);
+  await calls.press('Alt+ArrowRight');
+  await expect.poll(() => widthOf(calls)).toBe(before + 16);
+  await drag(page, calls.locator('.column-edge'), 900);
+  await pin(page, 'agents', 'Environment');
+  const boxes = [
+    table.getByRole('checkbox', { name: 'Select all loaded rows' }),
+    table.getByRole('checkbox', { name: 'Select agent-1', exact: true }),
+  ];
+  const places = () => Promise.all(boxes.map(async (box) => (await box.boundingBox())?.x));
+  const initial = await places();
+  const scroll = page.getByRole('region', { name: 'agents', exact: true });
+  await scroll.evaluate((box) => box.scrollBy(600, 0));
+  expect(await scroll.evaluate((box) => box.scrollLeft)).toBeGreaterThan(300);
+  expect(await places()).toEqual(initial);
+  for (const box of boxes) await box.click({ trial: true });
+  await scroll.evaluate((box) => box.scrollTo(0, 0));
+  await accessible(page);
   noFaults(seen);
   await seen.context.close();
 });

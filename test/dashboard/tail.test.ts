@@ -87,13 +87,17 @@ describe('the live tail', { timeout: 60_000 }, () => {
       expect(
         await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: other }).count(),
       ).toBe(0);
-    // Without the text the next one fits; what it left out before does not come back.
+    // Without the text the next one fits, and the tail begins again.
     const query = page.getByRole('combobox', { name: 'Query' });
     await query.fill('mode:observe contract:no-secrets run:run-1');
     await query.press('Enter');
-    await page.getByText('1 event since the filter changed').waitFor();
-    await send(1, 'drop_it_no_more', fits);
-    await row('drop_it_no_more').waitFor();
+    await row('drop_it').waitFor();
+    await page.getByText('No events since the filter changed, 2 before').waitFor();
+    const names = await page.getByRole('grid', { name: 'Events' }).getByRole('link').allTextContents();
+    expect(names.map((name) => name.split(': ')[1])).toEqual(['keep_this', 'drop_it']);
+    await send(1, 'fits_too', fits);
+    await row('fits_too').waitFor();
+    await page.getByText('1 event since the filter changed, 2 before').waitFor();
     noFaults(seen);
     await seen.context.close();
   });
@@ -116,6 +120,37 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('/srv/.env').first().waitFor();
     noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('begins with events whose arguments are too large for the list, and reports a search that failed', async () => {
+    const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
+    await send(1, 'large_call', large);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let isFirst = true;
+    await page.route('**/api/v1/events?**', async (route) => {
+      if (!route.request().url().includes('budget_ms=1000')) return route.continue();
+      if (isFirst) {
+        isFirst = false;
+        return route.abort();
+      }
+      const response = await route.fetch();
+      return route.fulfill({
+        response,
+        headers: {
+          ...response.headers(),
+          'x-search-complete': 'false',
+          'x-searched-to': '2026-01-02T03:04:05.000Z',
+          'x-next-cursor': 'older',
+        },
+      });
+    });
+    await page.goto('/dashboard/explore?view=tail&q=args.path%3A%2Fsrv%2Flarge');
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
+    await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
+    await accessible(page);
     await seen.context.close();
   });
 

@@ -121,8 +121,8 @@ it('has sums that agree: of its events, its run, its decision bundle and what th
 it('is in the list, the chart and the filters of the events page until a reported call matches', async () => {
   await make();
   const day = { since: new Date(t.clock.now() - 86_400_000).toISOString() };
-  const search = async () =>
-    visibleEvents((await t.call('searchEvents', { query: { ...day, limit: '100' } }, user)).body);
+  const search = async (maxRows = 100) =>
+    visibleEvents((await t.call('searchEvents', { query: { ...day, limit: '100' } }, user)).body, maxRows);
   const { rows, isSample } = await search();
   expect([rows.length, isSample]).toEqual([7, true]);
   const { total, facets } = facetsOfRows(rows);
@@ -142,7 +142,9 @@ it('is in the list, the chart and the filters of the events page until a reporte
   const call = { call_id: 'c', tool_name: 'read_file', verdict: 'call_allowed', mode: 'enforce' };
   const reported = [{ ...call, agent_id: 'a', timestamp: new Date(t.clock.now()).toISOString() }];
   await t.call('ingestEvents', { body: { events: reported } }, t.key(user, 'production', 'a'));
-  expect(await search()).toMatchObject({ rows: [{ call_id: 'c' }], isSample: false });
+  expect(await search()).toMatchObject({ rows: [{ call_id: 'c' }], isSample: false, isFull: false });
+  // Hidden rows count, or the page would read on to the end of the range.
+  expect(await search(8)).toMatchObject({ rows: [{ call_id: 'c' }], isFull: true });
   expect((await t.call('eventFacets', { query: day }, user)).body.total).toBe(1);
 });
 

@@ -14,7 +14,6 @@ import { envs, type Search } from '../lib/search.ts';
 import { useStore } from '../lib/store.ts';
 import { refreshAll } from '../live/cache.ts';
 import { adminPages, ownPages, pages } from '../pages/registry.ts';
-import { copyText } from '../ui/download.ts';
 import type { IconName } from '../ui/icons.tsx';
 import { say } from '../ui/messages.tsx';
 import { useActionBlockReason } from './connection.tsx';
@@ -158,18 +157,9 @@ async function changeSample(make: boolean): Promise<void> {
   }
 }
 
-async function copyLink(): Promise<void> {
-  const did = await copyText(location.href);
-  say(
-    did ? 'Link copied.' : `The browser blocked the clipboard. Copy this link: ${location.href}`,
-    did ? 'allow' : 'deny',
-  );
-}
-
 const leave = (): void => void signOut().catch((error: Error) => say(error.message, 'deny'));
 
 const always = (cannot: string | null): readonly Entry[] => [
-  action('link', 'Copy link to this page', 'copy', () => void copyLink()),
   action('sample', 'Load sample run', 'runs', () => void changeSample(true), { why: cannot }),
   action('no sample', 'Delete sample run', 'trash', () => void changeSample(false), { why: cannot }),
   action('out', 'Sign out', 'person', leave),

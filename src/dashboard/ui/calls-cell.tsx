@@ -46,10 +46,13 @@ async function read(place: Place, values: readonly string[]): Promise<Answer> {
     } as Input<'statsSeries'>);
     for (const one of series) seriesByValue.set(one.value ?? '', one);
   }
-  const max = Math.max(1, ...[...seriesByValue.values()].flatMap((one) => barsOf(one).totals));
-  const key = columnKey(place);
-  if (max > (scales.get().get(key) ?? 0)) scales.set((before) => new Map(before).set(key, max));
   return seriesByValue;
+}
+
+/** Raises the scale of a column to this series. */
+function raiseScale(key: string, series: Series): void {
+  const max = Math.max(1, ...barsOf(series).totals);
+  if (max > (scales.get().get(key) ?? 0)) scales.set((before) => new Map(before).set(key, max));
 }
 
 async function seriesOf(place: Place, value: string): Promise<Series | null> {
@@ -94,7 +97,11 @@ function Calls({ by, values }: { readonly by: By; readonly values: readonly stri
   const key = columnKey(place);
   const { data, isError } = useQuery({
     queryKey: ['statsSeries', 'cell', key, ...values],
-    queryFn: async () => joined(await Promise.all(values.map((value) => seriesOf(place, value)))),
+    queryFn: async () => {
+      const series = joined(await Promise.all(values.map((value) => seriesOf(place, value))));
+      if (series) raiseScale(key, series);
+      return series;
+    },
     enabled: values.length > 0,
   });
   const scale = useStore(scales).get(key) ?? 1;

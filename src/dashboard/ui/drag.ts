@@ -3,7 +3,7 @@ import type { PointerEvent as Press } from 'react';
 
 /**
  * Follows the pointer from its press on an element to its release.
- * @param onMove receives the distance to the right, in pixels
+ * @param onMove receives the distance to the right, in pixels; 0 at the end of a drag that the browser cancels
  */
 export function followDrag(
   event: Press<HTMLElement>,
@@ -18,10 +18,10 @@ export function followDrag(
   element.addEventListener('pointermove', (move: PointerEvent) => onMove(move.clientX - clientX, false), {
     signal,
   });
-  const end = (move: PointerEvent): void => {
+  const end = (distance: number): void => {
     stop.abort();
-    onMove(move.clientX - clientX, true);
+    onMove(distance, true);
   };
-  element.addEventListener('pointerup', end, { signal });
-  element.addEventListener('pointercancel', end, { signal });
+  element.addEventListener('pointerup', (move: PointerEvent) => end(move.clientX - clientX), { signal });
+  element.addEventListener('pointercancel', () => end(0), { signal });
 }

@@ -189,7 +189,8 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
 /** A verdict or status: colour, icon and word. */
 export function Verdict({ word }: { readonly word: string }): JSX.Element {
   const label = displayWord(word);
-  const [tone, icon] = verdicts[label] ?? ['unknown', 'dash'];
+  // Agents report outcomes in any word.
+  const [tone, icon] = (Object.hasOwn(verdicts, label) && verdicts[label]) || ['unknown', 'dash'];
   return (
     <span className={`verdict tone-${tone}`}>
       <Icon name={icon} />

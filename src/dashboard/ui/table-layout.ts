@@ -25,6 +25,10 @@ type Widths = { readonly [column: string]: number };
 const noWidths: Widths = {};
 const nonePinned: readonly string[] = [];
 
+/** A width within the limits. */
+const widthsOf = (key: string, pixels: number | null): Widths =>
+  pixels === null ? noWidths : { [key]: Math.round(Math.min(mostChosen, Math.max(leastChosen, pixels))) };
+
 /** @param columns visible columns */
 export function useLayout<R>(name: string, columns: readonly Column<R>[], hasChecks: boolean) {
   const { widths: stored, pinned: storedPins } = usePrefs();
@@ -63,13 +67,12 @@ export function useLayout<R>(name: string, columns: readonly Column<R>[], hasChe
   }, [columns, ownWidths, dragged, pins, hasChecks]);
   return {
     ...layout,
-    /** @param pixels null for the usual width @param isOver the width is remembered */
-    resize: (key: string, pixels: number | null, isOver = true): void => {
+    /** Shows a width during a drag. @param pixels null: the drag is over */
+    drag: (key: string, pixels: number | null): void => setDragged(widthsOf(key, pixels)),
+    /** Stores a width. @param pixels null: the usual width */
+    resize: (key: string, pixels: number | null): void => {
       const { [key]: _, ...others } = ownWidths;
-      const width =
-        pixels === null ? {} : { [key]: Math.round(Math.min(mostChosen, Math.max(leastChosen, pixels))) };
-      setDragged(isOver ? noWidths : width);
-      if (isOver) changePrefs({ widths: { ...stored, [name]: { ...others, ...width } } });
+      changePrefs({ widths: { ...stored, [name]: { ...others, ...widthsOf(key, pixels) } } });
     },
     isPinned: (key: string): boolean => pins.includes(key),
     pin: (key: string, isOn: boolean): void => {
@@ -79,4 +82,8 @@ export function useLayout<R>(name: string, columns: readonly Column<R>[], hasChe
   };
 }
 
-export type Layout = Pick<ReturnType<typeof useLayout>, 'resize' | 'isPinned' | 'pin'>;
+/** Attributes of the checkbox before these columns: it stays in sight with them. */
+export const pinOfChecks = <R>([first]: readonly Column<R>[]) =>
+  first?.left === undefined ? {} : { className: 'pinned', style: { left: 0 } };
+
+export type Layout = Pick<ReturnType<typeof useLayout>, 'resize' | 'drag' | 'isPinned' | 'pin'>;

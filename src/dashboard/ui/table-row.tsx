@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type MouseEvent, memo, type ReactNode, type RefObject } from 'react';
 import type { ThingLink } from '../lib/address.ts';
+import { pinOfChecks } from './table-layout.ts';
 import { type Column, type ModelRowOf, textOf } from './table-model.ts';
 
 export interface RowActs<R> {
@@ -60,7 +61,7 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
       {...place}
     >
       {isTicked !== undefined && (
-        <div role={cellRole}>
+        <div role={cellRole} {...(measure ? {} : pinOfChecks(rest.columns))}>
           <input
             type="checkbox"
             aria-label={`Select ${id.slice(0, 80)}`}

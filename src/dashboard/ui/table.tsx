@@ -21,7 +21,7 @@ import { followDrag } from './drag.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
-import { type Layout, useLayout, widthStep } from './table-layout.ts';
+import { type Layout, pinOfChecks, useLayout, widthStep } from './table-layout.ts';
 import { TableMenu } from './table-menu.tsx';
 import { type Column, type Model, type ModelProps, type ModelRowOf, useModel } from './table-model.ts';
 import { Row, type RowActs } from './table-row.tsx';
@@ -196,11 +196,11 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const model = useModel(props);
   const { columnVisibility } = model.state;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is new in each render
-  const shownColumns = useMemo(
+  const orderedColumns = useMemo(
     () => columns.filter(({ key }) => model.getColumn(key)?.getIsVisible()),
     [columns, columnVisibility],
   );
-  const layout = useLayout(name, shownColumns, onSelect !== undefined);
+  const layout = useLayout(name, orderedColumns, onSelect !== undefined);
   const { columns: visibleColumns, minWidth, template } = layout;
   const { rows } = model.getRowModel();
   const box = useRef<HTMLDivElement>(null);
@@ -219,7 +219,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
       <ScrolledRows table={props} columns={visibleColumns} {...{ model, box, minWidth, template, cards }}>
         <div role="rowgroup" className="grid-head">
           <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: template }}>
-            {onSelect && <SelectAll model={model} named={cards} />}
+            {onSelect && <SelectAll {...{ model, columns: visibleColumns }} named={cards} />}
             {visibleColumns.map((column) => (
               <Head key={column.key} {...{ column, model, layout }} heard={cards} />
             ))}
@@ -247,6 +247,7 @@ function Head<R extends RowData>({
   const column = model.getColumn(key);
   const sorted = column?.getIsSorted() || undefined;
   const head = useRef<HTMLDivElement>(null);
+  const canSort = !heard && column?.getCanSort();
   const widthNow = (): number => head.current?.getBoundingClientRect().width ?? 0;
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowRight: widthStep, ArrowLeft: -widthStep }[event.key];
@@ -256,7 +257,10 @@ function Head<R extends RowData>({
   };
   const drag = (event: PointerEvent<HTMLElement>): void => {
     const before = widthNow();
-    followDrag(event, (distance, isOver) => layout.resize(key, before + distance, isOver));
+    followDrag(event, (distance, isOver) => {
+      layout.drag(key, isOver ? null : before + distance);
+      if (isOver && distance !== 0) layout.resize(key, before + distance);
+    });
   };
   return (
     <div
@@ -264,11 +268,13 @@ function Head<R extends RowData>({
       role="columnheader"
       className={heard ? 'heard' : `${number ? 'number' : ''} ${left === undefined ? '' : 'pinned'}`}
       style={heard || left === undefined ? {} : { left }}
+      // A head without a button takes the focus itself: the keys that change its width need it.
+      tabIndex={canSort || heard ? undefined : 0}
       aria-sort={sorted === undefined ? undefined : sortNames[sorted]}
       onKeyDown={press}
     >
-      {column?.getCanSort() && !heard ? (
-        <button type="button" className="sort" onClick={() => column.toggleSorting()}>
+      {canSort ? (
+        <button type="button" className="sort" onClick={() => column?.toggleSorting()}>
           {label}
           {sorted && <Icon name={sorted === 'desc' ? 'down' : 'up'} />}
         </button>
@@ -289,16 +295,19 @@ function Head<R extends RowData>({
 
 function SelectAll<R extends RowData>({
   model,
+  columns,
   named: labels,
 }: {
   readonly model: Model<R>;
+  /** Visible columns. */
+  readonly columns: readonly Column<R>[];
   /** The label is visible, because no column of checkboxes explains it. */
   readonly named: boolean;
 }): JSX.Element {
   const all = model.getIsAllRowsSelected();
   const some = !all && model.getIsSomeRowsSelected();
   return (
-    <div role="columnheader">
+    <div role="columnheader" {...(labels ? {} : pinOfChecks(columns))}>
       <input
         type="checkbox"
         aria-label="Select all loaded rows"

@@ -1,5 +1,5 @@
-// A chart over time: figures with an icon and a colour for each; a range selection by pointer or keyboard, and the same
-// numbers as a table. ui/plot.tsx draws it, and loads with the first chart.
+// A chart over time: figures with an icon and a colour for each. It has a range selection by pointer or keyboard, and
+// the same numbers as a table. ui/plot.tsx draws it, and loads with the first chart.
 import {
   type JSX,
   type KeyboardEvent,

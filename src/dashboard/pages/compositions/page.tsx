@@ -1,6 +1,6 @@
 // The compositions: ordered contracts with their modes, assembled into deployable bundles.
 import { useNavigate } from '@tanstack/react-router';
-import type { JSX } from 'react';
+import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -61,9 +61,10 @@ export function Compositions(): JSX.Element {
   const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
   const rows = compositionsQuery.data ?? [];
   const deployments = useDeployments();
+  const resource = useMemo(() => ({ ...compositions, columns: columnsOf(deployments) }), [deployments]);
   return (
     <ResourceView
-      resource={{ ...compositions, columns: columnsOf(deployments) }}
+      resource={resource}
       query={compositionsQuery}
       rows={rows}
       head={(add) => (

@@ -1,7 +1,7 @@
 // The documents that agents load: bundles through /api/v1, rulesets through /v1. Both lists have one shape.
 import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
-import type { JSX } from 'react';
+import { type JSX, useMemo } from 'react';
 import { linkTo, type ThingLink } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
@@ -133,13 +133,14 @@ const bundleColumns = (deployments: Deployments): readonly Column<Bundle>[] => [
 ];
 
 function Bundles({ deployments }: Placed): JSX.Element {
+  const columns = useMemo(() => bundleColumns(deployments), [deployments]);
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   return (
     <DocumentList
       title="Bundles"
       noun="bundle"
       api="/api/v1"
-      columns={bundleColumns(deployments)}
+      columns={columns}
       linkOf={linkTo.bundle}
       useVersions={useBundleVersions}
       add={{
@@ -185,6 +186,7 @@ const rulesetColumns = (deployments: Deployments): readonly Column<Ruleset>[] =>
 ];
 
 function Rulesets({ deployments }: Placed): JSX.Element {
+  const columns = useMemo(() => rulesetColumns(deployments), [deployments]);
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets);
   return (
@@ -192,7 +194,7 @@ function Rulesets({ deployments }: Placed): JSX.Element {
       title="Rulesets"
       noun="ruleset"
       api="/v1"
-      columns={rulesetColumns(deployments)}
+      columns={columns}
       linkOf={linkTo.ruleset}
       useVersions={useRulesetVersions}
       add={{

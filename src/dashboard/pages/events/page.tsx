@@ -216,7 +216,11 @@ function useList(filter: EventFilters, span: Span, enabled: boolean) {
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
   const listed = useMemo(
-    () => visibleEvents((eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows)),
+    () =>
+      visibleEvents(
+        (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply),
+        maxRows,
+      ),
     [eventsQuery.data],
   );
   return { eventsQuery, reload, key, ...listed };
@@ -229,7 +233,7 @@ const keyOf = ({ id }: EventRow): string => id;
 const linkOf = ({ id }: EventRow) => linkTo.event(id);
 
 function List({
-  list: { eventsQuery, reload, key, rows, isSample },
+  list: { eventsQuery, reload, key, rows, isSample, isFull },
   span,
   follow,
 }: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
@@ -286,7 +290,7 @@ function List({
                 eventQuery.change(withValue(eventQuery, field, value, isNegated))
               }
               onEnd={() => {
-                if (rows.length < maxRows) readOn(eventsQuery);
+                if (!isFull) readOn(eventsQuery);
               }}
               bar={
                 <>
@@ -296,9 +300,9 @@ function List({
                       ? rows.length === 1
                         ? 'event'
                         : 'events'
-                      : rows.length < maxRows
-                        ? 'newest events loaded; scroll for more'
-                        : 'newest events. For older ones, narrow the query or the time range'}
+                      : isFull
+                        ? 'newest events. For older ones, narrow the query or the time range'
+                        : 'newest events loaded; scroll for more'}
                   </span>
                   {isSample && (
                     <span>

@@ -7,13 +7,25 @@ import type { FacetName } from './facet-names.ts';
 
 type EventRow = Reply<'searchEvents'>[number];
 
-/** The rows to show, of those that the hub found; `isSample`: they are from the sample run. */
-export function visibleEvents(rows: readonly EventRow[]): {
+/**
+ * The rows to show, of those that the hub found.
+ * @param maxRows maximum of rows to read, hidden ones included
+ * @returns `isSample`: the rows are from the sample run; `isFull`: no more rows are read
+ */
+export function visibleEvents(
+  loadedRows: readonly EventRow[],
+  maxRows: number,
+): {
   readonly rows: readonly EventRow[];
   readonly isSample: boolean;
+  readonly isFull: boolean;
 } {
+  const rows = loadedRows.slice(0, maxRows);
+  const isFull = loadedRows.length >= maxRows;
   const reported = rows.filter(({ sample }) => sample !== true);
-  return reported.length > 0 ? { rows: reported, isSample: false } : { rows, isSample: rows.length > 0 };
+  return reported.length > 0
+    ? { rows: reported, isSample: false, isFull }
+    : { rows, isSample: rows.length > 0, isFull };
 }
 
 /** The start of the bucket that a range begins in, in epoch milliseconds. */

@@ -2,7 +2,7 @@
 // open or the tail is paused.
 import { type JSX, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import { call, type Input } from '../../lib/api.ts';
+import { ApiError, callPage, type Input } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useEventQuery } from '../../lib/event-query.ts';
@@ -17,8 +17,9 @@ import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from
 import { ZoneSelect } from '../../ui/form.tsx';
 import { usePeek } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { Button, Empty, Name } from '../../ui/parts.tsx';
+import { Button, Empty, Name, PreciseTime } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
+import { Failed } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
 import { narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
@@ -92,32 +93,88 @@ interface Held {
   readonly rows: readonly TailRow[];
   /** Rows that arrived during the pause, newest first. */
   readonly waiting: readonly TailRow[];
+  /** Ids of the rows that are older than the tail of this query. */
+  readonly earlierIds: ReadonlySet<string>;
 }
+
+const idsOf = (rows: readonly TailRow[]): ReadonlySet<string> => new Set(rows.map(({ id }) => id));
 
 /** Events that the tail begins with. */
 const maxEarlier = 200;
 /** Time limit of a search in arguments and reasons for them, in milliseconds. */
 const earlierBudgetMs = 1_000;
 
-async function earlierRows(env: string | undefined, q: string): Promise<readonly TailRow[]> {
-  const narrowed = { ...(env ? { env } : {}), ...(q === '' ? {} : { q, budget_ms: earlierBudgetMs }) };
-  const query = { ...narrowed, limit: maxEarlier } as Input<'searchEvents'>['query'];
-  // New events do not depend on earlier ones.
-  return rowsOfList(await call('searchEvents', { query }).catch(() => []));
+/** `searchedTo` is where the time limit ended the search; undefined: all of the newest events are there. */
+async function earlierRows(env: string | undefined, q: string) {
+  const filter = { ...(env ? { env } : {}), ...(q === '' ? {} : { q, budget_ms: earlierBudgetMs }) };
+  const query = { ...filter, limit: maxEarlier } as Input<'searchEvents'>['query'];
+  const { reply, next, searchedTo } = await callPage('searchEvents', { query });
+  return { rows: rowsOfList(reply), searchedTo: next === null ? undefined : searchedTo };
+}
+
+/**
+ * Lists the newest events before the tail, for each query again. New events do not depend on the list: after an error,
+ * a click repeats the request.
+ */
+function useEarlier(rest: string, isOpen: boolean, onRows: (rows: readonly TailRow[]) => void) {
+  const env = useEnv();
+  const [error, setError] = useState<ApiError | null>(null);
+  const [searchedTo, setSearchedTo] = useState<string | undefined>();
+  const [attempt, setAttempt] = useState(0);
+  const take = useEffectEvent(onRows);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt repeats the request
+  useEffect(() => {
+    if (!isOpen) return;
+    let isOver = false;
+    const list = async (): Promise<void> => {
+      try {
+        const earlier = await earlierRows(env, rest);
+        if (isOver) return;
+        take(earlier.rows);
+        setSearchedTo(earlier.searchedTo);
+      } catch (failure) {
+        if (!(failure instanceof ApiError)) throw failure;
+        if (!isOver) setError(failure);
+      }
+    };
+    setError(null);
+    setSearchedTo(undefined);
+    void list();
+    return () => {
+      isOver = true;
+    };
+  }, [isOpen, env, rest, attempt]);
+  return { error, searchedTo, relist: () => setAttempt(attempt + 1) };
 }
 
 const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly TailRow[] =>
   [...[...batch].reverse(), ...before].slice(0, maxRows);
 
-/** The newest events before the tail, at its end. Called once the stream is open, so that none is missing between. */
-const addEarlier = ({ rows, waiting }: Held, earlier: readonly TailRow[]): Held => {
-  const ids = new Set([...rows, ...waiting].map(({ id }) => id));
-  return { rows: [...rows, ...earlier.filter(({ id }) => !ids.has(id))].slice(0, maxRows), waiting };
-};
+/**
+ * The newest events before the tail, at its end, in place of the rows of the query before. Called once the stream is
+ * open, so that none is missing between.
+ */
+function addEarlier({ rows, waiting, earlierIds }: Held, earlier: readonly TailRow[]): Held {
+  const isNew = ({ id }: TailRow): boolean => !earlierIds.has(id);
+  const [newRows, newWaiting] = [rows.filter(isNew), waiting.filter(isNew)];
+  const ids = idsOf([...newRows, ...newWaiting]);
+  const all = [...newRows, ...earlier.filter(({ id }) => !ids.has(id))];
+  return { rows: all.slice(0, maxRows), waiting: newWaiting, earlierIds: idsOf(earlier) };
+}
+
+/** New rows at the beginning; they wait while a person reads. */
+function addNew(held: Held, arrived: readonly TailRow[], isStill: boolean): Held {
+  const { rows, waiting, earlierIds } = held;
+  const batch = arrived.filter(({ id }) => !earlierIds.has(id));
+  if (batch.length === 0) return held;
+  return isStill
+    ? { rows, waiting: newest(batch, waiting), earlierIds }
+    : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [], earlierIds };
+}
 
 /** The tail of a query, and its rows. @param isStill rows wait while a person reads */
 function useTail(query: string, rest: string, isStill: boolean) {
-  const [held, setHeld] = useState<Held>({ rows: [], waiting: [] });
+  const [held, setHeld] = useState<Held>({ rows: [], waiting: [], earlierIds: new Set() });
   const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
     state: 'connecting',
     why: null,
@@ -126,43 +183,30 @@ function useTail(query: string, rest: string, isStill: boolean) {
   const still = useRef(false);
   still.current = isStill;
   const following = useRef<Tail | null>(null);
-  const env = useEnv();
-  const [earlierIds, setEarlierIds] = useState<ReadonlySet<string>>(new Set());
+  const [isOpen, setOpen] = useState(false);
   const fits = useMemo(() => tailFits(rest), [rest]);
   const latestFits = useRef(fits);
   useEffect(() => {
     if (latestFits.current === fits) return;
     latestFits.current = fits;
-    // Rows that did not match the previous filter are lost. The list restarts with those that match both.
-    setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
+    // Until the hub's answer, the rows are those that match both filters.
+    setHeld(({ rows, waiting }) => ({
+      rows: narrowed(rows, fits),
+      waiting: narrowed(waiting, fits),
+      earlierIds: idsOf([...rows, ...waiting]),
+    }));
     setSince('the filter changed');
   }, [fits]);
-  const begin = useEffectEvent(() => earlierRows(env, rest));
+  const earlier = useEarlier(rest, isOpen, (rows) => setHeld((before) => addEarlier(before, rows)));
   useEffect(() => {
-    let hasBegun = false;
-    let listedIds: ReadonlySet<string> = new Set();
-    const list = async (): Promise<void> => {
-      const earlier = await begin();
-      if (following.current !== tail) return;
-      listedIds = new Set(earlier.map(({ id }) => id));
-      setEarlierIds(listedIds);
-      setHeld((before) => addEarlier(before, narrowed(earlier, latestFits.current)));
-    };
     const tail = new Tail(query, {
       rows: (all) => {
-        const batch = narrowed(all, latestFits.current).filter(({ id }) => !listedIds.has(id));
-        if (batch.length === 0) return;
-        setHeld(({ rows, waiting }) =>
-          still.current
-            ? { rows, waiting: newest(batch, waiting) }
-            : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [] },
-        );
+        const batch = narrowed(all, latestFits.current);
+        if (batch.length > 0) setHeld((before) => addNew(before, batch, still.current));
       },
       state: (next, reason) => {
         setState({ state: next, why: reason });
-        if (next !== 'live' || hasBegun) return;
-        hasBegun = true;
-        void list();
+        if (next === 'live') setOpen(true);
       },
     });
     following.current = tail;
@@ -174,16 +218,21 @@ function useTail(query: string, rest: string, isStill: boolean) {
     if (live === 'live' && !isOut) following.current?.retry();
   }, [live, isOut]);
   const show = (): void =>
-    setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
+    setHeld((before) => ({
+      ...before,
+      rows: newest([...before.waiting].reverse(), before.rows),
+      waiting: [],
+    }));
   const retry = (): void => following.current?.retry();
-  const fresh = held.rows.filter(({ id }) => !earlierIds.has(id)).length;
-  return { held, state, why, since, fresh, show, retry };
+  const fresh = held.rows.filter(({ id }) => !held.earlierIds.has(id)).length;
+  return { held, earlier, state, why, since, fresh, show, retry };
 }
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [{ peek: id }] = useFilters();
   const [paused, setPaused] = useState(false);
-  const { held, state, why, since, fresh, show, retry } = useTail(query, rest, paused || id !== undefined);
+  const tail = useTail(query, rest, paused || id !== undefined);
+  const { held, earlier, state, why, since, fresh, show, retry } = tail;
   const { rows, waiting } = held;
   const peek = usePeek(rows, keyOf, linkOf);
   const pause = (): void => {
@@ -200,6 +249,14 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           {waiting.length === maxRows ? '+' : ''} new {waiting.length === 1 ? 'event' : 'events'}
         </button>
       )}
+      {earlier.searchedTo !== undefined && (
+        <p className="notice notice-plain" role="status">
+          <span>
+            Searched back to <PreciseTime at={earlier.searchedTo} /> for earlier events.
+          </span>
+        </p>
+      )}
+      {earlier.error && <Failed error={earlier.error} onRetry={earlier.relist} />}
       {rows.length === 0 ? (
         <Empty title={states[state]}>
           {(state === 'live' || state === 'connecting') && (

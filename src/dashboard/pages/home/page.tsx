@@ -1,5 +1,5 @@
-// The overview: figures beside those of the range before; calls over time with the deployments, what needs attention,
-// recent changes, and the contracts, tools and agents with most denials.
+// The overview: figures with those of the previous range, and calls over time with the deployments. It also lists tasks
+// that need attention, recent changes, and the contracts, tools and agents with most denials.
 import './home.css';
 import type { JSX } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
