@@ -1,5 +1,5 @@
-// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant; each link
-// bound to the one before by a digest. Here: the fields of an entry, the texts that are hashed and signed, and which
+// The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant. A digest
+// binds each link to the one before. Here: the fields of an entry, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
 import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
@@ -221,8 +221,8 @@ const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
 const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
 
 /**
- * True if a store's answer reports a change. These answers report none: null, false, an empty list; a word other than
- * created, removed and rotated, and a record that lists the users of its subject or its missing parts.
+ * True if a store's answer reports a change. These answers report none: null, false, an empty list, and a word other
+ * than created, removed and rotated. Neither does a record that lists the users of its subject or its missing parts.
  */
 export function didChange(answer: unknown): boolean {
   if (answer === null || answer === false) return false;
