@@ -52,9 +52,15 @@ function commentsOf(text: string): readonly string[] {
   );
 }
 
-/** Semicolons and colons end a sentence, too. */
+/**
+ * A colon ends a sentence, because a list or an explanation follows. A semicolon ends one only in a tag's text, where
+ * it stands between the cases that the tag lists.
+ */
 const sentencesOf = (comment: string): readonly string[] =>
-  comment.split(/(?<=[.!?])\s+(?=[A-Z`@(])|(?<=[;:])\s+/).map((sentence) => sentence.trim());
+  comment
+    .split(/(?<=[.!?])\s+(?=[A-Z`@(])|(?<=:)\s+/)
+    .flatMap((sentence) => (sentence.startsWith('@') ? sentence.split(/(?<=;)\s+/) : [sentence]))
+    .map((sentence) => sentence.trim());
 
 const wordCount = (sentence: string): number => sentence.split(/\s+/).length;
 
@@ -91,4 +97,6 @@ it('finds a participle, an idle word and a long sentence', () => {
   expect(idle.test('and meanwhile it waits')).toBe(true);
   const [comment = ''] = commentsOf(`// ${'word '.repeat(maxWords + 1)}\n`);
   expect(sentencesOf(comment).map(wordCount)).toEqual([maxWords + 1]);
+  expect(sentencesOf('One fact; another fact.').map(wordCount)).toEqual([4]);
+  expect(sentencesOf('@throws HubError forbidden; not_found').map(wordCount)).toEqual([3, 1]);
 });
