@@ -62,15 +62,15 @@ const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 
 /** Writes by which an administrator makes room. A full disk has space for them (adapters/sqlite/purge-reserve.ts). */
 const recoveryWrites = new Map<StoreCall, 'purge' | 'sign-in'>([
-  ['logins.create', 'sign-in'],
+  ['logins.put', 'sign-in'],
   ['logins.signedInFrom', 'sign-in'],
   // Notes of their own: a purge writes one before it removes the first event.
   ['audit.append', 'sign-in'],
-  ['events.remove', 'purge'],
+  ['events.removeBefore', 'purge'],
 ]);
 
 /** Writes of many pages, whatever their arguments. */
-const removals = new Set<StoreCall>(['events.remove', 'events.removeAll', 'retention.remove']);
+const removals = new Set<StoreCall>(['events.removeBefore', 'events.removeAll', 'retention.remove']);
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads = new Set<StoreCall>([
@@ -329,7 +329,7 @@ class StoreThreads {
       this.#marked(name, thread.call(store, method, args, bytes)),
     );
     if (removals.has(name)) this.#copier?.recount();
-    if (name === 'events.remove') await this.#disk.purged();
+    if (name === 'events.removeBefore') await this.#disk.purged();
     return readAnswer(name, answer);
   }
 

@@ -19,19 +19,19 @@ const batchOf = ([, , , args]: Call): EncodedBatch => args[0] as EncodedBatch;
 
 /** Writes that nobody decides by, and that can be many or long. All others go first. */
 const bulkMethods = new Set<StoreCall | 'store.many'>([
-  'agents.remove',
+  'agents.removeBefore',
   'agents.putManifest',
-  'aiUsage.remove',
+  'aiUsage.removeBefore',
   'audit.retain',
-  'events.remove',
+  'events.removeBefore',
   'events.removeSample',
-  'idempotency.sweep',
+  'idempotency.removeExpired',
   'keys.used',
   'logins.removeExpired',
   'retention.remove',
   // Registrations, gathered (adapters/sqlite/threads/gather.ts).
   'store.many',
-  'values.sweep',
+  'values.removeExpired',
 ]);
 const valueMethods = new Set<StoreCall>(['values.set', 'values.increment', 'values.remove']);
 
